@@ -1,0 +1,25 @@
+import { readdirSync } from 'node:fs'
+
+const packages = readdirSync('packages').filter((name) => name !== 'benchmarks')
+
+/** One root run: every package is a project, and the Redis of the run is started once for all of them. */
+export default {
+  globalSetup: './packages/testing/src/jest/global-setup.ts',
+  globalTeardown: './packages/testing/src/jest/global-teardown.ts',
+  projects: packages.map((name) => ({
+    displayName: name,
+    rootDir: `packages/${name}`,
+    testMatch: ['<rootDir>/test/**/*.test.ts'],
+    testEnvironment: 'node',
+    testEnvironmentOptions: {
+      customExportConditions: ['@tollgate/source', 'node', 'node-addons', 'require', 'default'],
+    },
+    moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+    transform: {
+      '^.+\\.ts$': [
+        '@swc/jest',
+        { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+      ],
+    },
+  })),
+}
