@@ -1,0 +1,58 @@
+import { NEVER, type Kernel, type Refund } from './kernel.js'
+
+export interface FixedWindowParams {
+  readonly quota: number
+  readonly windowUs: number
+}
+
+export interface FixedWindowState {
+  /** How long the window had been open at the last write, and what was used in it. */
+  age: number
+  count: number
+  now: number
+  ageNow: number
+  countNow: number
+}
+
+/**
+ * A counter whose window opens with the first request and closes `windowUs` later. The twin of
+ * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a seam.
+ */
+export const fixedWindow: Kernel<FixedWindowState, FixedWindowParams> = {
+  code: 1,
+  wire: ['quota', 'windowUs'],
+
+  create: () => ({ age: 0, count: 0, now: 0, ageNow: 0, countNow: 0 }),
+
+  load(state, last, now, { windowUs }) {
+    state.now = now
+    state.ageNow = state.age + Math.max(now - last, 0)
+    state.countNow = state.count
+    if (state.countNow === 0 || state.ageNow >= windowUs) {
+      state.ageNow = 0
+      state.countNow = 0
+    }
+  },
+
+  remaining: (state, { quota }) => Math.max(quota - state.countNow, 0),
+
+  wait(state, cost, { quota, windowUs }) {
+    if (cost > quota) return NEVER
+    return state.countNow + cost <= quota ? 0 : windowUs - state.ageNow
+  },
+
+  take(state, cost) {
+    state.countNow += cost
+    state.count = state.countNow
+    state.age = state.ageNow
+  },
+
+  give(state, refund: Refund) {
+    const before = state.countNow
+    const opened = state.now - state.ageNow
+    if (refund.at >= opened) state.countNow = Math.max(before - refund.units, 0)
+    state.count = state.countNow
+    state.age = state.ageNow
+    return state.countNow < before
+  },
+}

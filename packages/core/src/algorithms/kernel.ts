@@ -1,0 +1,44 @@
+/** Units that go back: which they were, as their decision told it. */
+export interface Refund {
+  readonly units: number
+  /** When they were taken, in µs of the store's clock. */
+  readonly at: number
+  /** What that decision said was left, in units. */
+  readonly remaining: number
+  /** What that decision said of the next unit: µs until it comes. */
+  readonly reset: number
+}
+
+/**
+ * One algorithm in TypeScript, the twin of the .lua file of the same name: the same steps, so the same
+ * numbers (law 5). It knows nothing but numbers: times are whole µs, amounts are units, and the clock is an
+ * argument. One call decides like this: `load`, then `wait`; if every limit of the subject answers 0, `take`;
+ * then `remaining` and `wait(remaining + 1)` for the answer.
+ *
+ * @typeParam State  what a subject has used, as of its last write, and below it what `load` worked out
+ * @typeParam Params the limit, compiled to numbers, in the order the script receives them
+ */
+export interface Kernel<State, Params> {
+  /** Marks this algorithm's part of a subject in Redis. Never reused, never changed. */
+  readonly code: number
+  /** The names of the parameters in the order the .lua twin reads them. */
+  readonly wire: readonly (keyof Params & string)[]
+  /** The state of a subject that has used nothing. */
+  create(): State
+  /**
+   * Brings the state from its last write to now, for the calls that follow. What was written stays as it was
+   * until `take` or `give`. A clock that went back counts as no time having passed.
+   */
+  load(state: State, last: number, now: number, params: Params): void
+  /** Units that fit now, from 0 to the capacity. */
+  remaining(state: State, params: Params): number
+  /** µs until `cost` fits if nobody else consumes: 0 now, -1 never, -2 the calendar given does not reach now. */
+  wait(state: State, cost: number, params: Params): number
+  /** Takes units that fit. */
+  take(state: State, cost: number, params: Params): void
+  /** Gives back those of the units that have not come back by themselves; whether there were any. */
+  give(state: State, refund: Refund, params: Params): boolean
+}
+
+export const NEVER = -1
+export const OUTSIDE_CALENDAR = -2

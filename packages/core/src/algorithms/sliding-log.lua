@@ -1,0 +1,175 @@
+--[[
+  sliding_log: every unit is remembered for one window. The twin of sliding-log.ts: change both, the law of one
+  truth compares them.
+
+  Params        quota, window in µs, slot in µs, bytes of a count
+  State         5 bytes: units in the log; 2 bytes: entries; 1 byte: bytes of a count; then the entries, oldest
+                first, each a time and a count. A time is the low bytes of a µs clock, as many as tell the times
+                of one window apart; it is read as an age at the last write.
+  Complexity    O(entries that leave), and copying the log; entries that stay are not looked at
+]]
+local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
+
+local function time_bytes(window)
+  if window < 2 ^ 32 then return 4 end
+  if window < 2 ^ 40 then return 5 end
+  return 6
+end
+
+local function entry_format(time, units)
+  return '>I' .. time .. 'I' .. units
+end
+
+function sliding_log.prepare(limit, params)
+  limit.quota, limit.window, limit.slot, limit.wanted_bytes = params[1], params[2], params[3], params[4]
+  limit.time_bytes = time_bytes(limit.window)
+  limit.modulus = 256 ^ limit.time_bytes
+  limit.clock, limit.slot_began = now % limit.modulus, now - fmod(now, limit.slot)
+end
+
+-- Bytes of the entries, which follow the numbers
+function sliding_log.tail_size(window, _, entries, unit_bytes)
+  return entries * (time_bytes(window) + unit_bytes)
+end
+
+-- The same entries with counts of another width, or moved by a clock that went back.
+local function rewritten(limit, log, bytes, shift)
+  local old, new, parts = entry_format(limit.time_bytes, bytes), limit.format, {}
+  for at = 1, #log, limit.time_bytes + bytes do
+    local time, units = unpack_bytes(old, log, at)
+    parts[#parts + 1] = pack_bytes(new, (time + shift) % limit.modulus, units)
+  end
+  return concat(parts)
+end
+
+local function set_width(limit, bytes)
+  if limit.unit_bytes ~= bytes then
+    limit.unit_bytes, limit.entry = bytes, limit.time_bytes + bytes
+    limit.format = entry_format(limit.time_bytes, bytes)
+  end
+end
+
+function sliding_log.start(limit)
+  set_width(limit, limit.wanted_bytes)
+  limit.log, limit.head, limit.tail, limit.total, limit.entries, limit.oldest = '', 1, 1, 0, 0, nil
+  limit.added = 0
+end
+
+local function drop_expired(limit, last, elapsed)
+  local log, modulus, head = limit.log, limit.modulus, limit.head
+  local oldest_age = limit.window - elapsed
+  last = last % modulus
+  limit.oldest = nil
+  while head < limit.tail do
+    local time, units = unpack_bytes(limit.format, log, head)
+    local age = (last - time) % modulus
+    if age < oldest_age then
+      limit.oldest = age + elapsed
+      break
+    end
+    limit.total, limit.entries = limit.total - units, limit.entries - 1
+    head = head + limit.entry
+  end
+  limit.head = head
+end
+
+function sliding_log.load(limit, last, total, entries, bytes, blob, head)
+  local elapsed = now > last and now - last or 0
+  if elapsed >= limit.window then return sliding_log.start(limit) end
+
+  local tail, width = head + entries * (limit.time_bytes + bytes), max(bytes, limit.wanted_bytes)
+  limit.added = 0
+  set_width(limit, width)
+  if now < last or bytes < width then
+    blob = rewritten(limit, sub(blob, head, tail - 1), bytes, min(now - last, 0))
+    head, tail, last = 1, #blob + 1, min(last, now)
+  end
+  limit.log, limit.head, limit.tail, limit.total, limit.entries = blob, head, tail, total, entries
+  drop_expired(limit, last, elapsed)
+end
+
+-- µs until `excess` units have come back
+local function until_free(limit, excess)
+  for at = limit.head, limit.tail - 1, limit.entry do
+    local time, units = unpack_bytes(limit.format, limit.log, at)
+    excess = excess - units
+    if excess <= 0 then
+      return limit.window - (limit.clock - time) % limit.modulus
+    end
+  end
+  return limit.window -- only what was added just now is left
+end
+
+function sliding_log.wait(limit, cost)
+  local excess = limit.total + cost - limit.quota
+  if excess <= 0 then return 0 end
+  if cost > limit.quota then return NEVER end
+  return until_free(limit, excess)
+end
+
+function sliding_log.take(limit, cost)
+  limit.total, limit.added = limit.total + cost, cost
+  if limit.head < limit.tail then
+    local time, units = unpack_bytes(limit.format, limit.log, limit.tail - limit.entry)
+    if now - (limit.clock - time) % limit.modulus >= limit.slot_began then
+      limit.tail, limit.added = limit.tail - limit.entry, units + cost
+      if limit.tail == limit.head then limit.oldest = nil end
+      return
+    end
+  end
+  limit.entries = limit.entries + 1
+end
+
+function sliding_log.left(limit)
+  local total, quota = limit.total, limit.quota
+  if total == 0 then return quota, 0 end
+  if total > quota then return 0, until_free(limit, total + 1 - quota) end
+  return quota - total, limit.window - (limit.oldest or 0)
+end
+
+local function same_slot(limit, a, b)
+  return a - fmod(a, limit.slot) == b - fmod(b, limit.slot)
+end
+
+-- The entry that units taken at `at` are in: the oldest that is not older, since merging only moves entries on.
+local function entry_of(limit, at)
+  local found, found_time, found_units
+  for from = limit.tail - limit.entry, limit.head, -limit.entry do
+    local time, units = unpack_bytes(limit.format, limit.log, from)
+    time = now - (limit.clock - time) % limit.modulus
+    if time < at then break end
+    found, found_time, found_units = from, time, units
+  end
+  return found, found_time, found_units
+end
+
+function sliding_log.give(limit, units, at)
+  local from, time, held = entry_of(limit, at)
+  if not from or not same_slot(limit, time, at) then return false end
+
+  local given, rest = min(units, held), ''
+  if given < held then
+    rest = pack_bytes(limit.format, time % limit.modulus, held - given)
+  else
+    limit.entries = limit.entries - 1
+  end
+  limit.total = limit.total - given
+  limit.log = sub(limit.log, limit.head, from - 1) .. rest
+    .. sub(limit.log, from + limit.entry, limit.tail - 1)
+  limit.head, limit.tail = 1, #limit.log + 1
+  return true
+end
+
+function sliding_log.save(limit)
+  return limit.total, limit.entries, limit.unit_bytes
+end
+
+function sliding_log.save_tail(limit)
+  local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
+  if limit.head == limit.tail then return added end
+  return sub(limit.log, limit.head, limit.tail - 1) .. added
+end
+
+function sliding_log.lifetime(limit)
+  return limit.window
+end

@@ -1,0 +1,116 @@
+import { NEVER, type Kernel, type Refund } from './kernel.js'
+
+export interface SlidingLogParams {
+  readonly quota: number
+  readonly windowUs: number
+  /** Requests that come in the same slot of this length share an entry: 1 keeps every µs apart. */
+  readonly slotUs: number
+  /** Bytes of a count in the packed log; only the script needs it. */
+  readonly unitBytes: number
+}
+
+/** The log: entry i holds `units[i]` units, the last of them taken at `times[i]`; oldest first, from `head`. */
+export interface SlidingLogState {
+  times: number[]
+  units: number[]
+  head: number
+  total: number
+  /** What is left of it now, and how far the clock has gone back since the last write (0 or less). */
+  headNow: number
+  totalNow: number
+  shift: number
+  now: number
+}
+
+/**
+ * Every unit is remembered for one window from when it was taken. The twin of sliding-log.lua. Exact: no window
+ * of this length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back
+ * with the last of them, so units are free at most `slotUs` late and never early.
+ */
+export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
+  code: 5,
+  wire: ['quota', 'windowUs', 'slotUs', 'unitBytes'],
+
+  create: () => ({ times: [], units: [], head: 0, total: 0, headNow: 0, totalNow: 0, shift: 0, now: 0 }),
+
+  load(state, last, now, { windowUs }) {
+    state.now = now
+    // Entries keep their ages when the clock goes back.
+    state.shift = Math.min(now - last, 0)
+    state.headNow = state.head
+    state.totalNow = state.total
+    while (state.headNow < state.times.length && timeOf(state, state.headNow) + windowUs <= now) {
+      state.totalNow -= state.units[state.headNow] as number
+      state.headNow += 1
+    }
+  },
+
+  remaining: (state, { quota }) => Math.max(quota - state.totalNow, 0),
+
+  wait(state, cost, { quota, windowUs }) {
+    let excess = state.totalNow + cost - quota
+    if (excess <= 0) return 0
+    if (cost > quota) return NEVER
+    let i = state.headNow
+    while ((excess -= state.units[i] as number) > 0) i += 1
+    return timeOf(state, i) + windowUs - state.now
+  },
+
+  take(state, cost, { slotUs }) {
+    write(state)
+    const { times, units, now } = state
+    const newest = times.length - 1
+    state.total = state.totalNow = state.total + cost
+    if (newest >= state.head && sameSlot(times[newest] as number, now, slotUs)) {
+      times[newest] = now
+      units[newest] = (units[newest] as number) + cost
+    } else {
+      times.push(now)
+      units.push(cost)
+    }
+  },
+
+  give(state, refund: Refund, { slotUs }) {
+    write(state)
+    const i = entryOf(state, refund.at)
+    if (i === undefined || !sameSlot(state.times[i] as number, refund.at, slotUs)) return false
+    const given = Math.min(refund.units, state.units[i] as number)
+    state.total = state.totalNow = state.total - given
+    state.units[i] = (state.units[i] as number) - given
+    if (state.units[i] === 0) {
+      state.times.splice(i, 1)
+      state.units.splice(i, 1)
+    }
+    return true
+  },
+}
+
+function timeOf({ times, shift }: SlidingLogState, i: number): number {
+  return (times[i] as number) + shift
+}
+
+/** Makes what `load` found the state. */
+function write(state: SlidingLogState): void {
+  const { shift } = state
+  if (shift < 0) state.times = state.times.map((time) => time + shift)
+  state.head = state.headNow
+  state.total = state.totalNow
+  state.shift = 0
+  // Dropping from the front of an array costs its length, so it is done once for many.
+  if (state.head > 32 && state.head * 2 > state.times.length) {
+    state.times = state.times.slice(state.head)
+    state.units = state.units.slice(state.head)
+    state.head = state.headNow = 0
+  }
+}
+
+function sameSlot(a: number, b: number, slotUs: number): boolean {
+  return a - (a % slotUs) === b - (b % slotUs)
+}
+
+/** The entry that units taken at `at` are in: the oldest that is not older, since merging only moves entries on. */
+function entryOf({ times, head }: SlidingLogState, at: number): number | undefined {
+  let i = times.length
+  while (i > head && (times[i - 1] as number) >= at) i -= 1
+  return i < times.length ? i : undefined
+}

@@ -1,0 +1,82 @@
+--[[
+  sliding_window: two counters, the previous one weighted by its overlap. The twin of sliding-window.ts: change
+  both, the law of one truth compares them.
+
+  Params        quota, window in µs
+  State         5 bytes: units in the window of the last write; 5 bytes: units in the one before it
+]]
+local sliding_window = { code = 3, format = 'I5I5', size = 10 }
+
+-- What units of the previous window weigh with `left` µs of this one to come.
+local function weighted(units, left, window)
+  return ceil(units * left / window)
+end
+
+-- The earliest moment that units weigh no more than room, as µs of the window still to come.
+local function left_when_within(room, units, window)
+  local left = floor(room * window / units)
+  while weighted(units, left, window) > room do
+    left = left - 1
+  end
+  return left
+end
+
+function sliding_window.prepare(limit, params)
+  local window = params[2]
+  -- fmod, because Lua's own % divides and rounds
+  limit.quota, limit.window, limit.start = params[1], window, now - fmod(now, window)
+  limit.to_come = limit.start + window - now
+end
+
+function sliding_window.load(limit, last, current, previous)
+  local start = limit.start
+  if last < start and now >= last then
+    current, previous = 0, last >= start - limit.window and current or 0
+  end
+  limit.current, limit.previous = current, previous
+  limit.weight = weighted(previous, limit.to_come, limit.window)
+end
+
+function sliding_window.start(limit)
+  limit.current, limit.previous, limit.weight = 0, 0, 0
+end
+
+function sliding_window.wait(limit, cost)
+  local quota, window = limit.quota, limit.window
+  if limit.current + limit.weight + cost <= quota then return 0 end
+  if cost > quota then return NEVER end
+  local room = quota - cost - limit.current
+  if room < 0 then
+    return limit.to_come + window - left_when_within(quota - cost, limit.current, window)
+  end
+  return limit.to_come - left_when_within(room, limit.previous, window)
+end
+
+function sliding_window.take(limit, cost)
+  limit.current = limit.current + cost
+end
+
+function sliding_window.left(limit)
+  local remaining = limit.quota - limit.current - limit.weight
+  if remaining < 0 then remaining = 0 end
+  if remaining >= limit.quota then return remaining, 0 end
+  return remaining, sliding_window.wait(limit, remaining + 1)
+end
+
+function sliding_window.give(limit, units, at)
+  local before = limit.current + limit.previous
+  if at >= limit.start then
+    limit.current = max(limit.current - units, 0)
+  elseif at >= limit.start - limit.window then
+    limit.previous = max(limit.previous - units, 0)
+  end
+  return limit.current + limit.previous < before
+end
+
+function sliding_window.save(limit)
+  return limit.current, limit.previous
+end
+
+function sliding_window.lifetime(limit)
+  return limit.to_come + limit.window
+end

@@ -1,0 +1,86 @@
+import { NEVER, type Kernel, type Refund } from './kernel.js'
+
+export interface SlidingWindowParams {
+  readonly quota: number
+  readonly windowUs: number
+}
+
+export interface SlidingWindowState {
+  current: number
+  previous: number
+  currentNow: number
+  previousNow: number
+  /** When the window that now is in began, and what of it is still to come. */
+  startNow: number
+  leftNow: number
+}
+
+/**
+ * Two counters: this window's, and the previous one's weighted by how much of it a window that ends now still
+ * covers. The twin of sliding-window.lua. Windows are aligned to multiples of their length.
+ * Worst case: just under 2 x quota, when the previous window's units all came at its end.
+ *
+ * @see https://blog.cloudflare.com/counting-things-a-lot-of-different-things/
+ */
+export const slidingWindow: Kernel<SlidingWindowState, SlidingWindowParams> = {
+  code: 3,
+  wire: ['quota', 'windowUs'],
+
+  create: () => ({ current: 0, previous: 0, currentNow: 0, previousNow: 0, startNow: 0, leftNow: 0 }),
+
+  load(state, last, now, { windowUs }) {
+    const settled = Math.min(last, now)
+    const start = now - (now % windowUs)
+    const passed = (start - (settled - (settled % windowUs))) / windowUs
+    state.startNow = start
+    state.leftNow = start + windowUs - now
+    state.currentNow = passed === 0 ? state.current : 0
+    state.previousNow = passed === 0 ? state.previous : passed === 1 ? state.current : 0
+  },
+
+  remaining: (state, { quota, windowUs }) =>
+    Math.max(quota - state.currentNow - weighted(state.previousNow, state.leftNow, windowUs), 0),
+
+  wait(state, cost, { quota, windowUs }) {
+    if (cost > quota) return NEVER
+    const room = quota - cost - state.currentNow
+    if (room < 0) {
+      const left = leftWhenWithin(quota - cost, state.currentNow, windowUs)
+      return state.leftNow + windowUs - left
+    }
+    if (weighted(state.previousNow, state.leftNow, windowUs) <= room) return 0
+    return state.leftNow - leftWhenWithin(room, state.previousNow, windowUs)
+  },
+
+  take(state, cost) {
+    state.currentNow += cost
+    store(state)
+  },
+
+  give(state, refund: Refund, { windowUs }) {
+    const before = state.currentNow + state.previousNow
+    if (refund.at >= state.startNow) state.currentNow = Math.max(state.currentNow - refund.units, 0)
+    else if (refund.at >= state.startNow - windowUs) {
+      state.previousNow = Math.max(state.previousNow - refund.units, 0)
+    }
+    store(state)
+    return state.currentNow + state.previousNow < before
+  },
+}
+
+function store(state: SlidingWindowState): void {
+  state.current = state.currentNow
+  state.previous = state.previousNow
+}
+
+/** What `units` of the previous window weigh with `left` µs of this one to come. */
+function weighted(units: number, left: number, windowUs: number): number {
+  return Math.ceil((units * left) / windowUs)
+}
+
+/** The earliest moment that `units` weigh no more than `room`, as µs of the window still to come. */
+function leftWhenWithin(room: number, units: number, windowUs: number): number {
+  let left = Math.floor((room * windowUs) / units)
+  while (weighted(units, left, windowUs) > room) left -= 1
+  return left
+}

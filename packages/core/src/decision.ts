@@ -1,0 +1,169 @@
+import { show, TollgateError } from './errors.js'
+import type { Refund } from './algorithms/kernel.js'
+import type { Limit } from './limit.js'
+import type { Plan } from './plan.js'
+import type { LimitOutcome, Outcome, RefundRequest } from './stores/store.js'
+import type { Subject } from './subject.js'
+
+/** Where one limit stands, as of the decision. */
+export interface LimitState {
+  /** The limit's name, such as `minute`. */
+  readonly name: string
+  /** Units allowed in a window. */
+  readonly quota: number
+  /** Length of the window in ms; a calendar month counts as 30 days. */
+  readonly windowMs: number
+  /** Requests of cost 1 that would pass at this moment. A token bucket with a burst can hold more than its quota. */
+  readonly remaining: number
+  /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
+  readonly resetMs: number
+}
+
+/**
+ * What answered: the `store`; `unlimited`, a plan without limits; or the failure policy, `open` or `closed`, since
+ * the store could not.
+ */
+export type DecisionSource = 'store' | 'unlimited' | 'open' | 'closed'
+
+/** Why a request was denied: a limit is used up, the cost is more than a limit ever allows, or the store failed. */
+export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable'
+
+/**
+ * The answer to one request.
+ *
+ * @example
+ * { allowed: false, subject: { id: 'acme', plan: 'free' }, plan: 'free', cost: 1, violated: ['minute'],
+ *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, remaining: 0, resetMs: 12345 }],
+ *   retryAfterMs: 12345, reason: 'quota-exceeded', source: 'store' }
+ */
+export interface Decision {
+  readonly allowed: boolean
+  readonly subject: Subject
+  /** The plan it was held to. */
+  readonly plan: string
+  /** Units asked for, and taken when allowed by the store. */
+  readonly cost: number
+  /** Every limit of the plan, in its order. Empty when the plan is unlimited, or the store did not answer. */
+  readonly limits: readonly LimitState[]
+  /** The names of the limits that denied it. */
+  readonly violated: readonly string[]
+  /** ms after which the same request passes if nobody else consumes; 0 when allowed, null when it never can. */
+  readonly retryAfterMs: number | null
+  /** Set when denied. */
+  readonly reason?: DenialReason
+  readonly source: DecisionSource
+}
+
+/** A request on its way: what the store needs, and what the decision says of it. */
+export interface Consumption {
+  readonly subject: Subject
+  readonly plan: Plan
+  readonly key: string
+  readonly cost: number
+}
+
+/** How long a client should stay away while the store cannot answer, in ms. */
+const RETRY_AFTER_FAILURE_MS = 1000
+
+class StoreDecision implements Decision {
+  readonly allowed: boolean
+  readonly subject: Subject
+  readonly plan: string
+  readonly cost: number
+  readonly limits: readonly LimitState[]
+  readonly violated: readonly string[]
+  readonly retryAfterMs: number | null
+  declare readonly reason?: DenialReason
+  readonly source = 'store'
+  // Not for users: what a refund needs.
+  readonly #request: Consumption
+  readonly #outcome: Outcome
+  #refundable: boolean
+
+  constructor(request: Consumption, outcome: Outcome, isPeek: boolean) {
+    const { limits } = request.plan
+    const worst = worstWait(outcome.limits)
+    this.allowed = worst === 0
+    this.subject = request.subject
+    this.plan = request.plan.name
+    this.cost = request.cost
+    this.limits = outcome.limits.map(({ remaining, reset }, i) => {
+      const { name, quota, windowMs } = limits[i] as Plan['limits'][number]
+      return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+    })
+    this.violated = this.allowed ? NONE : limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
+    this.retryAfterMs = worst === NEVER ? null : toMs(worst)
+    if (!this.allowed) this.reason = worst === NEVER ? 'cost-exceeds-quota' : 'quota-exceeded'
+    this.#request = request
+    this.#outcome = outcome
+    this.#refundable = this.allowed && !isPeek
+  }
+
+  static limitsOf(decision: StoreDecision): readonly Limit[] {
+    return decision.#request.plan.limits
+  }
+
+  static takeRefund(decision: StoreDecision): RefundRequest | undefined {
+    const { plan, key, cost } = decision.#request
+    if (!decision.#refundable || !plan.set) return undefined
+    decision.#refundable = false
+    const { at, limits } = decision.#outcome
+    const told = limits.map(({ remaining, reset }): Refund => ({ units: cost, at, remaining, reset }))
+    return { key, set: plan.set, limits: told }
+  }
+}
+
+const NONE: readonly string[] = Object.freeze([])
+const NEVER = -1
+
+function worstWait(limits: readonly LimitOutcome[]): number {
+  let worst = 0
+  for (const { wait } of limits) {
+    if (wait === NEVER) return NEVER
+    if (wait > worst) worst = wait
+  }
+  return worst
+}
+
+/** Rounded up, so that a client that waits this long is never early. */
+function toMs(us: number): number {
+  return Math.ceil(us / 1000)
+}
+
+/** The decision that an outcome of the store makes. */
+export function decide(request: Consumption, outcome: Outcome, isPeek: boolean): Decision {
+  return new StoreDecision(request, outcome, isPeek)
+}
+
+export function decideUnlimited({ subject, plan, cost }: Consumption): Decision {
+  return withoutLimits({ subject, plan: plan.name, cost, allowed: true, retryAfterMs: 0, source: 'unlimited' })
+}
+
+/** The decision when the store could not answer. */
+export function decideByPolicy({ subject, plan, cost }: Consumption, policy: 'open' | 'closed'): Decision {
+  const request = { subject, plan: plan.name, cost, source: policy }
+  if (policy === 'open') return withoutLimits({ ...request, allowed: true, retryAfterMs: 0 })
+  const retryAfterMs = RETRY_AFTER_FAILURE_MS
+  return withoutLimits({ ...request, allowed: false, retryAfterMs, reason: 'store-unavailable' })
+}
+
+function withoutLimits(rest: Omit<Decision, 'limits' | 'violated'>): Decision {
+  return { ...rest, limits: [], violated: NONE }
+}
+
+/**
+ * What gives a decision's units back, once: undefined when it took none, or they have been given back.
+ *
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy, which cannot tell whether it was used before
+ */
+export function takeRefund(decision: Decision): RefundRequest | undefined {
+  if (decision instanceof StoreDecision) return StoreDecision.takeRefund(decision)
+  if (['unlimited', 'open', 'closed'].includes(decision?.source)) return undefined
+  const expected = 'the decision itself that consume returned'
+  throw new TollgateError('ERR_TOLLGATE_DECISION', `refund: got ${show(decision)}, expected ${expected}`)
+}
+
+/** The limits of the decision's plan: the same array for every decision on it, until the plans change. */
+export function limitsOf(decision: Decision): readonly Limit[] | undefined {
+  return decision instanceof StoreDecision ? StoreDecision.limitsOf(decision) : undefined
+}

@@ -1,0 +1,61 @@
+/** A length of time as the user wrote it: `count` times `unit`. */
+export interface Duration {
+  readonly count: number
+  readonly unit: Unit
+  /** In ms; a month counts as 30 days here. */
+  readonly ms: number
+}
+
+export type Unit = keyof typeof UNIT_MS
+
+const UNIT_MS = {
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  week: 604_800_000,
+  month: 2_592_000_000,
+} as const
+
+const ALIASES = new Map<string, Unit>([
+  ...(Object.keys(UNIT_MS) as Unit[]).map((unit): [string, Unit] => [unit, unit]),
+  ...(['millisecond', 'milliseconds'] as const).map((word): [string, Unit] => [word, 'ms']),
+  ...(['sec', 'second', 'seconds'] as const).map((word): [string, Unit] => [word, 's']),
+  ...(['m', 'minute', 'minutes'] as const).map((word): [string, Unit] => [word, 'min']),
+  ...(['hour', 'hours'] as const).map((word): [string, Unit] => [word, 'h']),
+  ...(['day', 'days'] as const).map((word): [string, Unit] => [word, 'd']),
+  ...(['w', 'weeks'] as const).map((word): [string, Unit] => [word, 'week']),
+  ...(['months'] as const).map((word): [string, Unit] => [word, 'month']),
+])
+
+/** For error messages: the units one can write. */
+export const UNITS = Object.keys(UNIT_MS).join(', ')
+
+const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
+
+/**
+ * Reads a length of time: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms.
+ *
+ * @returns undefined when it is not a whole number of ms from 1
+ */
+export function readDuration(text: unknown): Duration | undefined {
+  if (typeof text === 'number') return duration(text, 'ms')
+  if (typeof text !== 'string') return undefined
+  const [, count, word] = NOTATION.exec(text) ?? []
+  const unit = ALIASES.get(word?.toLowerCase() ?? '')
+  return unit && duration(Number(count || 1), unit)
+}
+
+function duration(count: number, unit: Unit): Duration | undefined {
+  const ms = count * UNIT_MS[unit]
+  return Number.isSafeInteger(ms) && ms >= 1 ? { count, unit, ms } : undefined
+}
+
+const NAMES = { ms: 'ms', s: 'second', min: 'minute', h: 'hour', d: 'day', week: 'week', month: 'month' } as const
+
+/** `minute`, `15-minutes`, `2500-ms`: how a limit with this window is called unless the user names it. */
+export function durationName({ count, unit }: Duration): string {
+  if (unit === 'ms') return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`
+  return count === 1 ? NAMES[unit] : `${count}-${NAMES[unit]}s`
+}

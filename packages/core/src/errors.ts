@@ -1,0 +1,77 @@
+/** Every code an error of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
+export const ERROR_CODES = {
+  ERR_TOLLGATE_CONFIG: 'An option, plan or limit is wrong. Thrown at construction or by setPlans.',
+  ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
+  ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
+  ERR_TOLLGATE_DECISION: 'refund was given something that is not a decision of this limiter.',
+  ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
+  ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
+  ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/**
+ * What every error of Tollgate is. Tell errors apart by `code`: a process that loads both the ESM and the
+ * CommonJS build has each class twice.
+ */
+export class TollgateError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** An option that cannot work: where it stands, what was given and what would be right. */
+export class ConfigError extends TollgateError {
+  /** Where the user wrote it: `plans.free[0].burst`. */
+  readonly path: string
+  readonly given: unknown
+  readonly expected: string
+
+  constructor(path: string, given: unknown, expected: string) {
+    super('ERR_TOLLGATE_CONFIG', `${path}: got ${show(given)}, expected ${expected}`)
+    this.path = path
+    this.given = given
+    this.expected = expected
+  }
+}
+
+/** A fault of the store: it never decides a request, the failure policy does. */
+export class StoreError extends TollgateError {
+  constructor(message: string, options?: ErrorOptions & { code?: ErrorCode }) {
+    super(options?.code ?? 'ERR_TOLLGATE_STORE', message, options)
+  }
+}
+
+/** What was thrown, as an error: frameworks take `undefined` or a string for something else than a fault. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
+}
+
+const LONGEST_SHOWN = 80
+
+/** A value as an error message shows it: short, on one line, never throwing. */
+export function show(value: unknown): string {
+  const text = describe(value).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return `'${value.slice(0, LONGEST_SHOWN + 1)}'`
+  if (typeof value === 'function') return 'a function'
+  if (value instanceof Promise) return 'a promise'
+  if (value instanceof Error) return value.name
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
+  if (typeof value === 'object' && value !== null) return describeObject(value)
+  return String(value)
+}
+
+function describeObject(value: object): string {
+  const keys = Object.keys(value)
+  if (keys.length === 0) return 'an empty object'
+  return `an object with ${keys.slice(0, 5).join(', ')}`
+}

@@ -1,0 +1,67 @@
+import { ConfigError } from '../errors.js'
+import type { MaybePromise } from '../stores/store.js'
+import type { Subject } from '../subject.js'
+import { ipSubject } from './ip.js'
+
+/**
+ * Who pays for a request: an id, or `{ id, plan }`. Nothing, or an empty id: the client's address on the default
+ * plan. May be async; what it throws goes to the framework's error handling.
+ */
+export type Identify<Req> = (req: Req) => MaybePromise<Subject | string | null | undefined>
+
+/** The part of a request that all frameworks share. */
+export interface RequestWithHeaders {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+export interface ByHeaderOptions {
+  /** The plan of whoever sends the header, or how to find it for a value. Default: the default plan. */
+  readonly plan?: string | ((id: string) => string | undefined)
+}
+
+/**
+ * The value of a request header is the id, such as an API key. Without the header: the client's address.
+ * Anyone can send any header, so check keys before this, or let `plan` be the default one for unknown keys.
+ *
+ * @throws {ConfigError} when the name is not that of a header
+ * @example identify: byHeader('x-api-key', { plan: (key) => planOfKey.get(key) })
+ */
+export function byHeader(name: string, options: ByHeaderOptions = {}): (req: RequestWithHeaders) => Subject | undefined {
+  if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new ConfigError('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
+  }
+  const header = name.toLowerCase()
+  const { plan } = options
+  return (req) => {
+    const given = req.headers[header]
+    const id = (Array.isArray(given) ? given.join(',') : given)?.trim()
+    if (!id) return undefined
+    return { id, plan: typeof plan === 'function' ? plan(id) : plan }
+  }
+}
+
+export interface ByIpOptions {
+  /** IPv6 addresses that share this many leading bits are one client, from 32 to 128. Default: 64. */
+  readonly ipv6Prefix?: number
+  /** The plan of every address. Default: the default plan. */
+  readonly plan?: string
+}
+
+export const IPV6_PREFIX = 64
+
+/**
+ * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.
+ *
+ * @throws {ConfigError} when the prefix cannot be one
+ */
+export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | undefined }) => Subject | undefined {
+  const { ipv6Prefix = IPV6_PREFIX, plan } = options
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw new ConfigError('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')
+  }
+  return ({ ip }) => (ip === undefined ? undefined : { ...subjectOfIp(ip, ipv6Prefix), plan })
+}
+
+export function subjectOfIp(address: string | undefined, ipv6Prefix: number): Subject {
+  return { id: address === undefined ? 'unknown' : ipSubject(address, ipv6Prefix), kind: 'ip' }
+}

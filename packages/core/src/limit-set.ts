@@ -1,0 +1,101 @@
+import { kernels, type KernelName } from './algorithms/algorithm.js'
+import { createCalendar } from './calendar.js'
+import type { Limit } from './limit.js'
+
+/** A limit as stores see it: an algorithm and its numbers. */
+export interface CompiledLimit {
+  readonly kernel: KernelName
+  /**
+   * Algorithm and window in 32 bits: what a subject has used is kept under it, so that it still counts when the
+   * quota changes or another plan has a limit of the same kind.
+   */
+  readonly mark: number
+  /** The algorithm's parameters by the names in its `wire`. Those of a calendar change with the time. */
+  paramsAt(nowMs: number): Params
+}
+
+export type Params = Readonly<Record<string, number>>
+
+/** The limits of a plan, compiled once. */
+export interface LimitSet {
+  readonly limits: readonly CompiledLimit[]
+  /** How long an idle subject is remembered, in ms: until nothing that it used can count any more. */
+  readonly ttlMs: number
+}
+
+export function compileLimits(limits: readonly Limit[]): LimitSet {
+  const compiled = limits.map(compile)
+  return {
+    limits: compiled.map(({ limit }) => limit),
+    ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)),
+  }
+}
+
+function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
+  const { windowMs } = limit
+  if (limit.calendar) return compileCalendar(limit, limit.calendar)
+  switch (limit.algorithm) {
+    case 'sliding-log':
+      return { limit: fixedParams(limit, 'sliding-log', logParams(limit)), ttlMs: windowMs }
+    case 'sliding-window':
+      return { limit: fixedParams(limit, 'sliding-window', windowParams(limit)), ttlMs: 2 * windowMs }
+    case 'fixed-window':
+      return { limit: fixedParams(limit, 'fixed-window', windowParams(limit)), ttlMs: windowMs }
+    case 'token-bucket': {
+      const { quota, burst = quota } = limit
+      const ttlMs = Math.ceil((burst / quota) * windowMs) + 1
+      return { limit: fixedParams(limit, 'token-bucket', bucketParams(limit)), ttlMs }
+    }
+  }
+}
+
+function fixedParams(limit: Limit, kernel: KernelName, params: Params): CompiledLimit {
+  return { kernel, mark: markOf(kernel, limit.windowMs), paramsAt: () => params }
+}
+
+function windowParams({ quota, windowMs }: Limit): Params {
+  return { quota, windowUs: windowMs * 1000 }
+}
+
+/** Up to this many entries a log is kept exactly, or in as many slots. */
+const LOG_SLOTS = 128
+
+function logParams({ quota, windowMs, precisionMs }: Limit): Params {
+  const windowUs = windowMs * 1000
+  const slots = quota <= LOG_SLOTS ? 1 : Math.floor(windowUs / LOG_SLOTS)
+  const slotUs = precisionMs === undefined ? Math.max(slots, 1) : precisionMs * 1000
+  return { quota, windowUs, slotUs, unitBytes: Math.ceil(Math.log2(quota + 1) / 8) }
+}
+
+/** A level is below 2^LEVEL_BITS parts, so that doubles hold it with bits to spare for rounding. */
+const LEVEL_BITS = 46
+
+function bucketParams({ quota, windowMs, burst = quota }: Limit): Params {
+  const scale = LEVEL_BITS - Math.ceil(Math.log2(burst))
+  return { burst, scale, rate: (quota * 2 ** scale) / (windowMs * 1000) }
+}
+
+function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): { limit: CompiledLimit; ttlMs: number } {
+  const calendar = createCalendar(spec.unit, spec.timeZone, spec.anchor)
+  let known: readonly number[] = []
+  let params: Params = {}
+  const paramsAt = (nowMs: number): Params => {
+    const starts = calendar.startsAround(nowMs)
+    if (starts !== known) {
+      known = starts
+      const [start0, start1, start2, start3] = starts.map((ms) => ms * 1000) as [number, number, number, number]
+      params = { quota: limit.quota, start0, start1, start2, start3 }
+    }
+    return params
+  }
+  const mark = markOf('calendar-window', limit.windowMs)
+  return { limit: { kernel: 'calendar-window', mark, paramsAt }, ttlMs: calendar.maxWindowMs }
+}
+
+const MARK_UNITS_MS = [1, 1000, 60_000, 3_600_000]
+const MARK_LENGTHS = 2 ** 26
+
+function markOf(kernel: KernelName, windowMs: number): number {
+  const unit = MARK_UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < MARK_LENGTHS)
+  return kernels[kernel].code * 2 ** 28 + unit * MARK_LENGTHS + windowMs / (MARK_UNITS_MS[unit] as number)
+}

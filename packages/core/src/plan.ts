@@ -1,0 +1,106 @@
+import { ConfigError } from './errors.js'
+import { compileLimits, type LimitSet } from './limit-set.js'
+import { parseLimit, type Limit, type LimitInput } from './limit.js'
+
+/** One limit, several that all hold at once, or none at all. */
+export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited'
+
+/** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
+export type PlansInput = Readonly<Record<string, PlanInput>>
+
+export interface Plan {
+  readonly name: string
+  /** Empty when the plan is unlimited. */
+  readonly limits: readonly Limit[]
+  /** The same for stores; undefined when the plan is unlimited. */
+  readonly set: LimitSet | undefined
+}
+
+/** How plans are given to a limiter: `plans`, or `limit` as the one plan there is. */
+export interface PlanOptions {
+  readonly plans?: PlansInput
+  /** The limits of the only plan, which is called `default`. */
+  readonly limit?: LimitInput | readonly LimitInput[]
+  /**
+   * The plan of subjects that have none, or one that does not exist. Default: the only plan that has limits; with
+   * several, the most restrictive of them.
+   */
+  readonly defaultPlan?: string
+}
+
+/** The plans of a limiter. */
+export interface Plans {
+  readonly byName: ReadonlyMap<string, Plan>
+  /** What a subject without a known plan gets: never unlimited. */
+  readonly fallback: Plan
+  /** Whether the fallback was chosen by the user, or is the only one there could be. */
+  readonly hasDefault: boolean
+}
+
+/**
+ * Checks plans and compiles them.
+ *
+ * @throws {ConfigError} when a limit, a plan or the default plan is wrong
+ */
+export function compilePlans(options: PlanOptions): Plans {
+  const inputs = planInputs(options)
+  const byName = new Map(inputs.map(([name, input, path]) => [name, compilePlan(name, input, path)]))
+  const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
+  if (limited.length === 0) {
+    throw new ConfigError('plans', options.plans, "at least one plan with limits, such as { free: '100/min' }")
+  }
+  const { defaultPlan } = options
+  if (defaultPlan === undefined) {
+    return { byName, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
+  }
+  const fallback = byName.get(defaultPlan)
+  if (fallback && fallback.limits.length > 0) return { byName, fallback, hasDefault: true }
+  const names = limited.map((plan) => plan.name).join(', ')
+  throw new ConfigError('defaultPlan', defaultPlan, `a plan with limits: ${names}`)
+}
+
+function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknown, path: string][] {
+  if (plans !== undefined && limit !== undefined) {
+    throw new ConfigError('limit', limit, 'none when there are plans')
+  }
+  if (limit !== undefined) return [['default', limit, 'limit']]
+  if (typeof plans !== 'object' || plans === null || Array.isArray(plans) || Object.keys(plans).length === 0) {
+    throw new ConfigError('plans', plans, "an object of plans, such as { free: '100/min', internal: 'unlimited' }")
+  }
+  return Object.entries(plans).map(([name, input]) => [name, input, pathOf(name)])
+}
+
+function pathOf(name: string): string {
+  return /^[\w$]+$/.test(name) ? `plans.${name}` : `plans[${JSON.stringify(name)}]`
+}
+
+function compilePlan(name: string, input: unknown, path: string): Plan {
+  if (input === 'unlimited') return { name, limits: [], set: undefined }
+  if (Array.isArray(input) && input.length === 0) {
+    throw new ConfigError(path, input, "at least one limit, or 'unlimited'")
+  }
+  const limits = Array.isArray(input)
+    ? input.map((limit, i) => parseLimit(limit, `${path}[${i}]`))
+    : [parseLimit(input, path)]
+  refuseSameNames(limits, path)
+  return { name, limits, set: compileLimits(limits) }
+}
+
+function refuseSameNames(limits: readonly Limit[], path: string): void {
+  const seen = new Set<string>()
+  limits.forEach(({ name }, i) => {
+    if (seen.has(name)) {
+      throw new ConfigError(`${path}[${i}].name`, name, 'a name that no other limit of the plan has (set name)')
+    }
+    seen.add(name)
+  })
+}
+
+/** The plan that lets the fewest requests through in the long run. */
+function mostRestrictive(plans: readonly Plan[]): Plan {
+  return plans.reduce((least, plan) => (sustained(plan) < sustained(least) ? plan : least))
+}
+
+function sustained(plan: Plan): number {
+  return Math.min(...plan.limits.map(({ quota, windowMs }) => quota / windowMs))
+}

@@ -1,0 +1,13 @@
+-- Looked up once: a global costs a search in a table at every use.
+local call, unpack_bytes, pack_bytes = redis.call, struct.unpack, struct.pack
+local floor, ceil, max, min, fmod = math.floor, math.ceil, math.max, math.min, math.fmod
+local sub, concat = string.sub, table.concat
+
+local NEVER, OUTSIDE_CALENDAR = -1, -2
+
+-- One clock, in µs: Redis's own, unless a test passes one.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
+end

@@ -1,0 +1,148 @@
+import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
+import { ConfigError, StoreError } from '../../errors.js'
+import { KEPT_UNDER_TEST_CLOCK_MS, type Answer, type LimitOutcome, type RefundRequest, type Store, type StoreRequest } from '../store.js'
+import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients.js'
+import { encodeRuns, SetsEncoder } from './encode.js'
+import { Script } from './script.js'
+import { consumeScript, refundScript } from './scripts.generated.js'
+
+export interface RedisStoreOptions {
+  /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
+  readonly prefix?: string
+  /** Now, in ms since 1970, in place of Redis's own time; for tests. Keys then stay an hour longer. */
+  readonly now?: () => number
+}
+
+/**
+ * Counts in Redis 6.2 or newer, or Valkey, shared by every process that uses the same server and prefix. Redis's
+ * own clock decides. Nothing is sent until the first request.
+ *
+ * @param client an ioredis client, version 5 or 6, which stays yours: close it after the limiter
+ * @throws {ConfigError} when the client is of an unknown kind or the prefix cannot be one
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  const { prefix = 'tollgate', now } = options
+  if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
+    throw new ConfigError('prefix', prefix, '1 to 64 letters, digits or _.:-')
+  }
+  if (now !== undefined && typeof now !== 'function') {
+    throw new ConfigError('now', now, 'a function that returns ms since 1970')
+  }
+  return new RedisStore(portOf(client), prefix, now)
+}
+
+class RedisStore implements Store {
+  readonly immediate = false
+  readonly #port: RedisPort
+  readonly #prefix: string
+  readonly #now: (() => number) | undefined
+  readonly #consume: Script
+  readonly #refund: Script
+  /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
+  #aheadMs = 0
+
+  constructor(port: RedisPort, prefix: string, now: (() => number) | undefined) {
+    this.#port = port
+    this.#prefix = prefix
+    this.#now = now
+    this.#consume = new Script(port, consumeScript)
+    this.#refund = new Script(port, refundScript)
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#port.ready()
+  }
+
+  consume(batch: readonly StoreRequest[]): Promise<Answer[]> {
+    return this.#decide(batch, 'take')
+  }
+
+  peek(batch: readonly StoreRequest[]): Promise<Answer[]> {
+    return this.#decide(batch, 'look')
+  }
+
+  async refund({ key, set, limits }: RefundRequest): Promise<boolean> {
+    const [first] = limits
+    if (!first) return false
+    const sets = this.#encoder()
+    const request = [sets.indexOf(set), first.units, first.at]
+    const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
+    const args = [this.#nowUs(), ...sets.args(), ...request, ...told]
+    const reply = readReply(await this.#refund.run([this.#keyOf(key)], args))
+    const error = errorIn(reply[1])
+    if (error) throw error
+    return Number(reply[1]) === 1
+  }
+
+  async reset(key: string): Promise<void> {
+    await this.#port.del(this.#keyOf(key))
+  }
+
+  #keyOf(key: string): string {
+    return `${this.#prefix}:${key}`
+  }
+
+  #nowUs(): ScriptArg {
+    return this.#now ? Math.round(this.#now() * 1000) : ''
+  }
+
+  #encoder(): SetsEncoder {
+    if (this.#now) return new SetsEncoder(this.#now(), KEPT_UNDER_TEST_CLOCK_MS)
+    return new SetsEncoder(Date.now() + this.#aheadMs, 0)
+  }
+
+  async #decide(batch: readonly StoreRequest[], mode: 'take' | 'look', isRetry = false): Promise<Answer[]> {
+    const sets = this.#encoder()
+    const runs = encodeRuns(batch, sets)
+    const keys = batch.map(({ key }) => this.#keyOf(key))
+    const reply = readReply(await this.#consume.run(keys, [this.#nowUs(), mode, ...sets.args(), ...runs]))
+    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+    const answers = readAnswers(batch, reply)
+    return isRetry ? answers : this.#askAgain(batch, answers, mode)
+  }
+
+  /** Those whose calendar was too far from Redis's time, which is known now. They have not been counted. */
+  async #askAgain(batch: readonly StoreRequest[], answers: Answer[], mode: 'take' | 'look'): Promise<Answer[]> {
+    const outside = answers.flatMap((answer, i) => (isOutsideCalendar(answer) ? [i] : []))
+    if (outside.length === 0) return answers
+    const again = await this.#decide(outside.map((i) => batch[i] as StoreRequest), mode, true)
+    outside.forEach((i, j) => {
+      const answer = again[j] as Answer
+      answers[i] = isOutsideCalendar(answer) ? new StoreError("Redis's clock jumped while it was asked") : answer
+    })
+    return answers
+  }
+}
+
+function isOutsideCalendar(answer: Answer): boolean {
+  return 'limits' in answer && answer.limits.some(({ wait }) => wait === OUTSIDE_CALENDAR)
+}
+
+function readReply(reply: unknown): readonly unknown[] {
+  if (Array.isArray(reply) && reply.length > 0) return reply
+  throw new StoreError('Redis answered the script with something that is not a list')
+}
+
+function readAnswers(batch: readonly StoreRequest[], reply: readonly unknown[]): Answer[] {
+  const at = Number(reply[0])
+  let next = 1
+  const readLimit = (): LimitOutcome => {
+    const outcome = { wait: Number(reply[next]), remaining: Number(reply[next + 1]), reset: Number(reply[next + 2]) }
+    next += 3
+    return outcome
+  }
+  return batch.map(({ set }) => {
+    const error = errorIn(reply[next])
+    if (!error) return { at, limits: set.limits.map(readLimit) }
+    next += 1
+    return error
+  })
+}
+
+/** A request that could not be decided has its error text in place of its numbers. */
+function errorIn(value: unknown): StoreError | undefined {
+  if (typeof value === 'number') return undefined
+  // Clients can be told to answer numbers as strings.
+  if (typeof value === 'string' && /^-?\d+$/.test(value)) return undefined
+  return new StoreError(`Redis could not decide a request: ${String(value)}`)
+}

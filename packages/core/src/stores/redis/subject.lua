@@ -1,0 +1,141 @@
+--[[
+  What both frames share: the limit sets, and a subject's value. `kernels` is the table of algorithms that the
+  build puts before this file.
+
+  A limit set in ARGV: time to live in ms, number of limits, then for each limit: its algorithm's name, its mark,
+  number of parameters, parameters. A mark tells a limit's algorithm and window in 32 bits: 4 of code, 2 of unit
+  (ms, s, min, h), 26 of length in that unit.
+
+  A subject's value: 1 byte format, 7 bytes time of the last write in µs, 3 bytes when the key expires (low bytes
+  of a clock of seconds, read as a time after the last write), then for each limit: 4 bytes mark, and what its
+  algorithm keeps: some numbers, and for some a tail. A limit finds its part by the mark, so that a part outlives
+  a change of plan.
+]]
+local FORMAT = 1
+local HEADER, HEADER_FORMAT = 11, '>I1I7I3'
+local MARK = 4
+local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
+local EXPIRY_RANGE = 2 ^ 24
+local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
+
+-- When the key of the subject at hand expires, in seconds: 0 while there is none.
+local expires = 0
+
+local function read_limit(at, first)
+  local kernel, mark = kernels[ARGV[at]], tonumber(ARGV[at + 1])
+  local limit = { kernel = kernel, mark = mark }
+  local count, params = tonumber(ARGV[at + 2]), {}
+  for i = 1, count do
+    params[i] = tonumber(ARGV[at + 2 + i])
+  end
+  kernel.prepare(limit, params)
+  limit.packing = (first and HEADER_FORMAT or '>') .. 'I4' .. kernel.format
+  limit.unpacking = '>I4' .. kernel.format
+  return limit, at + 3 + count
+end
+
+-- Returns the sets, and where in ARGV the requests begin.
+local function read_sets(at)
+  local sets, count = {}, tonumber(ARGV[at])
+  at = at + 1
+  for i = 1, count do
+    local set = { ttl = ARGV[at], lifetime = tonumber(ARGV[at]) * 1000 }
+    local limits = tonumber(ARGV[at + 1])
+    at = at + 2
+    for j = 1, limits do
+      set[j], at = read_limit(at, j == 1)
+    end
+    sets[i] = set
+  end
+  return sets, at
+end
+
+local function part_size(blob, at, mark)
+  local code, length = floor(mark / 2 ^ 28), mark % 2 ^ 26 * UNIT_MS[floor(mark / 2 ^ 26) % 4] * 1000
+  for _, kernel in pairs(kernels) do
+    if kernel.code == code then
+      local size = MARK + kernel.size
+      if not kernel.tail_size then return size end
+      return size + kernel.tail_size(length, unpack_bytes('>' .. kernel.format, blob, at + MARK))
+    end
+  end
+  error(FOREIGN, 0)
+end
+
+-- Where the part with this mark stands when it is not where it was looked for: the plan has changed.
+local function search_part(blob, mark)
+  local at = HEADER + 1
+  while at < #blob do
+    local found = unpack_bytes('>I4', blob, at)
+    if found == mark then return at end
+    at = at + part_size(blob, at, found)
+  end
+end
+
+-- Brings a limit to now from its part of the value. Returns where the next part begins.
+local function load_limit(limit, blob, at, last)
+  local kernel, size = limit.kernel, at + MARK + limit.kernel.size
+  local found, a, b, c
+  if size <= #blob + 1 then found, a, b, c = unpack_bytes(limit.unpacking, blob, at) end
+  if found ~= limit.mark then
+    at = search_part(blob, limit.mark)
+    if not at then
+      kernel.start(limit)
+      return HEADER + 1
+    end
+    size = at + MARK + kernel.size
+    found, a, b, c = unpack_bytes(limit.unpacking, blob, at)
+  end
+  if not kernel.tail_size then
+    kernel.load(limit, last, a, b)
+    return size
+  end
+  kernel.load(limit, last, a, b, c, blob, size)
+  return size + kernel.tail_size(limit.window, a, b, c)
+end
+
+-- Brings every limit of the set to now, from the value of its subject, or from nothing.
+local function load_limits(set, blob)
+  if not blob then
+    expires = 0
+    for i = 1, #set do
+      set[i].kernel.start(set[i])
+    end
+    return
+  end
+  if #blob <= HEADER + MARK then error(FOREIGN, 0) end
+  local format, last, until_s = unpack_bytes(HEADER_FORMAT, blob)
+  if format ~= FORMAT then error(FOREIGN, 0) end
+
+  local last_s = floor(last / 1000000)
+  expires = floor(min(last, now) / 1000000) + (until_s - last_s) % EXPIRY_RANGE
+  local at = HEADER + 1
+  for i = 1, #set do
+    at = load_limit(set[i], blob, at, last)
+  end
+end
+
+local function save_limits(set, key)
+  local needed = 0
+  for i = 1, #set do
+    local lifetime = set[i].kernel.lifetime(set[i])
+    if lifetime > needed then needed = lifetime end
+  end
+  local keep = expires * 1000000 >= now + needed
+  if not keep then expires = floor((now + min(set.lifetime, (EXPIRY_RANGE - 1) * 1000000)) / 1000000) end
+
+  local limit = set[1]
+  local value = pack_bytes(limit.packing, FORMAT, now, expires % EXPIRY_RANGE, limit.mark, limit.kernel.save(limit))
+  if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
+  for i = 2, #set do
+    limit = set[i]
+    value = value .. pack_bytes(limit.packing, limit.mark, limit.kernel.save(limit))
+    if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
+  end
+  -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough.
+  if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', set.ttl) end
+end
+
+local function message(err)
+  return type(err) == 'table' and err.err or tostring(err)
+end

@@ -1,0 +1,70 @@
+import type { Refund } from '../algorithms/kernel.js'
+import type { StoreError } from '../errors.js'
+import type { LimitSet } from '../limit-set.js'
+
+/** Units asked of one subject. */
+export interface StoreRequest {
+  /** The subject's key, below the store's own prefix. */
+  readonly key: string
+  readonly set: LimitSet
+  /** A whole number of units from 1. */
+  readonly cost: number
+}
+
+/** Where one limit stands after a request; in the order of the request's set. Times in µs. */
+export interface LimitOutcome {
+  /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. */
+  readonly wait: number
+  /** Units left. */
+  readonly remaining: number
+  /** Until another unit is there; 0 when nothing is used. */
+  readonly reset: number
+}
+
+/** The answer to one request. The units were taken if every limit's wait is 0. */
+export interface Outcome {
+  /** When it was decided, in µs of the store's clock. */
+  readonly at: number
+  readonly limits: readonly LimitOutcome[]
+}
+
+/** An outcome, or why there is none for this request. */
+export type Answer = Outcome | StoreError
+
+/** Units that go back to every limit of a subject; `limits` says what each told when they were taken. */
+export interface RefundRequest {
+  readonly key: string
+  readonly set: LimitSet
+  readonly limits: readonly Refund[]
+}
+
+/**
+ * A test's clock can go back after a subject has expired, or stand still while real time goes on: under one, stores
+ * remember subjects this much longer, so that only what counts decides.
+ */
+export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
+
+export type MaybePromise<T> = T | Promise<T>
+
+/**
+ * Where counts live. A batch of requests goes in, their answers come out in the same order; each request is
+ * decided wholly or not at all, and those of one key one after another.
+ *
+ * A store that is not `immediate` may fail: it rejects when no request could be decided, and answers single
+ * requests with an error. What it was asked may then have been counted all the same.
+ */
+export interface Store {
+  /** Whether answers are values, never promises. Such a store needs no batching and no deadline. */
+  readonly immediate: boolean
+  /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
+  ready?(): Promise<void> | undefined
+  consume(batch: readonly StoreRequest[]): MaybePromise<readonly Answer[]>
+  /** The same answers, with nothing taken. */
+  peek(batch: readonly StoreRequest[]): MaybePromise<readonly Answer[]>
+  /** Whether any units went back. */
+  refund(request: RefundRequest): MaybePromise<boolean>
+  /** Forgets the subject. */
+  reset(key: string): MaybePromise<void>
+  /** Lets go of what the store holds; a client that was passed in stays open. */
+  close?(): MaybePromise<void>
+}

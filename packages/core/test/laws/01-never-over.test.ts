@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import { testPrefix, testRedisUrl } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { createLimiter, redisStore } from '../../src/index.js'
+import { benches, closeBenches, START_MS } from '../support/benches.js'
+import { mostInAnyWindow, play, RUNS, schedule } from '../support/schedules.js'
+import { untried, variants, windowOf } from '../support/variants.js'
+
+afterAll(closeBenches)
+
+test('every algorithm of the registry is tried by the laws', () => {
+  expect(untried).toEqual([])
+})
+
+describe.each(benches)('law 1, never over, on $store', (bench) => {
+  test.each(variants)('$name', async (variant) => {
+    const cases = fc.integer({ min: 1, max: 12 }).chain((quota) => {
+      const windowMs = windowOf(variant, 1000)
+      return fc.record({ quota: fc.constant(quota), windowMs: fc.constant(windowMs), steps: schedule(quota, windowMs) })
+    })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ quota, windowMs, steps }) => {
+        const clock = { now: START_MS }
+        const limiter = bench.limiter({ limit: variant.limit(quota, windowMs) }, clock)
+        const { admitted } = await play(limiter, clock, steps)
+        expect(mostInAnyWindow(admitted, windowMs)).toBeLessThanOrEqual(variant.worstCase(quota))
+      }),
+      RUNS,
+    )
+  })
+
+  test('large quotas in slots, over a month', async () => {
+    const cases = fc.integer({ min: 129, max: 5000 }).chain((quota) =>
+      fc.record({ quota: fc.constant(quota), steps: schedule(quota, 30 * 86_400_000) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ quota, steps }) => {
+        const clock = { now: START_MS }
+        const limiter = bench.limiter({ limit: `${quota}/30 d` }, clock)
+        const { admitted } = await play(limiter, clock, steps)
+        expect(mostInAnyWindow(admitted, 30 * 86_400_000)).toBeLessThanOrEqual(quota)
+      }),
+      RUNS,
+    )
+  })
+
+  test('the burst at second 59 and at second 01 of a minute: 100 of 200', async () => {
+    const clock = { now: Date.UTC(2026, 0, 1, 0, 0, 59) }
+    const limiter = bench.limiter({ limit: '100/min' }, clock)
+    const burst = (): Promise<boolean[]> =>
+      Promise.all(Array.from({ length: 100 }, async () => (await limiter.consume('acme')).allowed))
+    const before = await burst()
+    clock.now += 2000
+    const after = await burst()
+    expect([...before, ...after].filter(Boolean)).toHaveLength(100)
+  })
+
+  test('thousands of requests in one millisecond all count', async () => {
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ limit: '3000/min' }, clock)
+    const decisions = await Promise.all(Array.from({ length: 5000 }, () => limiter.consume('acme')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3000)
+  })
+})
+
+test('several processes that share a Redis, by its own clock', async () => {
+  const prefix = testPrefix()
+  const clients = Array.from({ length: 4 }, () => new Redis(testRedisUrl()))
+  const limiters = clients.map((client) =>
+    createLimiter({ limit: '100/10 s', store: redisStore(client, { prefix }), deadlineMs: 10_000, onStoreFailure: 'closed' }),
+  )
+  const decisions = await Promise.all(
+    limiters.flatMap((limiter) => Array.from({ length: 200 }, () => limiter.consume('acme'))),
+  )
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
+  expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']))
+  await Promise.all(clients.map((client) => client.quit()))
+})

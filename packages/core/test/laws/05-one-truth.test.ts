@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import type { Decision, Limiter, LimitInput } from '../../src/index.js'
+import { benches, closeBenches, START_MS, type Bench } from '../support/benches.js'
+import { advance, RUNS } from '../support/schedules.js'
+import { variants, type Variant } from '../support/variants.js'
+
+afterAll(closeBenches)
+
+/** What can happen to a subject. Times in µs; `refund` gives back the decision that many back. */
+type Act =
+  | { readonly kind: 'consume' | 'peek'; readonly gapUs: number; readonly cost: number; readonly plan: string }
+  | { readonly kind: 'refund'; readonly gapUs: number; readonly back: number }
+  | { readonly kind: 'plans'; readonly gapUs: number; readonly quota: number }
+
+const gapUs = fc.oneof(
+  fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001, -1, -250_000, -2_000_000),
+  fc.integer({ min: 0, max: 400_000 }),
+  fc.integer({ min: 0, max: 5_000_000 }),
+)
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 6, arbitrary: consumption('consume') },
+  { weight: 1, arbitrary: consumption('peek') },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('refund' as const), gapUs, back: fc.nat({ max: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('plans' as const), gapUs, quota: fc.integer({ min: 1, max: 400 }) }) },
+)
+
+function consumption(kind: 'consume' | 'peek'): fc.Arbitrary<Act> {
+  const cost = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 30 }))
+  return fc.record({ kind: fc.constant(kind), gapUs, cost, plan: fc.constantFrom('a', 'b') })
+}
+
+function plansOf(chosen: readonly Variant[], quota: number): Record<string, LimitInput[]> {
+  const limits = chosen.map((variant, i) => ({ ...variant.limit(quota + 7 * i, 1000 * (i + 1)), name: `limit ${i}` }))
+  return { a: limits, b: [...limits].reverse().slice(0, 2) }
+}
+
+/** Everything that one store says of a history. */
+async function replay(bench: Bench, chosen: readonly Variant[], acts: readonly Act[]): Promise<unknown[]> {
+  const clock = { now: START_MS }
+  const limiter = bench.limiter({ plans: plansOf(chosen, 20), defaultPlan: 'a' }, clock)
+  const decisions: Decision[] = []
+  const said: unknown[] = []
+  for (const next of acts) {
+    advance(clock, next.gapUs)
+    said.push(await perform(limiter, next, decisions, chosen))
+  }
+  return said
+}
+
+async function perform(limiter: Limiter, next: Act, decisions: Decision[], chosen: readonly Variant[]): Promise<unknown> {
+  if (next.kind === 'plans') return limiter.setPlans(plansOf(chosen, next.quota), { defaultPlan: 'a' })
+  if (next.kind === 'refund') {
+    const decision = decisions.at(-1 - next.back)
+    return decision && limiter.refund(decision)
+  }
+  const decision = await limiter[next.kind]({ id: 'acme', plan: next.plan }, { cost: next.cost })
+  decisions.push(decision)
+  return { ...decision }
+}
+
+describe('law 5, one truth: Lua and TypeScript say the same of any history', () => {
+  const [memory, redis] = benches as [Bench, Bench]
+
+  test.each(variants)('$name', async (variant) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 25 }), async (acts) => {
+        expect(await replay(redis, [variant], acts)).toEqual(await replay(memory, [variant], acts))
+      }),
+      RUNS,
+    )
+  })
+
+  test('several limits of different algorithms in one plan', async () => {
+    const chosen = fc.array(fc.constantFrom(...variants), { minLength: 2, maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(chosen, fc.array(act, { minLength: 1, maxLength: 25 }), async (some, acts) => {
+        expect(await replay(redis, some, acts)).toEqual(await replay(memory, some, acts))
+      }),
+      RUNS,
+    )
+  })
+})

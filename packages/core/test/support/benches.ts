@@ -1,0 +1,45 @@
+import { testPrefix, testRedisUrl } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
+
+/** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */
+export interface Clock {
+  now: number
+}
+
+/** 2026-01-31T12:34:56.789Z */
+export const START_MS = 1_769_862_896_789
+
+/** A store on a clock of our own, to try laws on. */
+export interface Bench {
+  readonly store: 'memory' | 'redis'
+  limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
+}
+
+let redis: Redis | undefined
+
+/** One connection a test file; closed by `closeBenches`. */
+export function sharedRedis(): Redis {
+  redis ??= new Redis(testRedisUrl())
+  return redis
+}
+
+export async function closeBenches(): Promise<void> {
+  await redis?.quit()
+  redis = undefined
+}
+
+export const benches: readonly Bench[] = [
+  {
+    store: 'memory',
+    limiter: (options, clock) => createLimiter({ ...options, store: memoryStore({ now: () => clock.now }) }),
+  },
+  {
+    store: 'redis',
+    // Every limiter has keys of its own, so that schedules do not disturb each other.
+    limiter: (options, clock) => {
+      const store = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clock.now })
+      return createLimiter({ ...options, store, deadlineMs: 10_000, onStoreFailure: 'closed' })
+    },
+  },
+]

@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import type { Decision, Limiter } from '../../src/index.js'
+import type { Clock } from './benches.js'
+
+/** After `gapUs`, `count` requests at once of `cost` units each. */
+export interface Step {
+  readonly gapUs: number
+  readonly count: number
+  readonly cost: number
+}
+
+export const RUNS = { numRuns: 1000 } as const
+
+/** Steps that spend some windows on and around the edges of a quota. */
+export function schedule(quota: number, windowMs: number): fc.Arbitrary<Step[]> {
+  const windowUs = windowMs * 1000
+  const gapUs = fc.oneof(
+    fc.constantFrom(0, 1, Math.floor(windowUs / 2), windowUs - 1, windowUs, windowUs + 1),
+    fc.integer({ min: 0, max: Math.floor(windowUs / 4) }),
+    fc.integer({ min: 0, max: 2 * windowUs }),
+  )
+  const step = fc.record({
+    gapUs,
+    count: fc.integer({ min: 1, max: 5 }),
+    cost: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: quota + 1 })),
+  })
+  return fc.array(step, { minLength: 1, maxLength: 12 })
+}
+
+export interface Admitted {
+  readonly atUs: number
+  readonly cost: number
+}
+
+/** Plays a schedule as one subject; what was admitted, and every decision. */
+export async function play(
+  limiter: Limiter,
+  clock: Clock,
+  steps: readonly Step[],
+): Promise<{ admitted: Admitted[]; decisions: Decision[] }> {
+  const admitted: Admitted[] = []
+  const decisions: Decision[] = []
+  for (const { gapUs, count, cost } of steps) {
+    advance(clock, gapUs)
+    const requests = Array.from({ length: count }, () => limiter.consume('acme', { cost }))
+    for (const decision of await Promise.all(requests)) {
+      decisions.push(decision)
+      if (decision.allowed) admitted.push({ atUs: toUs(clock), cost })
+    }
+  }
+  return { admitted, decisions }
+}
+
+export function advance(clock: Clock, us: number): void {
+  clock.now = (toUs(clock) + us) / 1000
+}
+
+export function toUs(clock: Clock): number {
+  return Math.round(clock.now * 1000)
+}
+
+/** The most units that any half-open window of the length holds; such a window begins with a request. */
+export function mostInAnyWindow(admitted: readonly Admitted[], windowMs: number): number {
+  const inWindowFrom = (start: number): number =>
+    admitted.filter(({ atUs }) => atUs >= start && atUs < start + windowMs * 1000).reduce((sum, { cost }) => sum + cost, 0)
+  return Math.max(0, ...admitted.map(({ atUs }) => inWindowFrom(atUs)))
+}

@@ -1,0 +1,67 @@
+import {
+  createHttpLimiter,
+  toError,
+  type Decision,
+  type HttpAdapter,
+  type Limiter,
+  type RateLimitOptions,
+} from '@tollgate/core'
+import type { Request, RequestHandler, Response } from 'express'
+
+export * from '@tollgate/core'
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** What Tollgate decided on this request; undefined when it was skipped. */
+      rateLimit?: Decision
+    }
+  }
+}
+
+const express: HttpAdapter<Request, Response> = {
+  framework: 'Express',
+  trustSetting: "app.set('trust proxy', ...)",
+  header: (req, name) => req.get(name),
+  ip: (req) => req.ip,
+  trustsProxy: (req) => Boolean(req.app.get('trust proxy')),
+  attach: (req, decision) => void (req.rateLimit = decision),
+  isSent: (res) => res.headersSent,
+  setHeader: (res, name, value) => void res.setHeader(name, value),
+  end: (res, status, contentType, body) => void res.status(status).type(contentType).send(body),
+}
+
+/** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
+export type RateLimitHandler = RequestHandler & { readonly limiter: Limiter }
+
+/**
+ * Express middleware, for 4 and 5, that holds every subject to the limits of its plan. The decision is at
+ * `req.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw goes to Express's error handlers.
+ *
+ * @throws {ConfigError} here, when an option is wrong; a request never meets that error
+ * @example
+ * app.use(rateLimit({
+ *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
+ *   identify: (req) => ({ id: req.user.id, plan: req.user.plan }),
+ *   store: redisStore(new Redis(process.env.REDIS_URL)),
+ * }))
+ */
+export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimitHandler {
+  const http = createHttpLimiter(express, options)
+  const handler: RequestHandler = (req, res, next) => {
+    const goOn = (admitted: boolean): void => {
+      if (admitted) next()
+    }
+    let admitted
+    try {
+      admitted = http.admit(req, res)
+    } catch (error) {
+      next(toError(error))
+      return
+    }
+    // next stands outside of what catches, so that an error of the application is not reported twice.
+    if (typeof admitted === 'boolean') goOn(admitted)
+    else admitted.then(goOn, (error: unknown) => next(toError(error)))
+  }
+  return Object.assign(handler, { limiter: http.limiter })
+}
