@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 
 function compile(...options) {
-  const shared = ['-p', 'tsconfig.build.json', '--noEmit', 'false']
+  const shared = ['-p', 'tsconfig.build.json']
   execFileSync(process.execPath, [tsc, ...shared, ...options], { stdio: 'inherit' })
 }
 

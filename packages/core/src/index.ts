@@ -9,7 +9,7 @@ export { createLimiter, type ConsumeOptions, type FailurePolicy, type Limiter, t
 export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'
 export type { IoredisClient, RedisClient } from './stores/redis/clients.js'
-export type { Store } from './stores/store.js'
+export type { MaybePromise, Store } from './stores/store.js'
 export type { HttpAdapter } from './http/adapter.js'
 export { createHttpLimiter, type HttpLimiter, type RateLimitOptions } from './http/http-limiter.js'
 export type { HeaderOptions } from './http/headers.js'

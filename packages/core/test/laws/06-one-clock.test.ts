@@ -1,0 +1,50 @@
+import { testPrefix } from '@tollgate/testing'
+import { createLimiter, redisStore, type Limiter, type LimitInput } from '../../src/index.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
+
+afterAll(closeBenches)
+afterEach(() => jest.restoreAllMocks())
+
+/** Runs as a server whose clock is off by this much. */
+async function withClockOff<T>(offMs: number, run: () => Promise<T>): Promise<T> {
+  const real = Date.now
+  const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + offMs)
+  try {
+    return await run()
+  } finally {
+    spy.mockRestore()
+  }
+}
+
+describe("law 6, one clock: Redis's own TIME decides", () => {
+  const limits: LimitInput[] = [
+    '4/10 s',
+    { quota: 4, window: '10 s', algorithm: 'sliding-window' },
+    { quota: 4, window: '10 s', algorithm: 'fixed-window' },
+    { quota: 4, window: '10 s', algorithm: 'token-bucket' },
+    { quota: 4, window: 'd', timeZone: 'UTC' },
+    { quota: 4, window: 'month' },
+  ]
+
+  test.each(limits)('application servers whose clocks are off share one quota: %p', async (limit) => {
+    const prefix = testPrefix()
+    const server = (): Limiter =>
+      createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), deadlineMs: 10_000, onStoreFailure: 'closed' })
+    const allowed: boolean[] = []
+    for (const offMs of [0, 30_000, -30_000, 30_000, 3_600_000, -90 * 86_400_000]) {
+      const other = server()
+      const decision = await withClockOff(offMs, async () => other.consume('acme'))
+      expect(decision.source).toBe('store')
+      allowed.push(decision.allowed)
+    }
+    expect(allowed).toEqual([true, true, true, true, false, false])
+  })
+
+  test('a calendar sent from a clock that is years off is sent again, and counted once', async () => {
+    const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+    const limiter = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
+    const decision = await withClockOff(-800 * 86_400_000, async () => limiter.consume('acme'))
+    expect(decision.limits.map(({ remaining }) => remaining)).toEqual([9, 4])
+    expect((await limiter.peek('acme')).limits.map(({ remaining }) => remaining)).toEqual([9, 4])
+  })
+})

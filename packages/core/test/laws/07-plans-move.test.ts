@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { benches, closeBenches, START_MS } from '../support/benches.js'
+import { RUNS } from '../support/schedules.js'
+import { variants } from '../support/variants.js'
+
+afterAll(closeBenches)
+
+describe.each(benches)('law 7, plans move, on $store', (bench) => {
+  test.each(variants)('$name: a changed quota holds from the next request, used units still count', async (variant) => {
+    const cases = fc.record({
+      before: fc.integer({ min: 1, max: 300 }),
+      after: fc.integer({ min: 1, max: 300 }),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ before, after, share }) => {
+        const clock = { now: START_MS }
+        const [old, changed] = [variant.limit(before, 60_000), variant.limit(after, 60_000)]
+        const limiter = bench.limiter({ plans: { plan: old } }, clock)
+        const capacity = (await limiter.peek('acme')).limits[0]?.remaining ?? 0
+        const used = Math.floor(capacity * share)
+        if (used > 0) expect((await limiter.consume('acme', { cost: used })).allowed).toBe(true)
+        limiter.setPlans({ plan: changed })
+        const room = (await bench.limiter({ limit: changed }, clock).peek('acme')).limits[0]?.remaining ?? 0
+        expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(Math.max(room - used, 0))
+      }),
+      { numRuns: RUNS.numRuns / 2 },
+    )
+  })
+
+  test('an upgrade keeps what was used in a window of the same length and algorithm, and back', async () => {
+    const clock = { now: START_MS }
+    const plans = { free: '100/min', pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
+    const limiter = bench.limiter({ plans, defaultPlan: 'free' }, clock)
+    await limiter.consume({ id: 'acme', plan: 'free' }, { cost: 60 })
+    const upgraded = await limiter.consume({ id: 'acme', plan: 'pro' })
+    expect(upgraded.limits.map(({ remaining }) => remaining)).toEqual([99, 19_939, 4_999_999])
+    const back = await limiter.consume({ id: 'acme', plan: 'free' })
+    expect(back.limits.map(({ remaining }) => remaining)).toEqual([38])
+  })
+
+  test('what was used counts through plans that are denied, and quotas of another width', async () => {
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ plans: { a: '1000000/min', b: '3/min', c: '500/min' }, defaultPlan: 'a' }, clock)
+    const remaining = async (plan: string, cost: number): Promise<unknown> =>
+      (await limiter.consume({ id: 'acme', plan }, { cost })).limits[0]?.remaining
+    expect(await remaining('b', 2)).toBe(1)
+    clock.now += 10_000
+    expect(await remaining('a', 70_000)).toBe(929_998)
+    expect(await remaining('b', 1)).toBe(0)
+    expect(await remaining('c', 1)).toBe(0)
+    clock.now += 50_000
+    expect(await remaining('a', 1)).toBe(929_999)
+  })
+
+  test('the new plans are refused whole when one is wrong', async () => {
+    const limiter = bench.limiter({ limit: '2/min' }, { now: START_MS })
+    expect(() => limiter.setPlans({ free: '5/min', pro: '0/min' })).toThrow('plans.pro')
+    expect((await limiter.peek('acme')).limits[0]?.quota).toBe(2)
+  })
+})

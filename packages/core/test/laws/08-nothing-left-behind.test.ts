@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testPrefix } from '@tollgate/testing'
+import { createLimiter, memoryStore, redisStore, type LimitInput } from '../../src/index.js'
+import { subjectKey } from '../../src/subject.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
+
+afterAll(closeBenches)
+
+const options = { deadlineMs: 10_000, onStoreFailure: 'closed' } as const
+
+describe('law 8, nothing left behind, in Redis', () => {
+  const limits: [name: string, limit: LimitInput, longestMs: number][] = [
+    ['sliding-log', '5/300ms', 300],
+    ['fixed-window', { quota: 5, window: 300, algorithm: 'fixed-window' }, 300],
+    ['token-bucket', { quota: 5, window: 300, algorithm: 'token-bucket' }, 300],
+    ['sliding-window, whose last window counts for another', { quota: 5, window: 150, algorithm: 'sliding-window' }, 300],
+  ]
+
+  test.each(limits)('an idle subject leaves no key: %s', async (_, limit, longestMs) => {
+    const prefix = testPrefix()
+    const limiter = createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), ...options })
+    const key = `${prefix}:${subjectKey({ id: 'acme' })}`
+    for (let i = 0; i < 8; i += 1) {
+      await limiter.consume('acme')
+      await sleep(20)
+    }
+    expect(await sharedRedis().pttl(key)).toBeLessThanOrEqual(longestMs + 1)
+    await sleep(longestMs + 30)
+    expect(await sharedRedis().exists(key)).toBe(0)
+  })
+
+  test('every key has a time to live, that of a plan with a month no longer than the month', async () => {
+    const prefix = testPrefix()
+    const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
+    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
+    for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
+    const ttl = await sharedRedis().pttl(`${prefix}:${subjectKey({ id: 'acme' })}`)
+    expect(ttl).toBeGreaterThan(60_000)
+    expect(ttl).toBeLessThanOrEqual(31 * 86_400_000 + 2 * 3_600_000)
+  })
+
+  test('a denied flood adds no memory', async () => {
+    const prefix = testPrefix()
+    const limiter = createLimiter({ limit: '100/min', store: redisStore(sharedRedis(), { prefix }), ...options })
+    const key = `${prefix}:${subjectKey({ id: 'acme' })}`
+    for (let i = 0; i < 100; i += 1) await limiter.consume('acme')
+    const before = await sharedRedis().getBuffer(key)
+    const flood = await Promise.all(Array.from({ length: 2000 }, () => limiter.consume('acme')))
+    expect(flood.some(({ allowed }) => allowed)).toBe(false)
+    expect(await sharedRedis().getBuffer(key)).toEqual(before)
+    // A denied subject that was never seen leaves nothing at all.
+    await limiter.consume('unseen', { cost: 101 })
+    expect(await sharedRedis().exists(`${prefix}:${subjectKey({ id: 'unseen' })}`)).toBe(0)
+  })
+
+  test('a log is bounded: 128 slots and one, however many requests', async () => {
+    const prefix = testPrefix()
+    const clock = { now: Date.now() }
+    const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
+    const limiter = createLimiter({ limit: '1000000/min', store, ...options })
+    for (let i = 0; i < 3000; i += 1) {
+      clock.now += 23
+      await limiter.consume('acme')
+    }
+    expect(await sharedRedis().strlen(`${prefix}:${subjectKey({ id: 'acme' })}`)).toBeLessThan(40 + 129 * 7)
+  })
+})
+
+describe('law 8, nothing left behind, in memory', () => {
+  const sizeOf = (used: () => number): number => used()
+
+  test('idle subjects leave while others come', () => {
+    const entries = jest.spyOn(Map.prototype, 'delete')
+    const clock = { now: 0 }
+    const limiter = createLimiter({ limit: '5/min', store: memoryStore({ now: () => clock.now }) })
+    for (let i = 0; i < 100; i += 1) void limiter.consume(`idle ${i}`)
+    clock.now += 3_600_000 + 60_001
+    entries.mockClear()
+    for (let i = 0; i < 120; i += 1) void limiter.consume('busy')
+    const forgotten = new Set(entries.mock.calls.map(([key]) => String(key)).filter((key) => key.includes('#')))
+    expect(sizeOf(() => forgotten.size)).toBe(100)
+    entries.mockRestore()
+  })
+
+  test('the subject idle longest goes first when there are too many', async () => {
+    const limiter = createLimiter({ limit: '5/min', store: memoryStore({ maxSubjects: 2 }) })
+    const remaining = async (id: string): Promise<unknown> => (await limiter.peek(id)).limits[0]?.remaining
+    for (const id of ['a', 'b', 'a', 'c']) await limiter.consume(id)
+    expect([await remaining('a'), await remaining('b'), await remaining('c')]).toEqual([3, 5, 4])
+  })
+})

@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
+import { Redis, type RedisOptions } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { createLimiter, redisStore, type Decision, type Limiter, type LimiterOptions } from '../../src/index.js'
+
+const DEADLINE_MS = 100
+/** What a busy machine may add. */
+const LATE_MS = 150
+
+const clients: { disconnect(): void }[] = []
+const servers: RedisServer[] = []
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect()
+  for (const server of servers.splice(0)) {
+    server.resume()
+    await server.kill()
+  }
+})
+
+async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
+  const started = await startRedis(options)
+  servers.push(started)
+  return started
+}
+
+function connect(port: number, options: RedisOptions = {}): Redis {
+  const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, ...options })
+  client.on('error', () => {})
+  clients.push(client)
+  return client
+}
+
+function limiterOn(client: Redis, options: Partial<LimiterOptions> = {}): { limiter: Limiter; errors: string[] } {
+  const store = redisStore(client, { prefix: testPrefix() })
+  const limiter = createLimiter({ limit: '1000/min', store, deadlineMs: DEADLINE_MS, ...options } as LimiterOptions)
+  const errors: string[] = []
+  limiter.on('storeError', (error) => errors.push(error.code))
+  return { limiter, errors }
+}
+
+async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number }> {
+  const started = performance.now()
+  const decision = await limiter.consume('acme')
+  return { decision, ms: performance.now() - started }
+}
+
+async function recovers(limiter: Limiter): Promise<void> {
+  for (const until = Date.now() + 3000; Date.now() < until; await sleep(20)) {
+    if ((await limiter.consume('acme')).source === 'store') return
+  }
+  throw new Error('the limiter did not recover')
+}
+
+describe('law 9, always an answer', () => {
+  test.each(['open', 'closed'] as const)('Redis hangs, %s: answered within the deadline, then the store again (D2)', async (policy) => {
+    const redis = await server()
+    const { limiter, errors } = limiterOn(connect(redis.port), { onStoreFailure: policy })
+    await recovers(limiter)
+    redis.pause()
+    const answers = await Promise.all(Array.from({ length: 200 }, () => timed(limiter)))
+    for (const { decision, ms } of answers) {
+      expect(decision).toMatchObject({ allowed: policy === 'open', source: policy, limits: [] })
+      expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
+    }
+    expect(errors).toEqual(['ERR_TOLLGATE_STORE_TIMEOUT'])
+    redis.resume()
+    await recovers(limiter)
+  })
+
+  test.each<[string, RedisOptions]>([
+    ['the defaults of ioredis', {}],
+    ['no offline queue', { enableOfflineQueue: false }],
+    ['a client that gives up a command early', { maxRetriesPerRequest: 0 }],
+    ['a lazy client', { lazyConnect: true }],
+  ])('Redis is down at the start, with %s: the policy answers, and the store once it is up (D1)', async (_, options) => {
+    const first = await server()
+    await first.kill()
+    const { limiter, errors } = limiterOn(connect(first.port, options))
+    const { decision, ms } = await timed(limiter)
+    expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
+    expect(errors.length).toBeGreaterThan(0)
+    await server({ port: first.port })
+    await recovers(limiter)
+  })
+
+  test('Redis dies and comes back: nobody waits, nothing is counted from before', async () => {
+    const redis = await server()
+    const { limiter } = limiterOn(connect(redis.port))
+    await recovers(limiter)
+    await redis.kill()
+    for (let i = 0; i < 5; i += 1) {
+      const { decision, ms } = await timed(limiter)
+      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
+    }
+    await server({ port: redis.port })
+    await recovers(limiter)
+    // Requests that the policy answered were not sent later: only those that the store answered count.
+    const { limits } = await limiter.peek('acme')
+    expect(limits[0]?.remaining).toBeGreaterThanOrEqual(997)
+  })
+
+  test('SCRIPT FLUSH under load: every caller is answered by the store, and the text is sent once', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const limiters = Array.from({ length: 20 }, () => limiterOn(client, { deadlineMs: 5000 }))
+    await recovers(limiters[0]?.limiter as Limiter)
+    const [{ limiter }] = limiters as [{ limiter: Limiter }]
+    await client.script('FLUSH')
+    await client.config('RESETSTAT')
+    const waves = []
+    for (let i = 0; i < 20; i += 1) {
+      waves.push(Promise.all(Array.from({ length: 10 }, () => limiter.consume('acme'))))
+      await new Promise(setImmediate)
+    }
+    const decisions = (await Promise.all(waves)).flat()
+    expect(decisions.every(({ source }) => source === 'store')).toBe(true)
+    expect(await client.info('commandstats')).toMatch(/cmdstat_eval:calls=1,/)
+    const { limits } = await limiter.peek('acme')
+    expect(limits[0]?.remaining).toBe(1000 - 201)
+  })
+
+  test('a foreign value under a key fails that subject alone, is not overwritten, and is told', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const prefix = testPrefix()
+    const limiter = createLimiter({ limit: '10/min', store: redisStore(client, { prefix }), deadlineMs: 5000 })
+    const failures: string[] = []
+    limiter.on('storeError', (error, requests) => failures.push(`${requests}: ${error.message}`))
+    const ids = ['list', 'hash', 'text', 'long text', 'empty']
+    for (const id of [...ids, 'mine']) await limiter.consume(id)
+    const keys = await client.keys(`${prefix}:*`)
+    const keyOf = (id: string): string => keys.find((key) => key.endsWith(`:${id}`)) ?? ''
+    await client.del(keyOf('list'), keyOf('hash'))
+    await client.lpush(keyOf('list'), 'x')
+    await client.hset(keyOf('hash'), 'a', 'b')
+    await client.set(keyOf('text'), 'hello')
+    await client.set(keyOf('empty'), '')
+    const plain = await Promise.all([limiter.consume('list'), limiter.consume('hash'), limiter.consume('text'), limiter.consume('empty'), limiter.consume('mine')])
+    expect(plain.map(({ source }) => source)).toEqual(['open', 'open', 'open', 'open', 'store'])
+    expect(plain[4]?.limits[0]?.remaining).toBe(8)
+    expect(failures).toEqual([expect.stringMatching(/^4: .*(WRONGTYPE|FOREIGN)/)])
+    expect(await client.get(keyOf('text'))).toBe('hello')
+    await client.del(keyOf('list'))
+    expect((await limiter.consume('list')).source).toBe('store')
+  })
+
+  test('a client that is closed, and a limiter that is', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const { limiter, errors } = limiterOn(client, { onStoreFailure: 'closed' })
+    await recovers(limiter)
+    client.disconnect()
+    await sleep(20)
+    expect((await limiter.consume('acme')).source).toBe('closed')
+    await limiter.close()
+    expect((await limiter.consume('acme')).source).toBe('closed')
+    expect(errors.slice(-1)).toEqual(['ERR_TOLLGATE_CLOSED'])
+    await expect(limiter.reset('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_CLOSED' })
+  })
+
+  test('a full Redis: the policy answers for those that would write, and names it', async () => {
+    const redis = await server({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
+    const client = connect(redis.port)
+    const { limiter } = limiterOn(client)
+    const messages: string[] = []
+    limiter.on('storeError', ({ message }) => messages.push(message))
+    await recovers(limiter)
+    await client.config('SET', 'maxmemory', '1')
+    expect((await limiter.consume('new')).source).toBe('open')
+    expect(messages.at(-1)).toContain('OOM')
+    await client.config('SET', 'maxmemory', '0')
+    expect((await limiter.consume('new')).source).toBe('store')
+  })
+
+  test('a process that was busy longer than the deadline takes the reply that has come', async () => {
+    const redis = await server()
+    const { limiter } = limiterOn(connect(redis.port))
+    await recovers(limiter)
+    const decision = limiter.consume('acme')
+    await new Promise(setImmediate)
+    for (const until = performance.now() + 2 * DEADLINE_MS; performance.now() < until; );
+    expect((await decision).source).toBe('store')
+  })
+
+  test('ioredis 5 serves as ioredis 6 does', async () => {
+    const redis = await server()
+    const client = new Redis5(redis.port, '127.0.0.1')
+    clients.push(client)
+    const limiter = createLimiter({ limit: '2/min', store: redisStore(client), deadlineMs: 5000 })
+    const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'store'],
+      [true, 'store'],
+      [false, 'store'],
+    ])
+  })
+
+  test('a listener that throws is told as a warning, and decides nothing', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const limiter = createLimiter({ limit: '1/min' })
+    limiter.on('limited', () => {
+      throw new Error('listener')
+    })
+    await limiter.consume('acme')
+    expect((await limiter.consume('acme')).allowed).toBe(false)
+    expect(String(warn.mock.calls[0]?.[0])).toContain("'limited' threw")
+    warn.mockRestore()
+  })
+})

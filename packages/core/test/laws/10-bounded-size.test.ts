@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { testPrefix } from '@tollgate/testing'
+import { createLimiter, memoryStore, redisStore, type Limiter } from '../../src/index.js'
+import { subjectKey } from '../../src/subject.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
+
+afterAll(closeBenches)
+
+const hostile = [
+  'x'.repeat(1_000_000),
+  'x'.repeat(1_000_001),
+  '__proto__',
+  'constructor',
+  'toString',
+  'a\r\nX-Injected: 1',
+  '{a}',
+  '}{',
+  '{',
+  '\u0000',
+  '\ud800',
+  '\udbff',
+  'é',
+  'e\u0301',
+  ' acme',
+  'acme ',
+  'ACME',
+  '@127.0.0.1',
+  '#acme',
+  '*',
+]
+
+describe('law 10, bounded size', () => {
+  test('any id gives a bounded key of printable ASCII with one hash tag', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...hostile)), (id) => {
+        expect(subjectKey({ id })).toMatch(/^\{\d{1,2}\}:[\w.+\-/:|~@#=,]{1,64}$/)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('no two ids share a key, whatever their kind', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
+        if (a !== b) expect(subjectKey({ id: a })).not.toBe(subjectKey({ id: b }))
+        expect(subjectKey({ id: a, kind: 'ip' })).not.toBe(subjectKey({ id: a }))
+      }),
+      { numRuns: 2000 },
+    )
+    const kinds = ['id', 'ip'] as const
+    const keys = hostile.flatMap((id) => kinds.map((kind) => subjectKey({ id, kind })))
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(subjectKey({ id: '127.0.0.1', kind: 'ip' })).not.toBe(subjectKey({ id: '@127.0.0.1' }))
+  })
+
+  const limiters: [string, () => Limiter][] = [
+    ['memory', () => createLimiter({ limit: '1/min', store: memoryStore() })],
+    ['redis', () => createLimiter({ limit: '1/min', store: redisStore(sharedRedis(), { prefix: testPrefix() }), deadlineMs: 10_000 })],
+  ]
+
+  test.each(limiters)('hostile ids are each a subject of their own: %s', async (_, make) => {
+    const limiter = make()
+    for (const expected of [true, false]) {
+      const decisions = await Promise.all(hostile.map((id) => limiter.consume(id)))
+      expect(decisions.map(({ allowed }) => allowed)).toEqual(hostile.map(() => expected))
+      expect(decisions.every(({ source }) => source === 'store')).toBe(true)
+    }
+  })
+
+  test('plans named like members of objects are plans, or unknown', async () => {
+    const limiter = createLimiter({ plans: { constructor: '5/min', free: '1/min' }, defaultPlan: 'free' })
+    const planOf = async (plan: string): Promise<string> => (await limiter.peek({ id: 'acme', plan })).plan
+    expect(await Promise.all(['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(planOf))).toEqual([
+      'constructor',
+      'free',
+      'free',
+      'free',
+    ])
+  })
+})

@@ -1,0 +1,211 @@
+import type { Decision, MaybePromise, RateLimitOptions } from '@tollgate/core'
+
+/** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
+export interface ServeOptions {
+  readonly options: RateLimitOptions<AnyRequest, never>
+  /** The framework's setting to trust one proxy. */
+  readonly trustProxy?: boolean
+  /** Told of each error that reaches the application's error handler; the answer is then a 500. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** What requests of all frameworks have. */
+export interface AnyRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly ip?: string | undefined
+}
+
+/**
+ * An application that answers `GET /` with `{ "ok": true, "decision": what the application finds }` behind the
+ * limiter; on 127.0.0.1.
+ */
+export interface Served {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const TYPE = 'https://iana.org/assignments/http-problem-types#'
+const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
+
+/** What every adapter must do, over real HTTP. Call it once for each framework and version. */
+export function adapterContract(name: string, serve: (options: ServeOptions) => Promise<Served>): void {
+  describe(`adapter contract: ${name}`, () => {
+    let served: Served | undefined
+    afterEach(async () => {
+      await served?.close()
+      served = undefined
+    })
+
+    const start = async (options: ServeOptions['options'], rest: Omit<ServeOptions, 'options'> = {}): Promise<void> => {
+      served = await serve({ options, ...rest })
+    }
+    const get = (headers: Record<string, string> = {}): Promise<Response> => fetch(served?.url ?? '', { headers })
+    const statuses = async (count: number, headers?: Record<string, string>): Promise<number[]> => {
+      const answers = []
+      for (let i = 0; i < count; i += 1) answers.push((await get(headers)).status)
+      return answers
+    }
+
+    test('an allowed request goes on, with the headers of every limit and the decision', async () => {
+      await start({ limit: ['100/min', '5000000/month'], identify: byKey })
+      const response = await get({ 'x-api-key': 'acme' })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('ratelimit-policy')).toBe('"minute";q=100;w=60, "month";q=5000000;w=2592000')
+      expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=99;t=60, "month";r=4999999;t=\d+$/)
+      expect(response.headers.get('ratelimit-limit')).toBe('100')
+      expect(response.headers.get('ratelimit-remaining')).toBe('99')
+      expect(response.headers.get('ratelimit-reset')).toBe('60')
+      expect(response.headers.get('x-ratelimit-limit')).toBeNull()
+      const { decision } = (await response.json()) as { decision: Decision }
+      expect(decision).toMatchObject({ allowed: true, subject: { id: 'acme' }, plan: 'default', source: 'store' })
+    })
+
+    test('a denied one gets 429, when to come back, and a problem that no cache may keep', async () => {
+      await start({ limit: '2/min', identify: byKey })
+      await statuses(2, { 'x-api-key': 'acme' })
+      const response = await get({ 'x-api-key': 'acme' })
+      expect(response.status).toBe(429)
+      expect(response.headers.get('retry-after')).toMatch(/^(59|60)$/)
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
+      expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+      expect(await response.json()).toMatchObject({
+        type: `${TYPE}quota-exceeded`,
+        title: 'Quota Exceeded',
+        status: 429,
+        'violated-policies': ['minute'],
+        code: 'rate_limit_exceeded',
+      })
+    })
+
+    test('Retry-After is at least 1, also for a window below a second', async () => {
+      await start({ limit: '1/300ms' })
+      await get()
+      expect((await get()).headers.get('retry-after')).toBe('1')
+    })
+
+    test('a cost that can never fit is denied with a reason and no Retry-After', async () => {
+      await start({ limit: '10/min', cost: 11 })
+      const response = await get()
+      expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
+      expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
+    })
+
+    test('every tenant has its own plan; an async identify is awaited (D7)', async () => {
+      const plans = { free: '1/min', pro: '3/min' }
+      await start({ plans, identify: async (req) => ({ id: byKey(req), plan: byKey(req).split('-')[0] }) })
+      expect(await statuses(2, { 'x-api-key': 'free-a' })).toEqual([200, 429])
+      expect(await statuses(2, { 'x-api-key': 'free-b' })).toEqual([200, 429])
+      expect(await statuses(4, { 'x-api-key': 'pro-a' })).toEqual([200, 200, 200, 429])
+    })
+
+    test('an unlimited plan has no headers, a skipped request neither and no decision', async () => {
+      const plans = { free: '1/min', internal: 'unlimited' }
+      await start({
+        plans,
+        identify: () => ({ id: 'ops', plan: 'internal' }),
+        skip: (req) => byKey(req) === 'health',
+      })
+      for (const key of ['ops', 'health', 'ops']) {
+        const response = await get({ 'x-api-key': key })
+        expect([response.status, response.headers.get('ratelimit')]).toEqual([200, null])
+        const { decision } = (await response.json()) as { decision?: Decision }
+        expect(decision?.source).toBe(key === 'health' ? undefined : 'unlimited')
+      }
+    })
+
+    test('a request without an id counts by client IP on the default plan, apart from tenants', async () => {
+      await start({ plans: { free: '1/min', pro: '100/min' }, defaultPlan: 'free', identify: byKey })
+      expect(await statuses(2)).toEqual([200, 429])
+      expect(await statuses(2, { 'x-api-key': '127.0.0.1' })).toEqual([200, 429])
+      expect(await statuses(2, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([200, 429])
+    })
+
+    test("client IPs follow the framework's trust in proxies, IPv6 by /64", async () => {
+      await start({ limit: '1/min' }, { trustProxy: true })
+      const from = (ip: string): Promise<number[]> => statuses(1, { 'x-forwarded-for': ip })
+      expect(await from('203.0.113.1')).toEqual([200])
+      expect(await from('203.0.113.2')).toEqual([200])
+      expect(await from('::ffff:203.0.113.1')).toEqual([429])
+      expect(await from('2001:db8:1:2::1')).toEqual([200])
+      expect(await from('2001:db8:1:2:ffff::1')).toEqual([429])
+      expect(await from('2001:db8:1:3::1')).toEqual([200])
+    })
+
+    test('without trust a forwarded header changes nothing, and warns once', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      await start({ limit: '1/min' })
+      expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
+      expect(await statuses(1, { 'x-forwarded-for': '203.0.113.2' })).toEqual([429])
+      expect(warn.mock.calls.map(([message]) => String(message))).toEqual([expect.stringContaining('trusts no proxy')])
+      warn.mockRestore()
+    })
+
+    test.each([
+      ['throws', () => { throw new Error('no tenant') }],
+      ['rejects', () => Promise.reject(new Error('no tenant'))],
+      ['throws nothing', () => { throw undefined }],
+      ['rejects with a word that frameworks take for a command', () => Promise.reject('route')],
+      ['gives something that is no subject', () => ({ id: Promise.resolve('acme') }) as never],
+    ])('identify %s: the error handler, once, and no answer by accident', async (_, identify) => {
+      const onError = jest.fn()
+      await start({ limit: '5/min', identify }, { onError })
+      expect(await statuses(1)).toEqual([500])
+      expect(onError.mock.calls).toEqual([[expect.any(Error)]])
+    })
+
+    test.each([0, -1, 1.5, Number.NaN])('a cost of %p is an error that names it', async (cost) => {
+      const onError = jest.fn()
+      await start({ limit: '5/min', cost: () => cost }, { onError })
+      expect(await statuses(1)).toEqual([500])
+      expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'ERR_TOLLGATE_COST' })]])
+      expect(String(onError.mock.calls[0]?.[0])).toContain(String(cost))
+    })
+
+    test('a cost per request', async () => {
+      await start({ limit: '10/min', cost: async (req) => Number(req.headers['x-cost']) })
+      expect(await statuses(3, { 'x-cost': '4' })).toEqual([200, 200, 429])
+      expect(await statuses(2, { 'x-cost': '1' })).toEqual([200, 200])
+    })
+
+    test('each family of headers can be chosen', async () => {
+      await start({ limit: '5/min', headers: { standard: false, single: false, legacy: 'epoch' } })
+      const { headers } = await get()
+      expect([headers.get('ratelimit'), headers.get('ratelimit-policy'), headers.get('ratelimit-limit')]).toEqual([null, null, null])
+      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['5', '4'])
+      expect(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000).toBeCloseTo(60, -1)
+    })
+
+    test('a handler of the user answers in place of ours, with the headers set', async () => {
+      const onDenied = jest.fn((_req: AnyRequest, res: never, _decision: Decision): MaybePromise<void> => {
+        const node = (res as { raw?: object; res?: object }).raw ?? (res as { res?: object }).res ?? res
+        const response = node as import('node:http').ServerResponse
+        response.statusCode = 420
+        response.end('calm down')
+      })
+      await start({ limit: '1/min', onDenied })
+      await get()
+      const response = await get()
+      expect([response.status, await response.text()]).toEqual([420, 'calm down'])
+      expect(onDenied.mock.calls[0]?.[2]).toMatchObject({ allowed: false, reason: 'quota-exceeded' })
+    })
+
+    test('a broken store: let pass without numbers that would be untrue (D5), or 503, never 429', async () => {
+      const broken = {
+        immediate: false,
+        consume: () => Promise.reject(new Error('down')),
+        peek: () => Promise.reject(new Error('down')),
+        refund: () => Promise.reject(new Error('down')),
+        reset: () => Promise.reject(new Error('down')),
+      }
+      await start({ limit: '1/min', store: broken, onStoreFailure: 'open' })
+      const open = await get()
+      expect([open.status, open.headers.get('ratelimit'), open.headers.get('ratelimit-limit')]).toEqual([200, null, null])
+      await served?.close()
+      await start({ limit: '1/min', store: broken, onStoreFailure: 'closed' })
+      const closed = await get()
+      expect([closed.status, closed.headers.get('retry-after'), closed.headers.get('ratelimit')]).toEqual([503, '1', null])
+      expect(await closed.json()).toMatchObject({ type: `${TYPE}temporary-reduced-capacity`, status: 503 })
+    })
+  })
+}

@@ -1,0 +1,31 @@
+import { findRedisBinary } from '../redis/binary.ts'
+import { startRedisContainer } from '../redis/docker.ts'
+import { startRedis } from '../redis/server.ts'
+import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
+
+/** What `global-teardown` stops: jest runs both in one process, but gives them no other way to talk. */
+export const run: { stop?: () => unknown } = ((globalThis as { tollgateRun?: object }).tollgateRun ??= {})
+
+/**
+ * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that is installed.
+ */
+export default async function globalSetup(): Promise<void> {
+  const url = process.env['REDIS_URL'] ?? (await start())
+  process.env[REDIS_URL_VARIABLE] = url
+}
+
+async function start(): Promise<string> {
+  const container = hasBinary() ? undefined : startRedisContainer()
+  const server = container ?? (await startRedis())
+  run.stop = () => server.stop()
+  return server.url
+}
+
+function hasBinary(): boolean {
+  try {
+    const path = process.env['PATH'] ?? ''
+    return findRedisBinary({ path, isRoot: false, hasApt: false, install: () => {} }) !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const exec = promisify(execFile)
+const root = resolve(__dirname, '../../..')
+
+/** A bare project in a temporary folder that has the packed packages installed as a user has them. */
+export interface Project {
+  readonly folder: string
+  /** Runs a program there; what it printed. Rejects, with all output in the message, when it fails. */
+  run(command: string, args: readonly string[]): Promise<string>
+  remove(): void
+}
+
+/** Packs built packages as they would be published; the paths of the tarballs. */
+export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
+  const tarballs = []
+  for (const name of names) {
+    const folder = join(root, 'packages', name)
+    if (!existsSync(join(folder, 'dist/cjs/index.js'))) throw new Error(`packages/${name} is not built: run npm run build`)
+    const { stdout } = await exec('npx', ['-y', `pnpm@${version}`, 'pack', '--json', '--pack-destination', into], { cwd: folder })
+    const { filename } = JSON.parse(stdout.slice(stdout.indexOf('{')))
+    tarballs.push(resolve(into, filename))
+  }
+  return tarballs
+}
+
+/** Makes a project of these files with these packages installed by npm: tarballs, or `name@version`. */
+export async function makeProject(files: Readonly<Record<string, string>>, packages: readonly string[]): Promise<Project> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-project-'))
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  const project: Project = {
+    folder,
+    run: async (command, args) => {
+      try {
+        return (await exec(command, [...args], { cwd: folder })).stdout
+      } catch (error) {
+        const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+        throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`, { cause: error })
+      }
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+  await project.run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...packages])
+  return project
+}

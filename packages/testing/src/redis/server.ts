@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findRedisBinary } from './binary.ts'
+
+export interface RedisServer {
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** Ends it as an operator would. */
+  stop(): Promise<void>
+  /** Ends it at once, as a crash would (SIGKILL). */
+  kill(): Promise<void>
+  /** Makes it hang (SIGSTOP) until `resume`. */
+  pause(): void
+  resume(): void
+}
+
+export interface RedisServerOptions {
+  /** Default: a free one. Given, a server can be started again where the last one was. */
+  readonly port?: number
+  /** More arguments for redis-server, such as `['--maxmemory', '1mb']`. */
+  readonly args?: readonly string[]
+}
+
+const STARTED_WITHIN_MS = 10_000
+const running = new Set<ChildProcess>()
+
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** A real Redis or Valkey server on 127.0.0.1 that keeps nothing on disk. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const binary = findRedisBinary()
+  const port = options.port ?? (await freePort())
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const child = spawn(binary, [...args, ...(options.args ?? [])], { stdio: 'ignore' })
+  running.add(child)
+  const exited = once(child, 'exit').finally(() => {
+    running.delete(child)
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await Promise.race([answersPing(port), exited.then(() => Promise.reject(new Error(`${binary} did not start`)))])
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal)
+    await exited
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid as number,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+  }
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address === 'object' && address) return address.port
+  throw new Error('no free port')
+}
+
+async function answersPing(port: number): Promise<void> {
+  for (const until = Date.now() + STARTED_WITHIN_MS; Date.now() < until; await sleep(20)) {
+    if (await isAnswering(port)) return
+  }
+  throw new Error(`Redis on port ${port} did not answer within ${STARTED_WITHIN_MS} ms`)
+}
+
+/** Whether a Redis answers PING there. */
+function isAnswering(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'))
+    const settle = (answer: boolean): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('data', (data) => settle(data.toString().startsWith('+PONG')))
+    socket.once('error', () => settle(false))
+    socket.setTimeout(500, () => settle(false))
+  })
+}

@@ -1,0 +1,48 @@
+// npm test: sets everything up, checks types, style and packages, and runs all tests on a real Redis. Arguments
+// are jest's own; with any, only the tests run. The last line is `N passed, N failed`.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build, exec, install, step } from './workspace.mjs'
+
+const args = process.argv.slice(2)
+const quiet = { quiet: true }
+
+const steps = [
+  ['install', install],
+  ['build', build],
+  ['types', () => exec(['turbo', 'run', 'typecheck', '--output-logs=errors-only'], quiet)],
+  ['lint', () => exec(['oxlint', '--type-aware', '--deny-warnings', '.'], quiet)],
+  ['format', () => exec(['oxfmt', '--check', '.'], quiet)],
+]
+
+for (const [name, work] of args.length > 0 ? steps.slice(0, 2) : steps) {
+  if ((await step(name, work)) !== 0) finish(0, 1)
+}
+await jest()
+
+async function jest() {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const file = join(folder, 'results.json')
+  const { code } = await exec(['jest', '--maxWorkers=2', '--json', `--outputFile=${file}`, ...args], {
+    // The results are read from the file; what people read goes to standard error.
+    extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+  })
+  const { passed, failed } = read(file)
+  rmSync(folder, { recursive: true, force: true })
+  finish(passed, code === 0 ? failed : Math.max(failed, 1))
+}
+
+function read(file) {
+  try {
+    const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(readFileSync(file, 'utf8'))
+    return { passed: numPassedTests, failed: numFailedTests || numFailedTestSuites }
+  } catch {
+    return { passed: 0, failed: 1 }
+  }
+}
+
+function finish(passed, failed) {
+  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  process.exit(failed === 0 && passed > 0 ? 0 : 1)
+}

@@ -1,0 +1,105 @@
+// What npm test, npm start and npm run bench share: steps with a name, dependencies, pnpm without installing it.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of the repository. */
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+const { devEngines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const pnpm = `pnpm@${devEngines.packageManager.version}`
+const stamp = join(root, 'node_modules/.tollgate-installed')
+const windows = process.platform === 'win32'
+const children = new Set()
+
+/** Runs `work`, says its name, how long it took and, when it failed, what it printed; its exit code. */
+export async function step(name, work) {
+  const start = performance.now()
+  process.stderr.write(`${name} ... `)
+  const { code, output = '' } = await work()
+  const seconds = ((performance.now() - start) / 1000).toFixed(1)
+  process.stderr.write(code === 0 ? `${seconds} s\n` : `failed after ${seconds} s\n${output}\nstep "${name}" failed\n`)
+  return code
+}
+
+/** Installs the dependencies, unless this lock file was installed here before. */
+export async function install() {
+  const wanted = fingerprint()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { code: 0 }
+  process.stderr.write('(the first time, from the network) ')
+  const installed = await viaPnpm(['install', '--frozen-lockfile', '--config.confirmModulesPurge=false'], { quiet: true })
+  if (installed.code === 0) writeFileSync(stamp, wanted)
+  return installed
+}
+
+/** Builds every package that has a build. */
+export const build = () => exec(['turbo', 'run', 'build', '--output-logs=errors-only'], { quiet: true })
+
+/** What a program of the workspace needs before it can run; ends this process when that fails. */
+export async function prepare() {
+  for (const [name, work] of Object.entries({ install, build })) {
+    if ((await step(name, work)) !== 0) process.exit(1)
+  }
+}
+
+/** Runs a tool of the workspace, with pnpm on its PATH (turbo needs that). */
+export const exec = (args, options) => viaPnpm(['exec', ...args], options)
+
+/**
+ * Runs a program in the root folder, in view or, with `quiet`, keeping what it prints as `output`.
+ *
+ * @returns `{ code, output }`; the code is 128 + the number of the signal that ended it
+ */
+export function run(command, args, { quiet = false, extraEnv = {}, group = false, shell = false } = {}) {
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', ...extraEnv }
+  const stdio = quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit'
+  const child = spawn(command, args, { cwd: root, env, stdio, shell, detached: group })
+  const target = { child, group }
+  children.add(target)
+  const output = []
+  child.stdout?.on('data', (chunk) => output.push(chunk))
+  child.stderr?.on('data', (chunk) => output.push(chunk))
+  return new Promise((resolve) => {
+    const settle = (code, text) => {
+      children.delete(target)
+      resolve({ code, output: text })
+    }
+    child.once('error', (error) => settle(1, error.message))
+    child.once('close', (code, signal) => settle(code ?? exitCode(signal), Buffer.concat(output).toString()))
+  })
+}
+
+function viaPnpm(args, options) {
+  // npx and pnpm do not pass every signal on, so they get a process group, which is signalled as a whole.
+  return run('npx', ['-y', pnpm, ...args], { ...options, group: !windows, shell: windows })
+}
+
+function fingerprint() {
+  const lock = readFileSync(join(root, 'pnpm-lock.yaml'))
+  return createHash('sha256').update(lock).update(`${pnpm} ${process.platform} ${process.arch}`).digest('hex')
+}
+
+const exitCode = (signal) => 128 + constants.signals[signal]
+const STOPS_WITHIN_MS = 5000
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    stopChildren(signal)
+    // Whatever a child makes of it, no next step may begin; the demo gets a moment to close.
+    if (children.size === 0) process.exit(exitCode(signal))
+    setTimeout(() => stopChildren('SIGKILL'), STOPS_WITHIN_MS).unref()
+  })
+}
+
+function stopChildren(signal) {
+  for (const { child, group } of children) {
+    try {
+      process.kill(group ? -child.pid : child.pid, signal)
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
