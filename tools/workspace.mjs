@@ -21,7 +21,9 @@ export async function step(name, work) {
   process.stderr.write(`${name} ... `)
   const { code, output = '' } = await work()
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
-  process.stderr.write(code === 0 ? `${seconds} s\n` : `failed after ${seconds} s\n${output}\nstep "${name}" failed\n`)
+  process.stderr.write(
+    code === 0 ? `${seconds} s\n` : `failed after ${seconds} s\n${output}\nstep "${name}" failed\n`,
+  )
   return code
 }
 
@@ -30,7 +32,9 @@ export async function install() {
   const wanted = fingerprint()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { code: 0 }
   process.stderr.write('(the first time, from the network) ')
-  const installed = await viaPnpm(['install', '--frozen-lockfile', '--config.confirmModulesPurge=false'], { quiet: true })
+  const installed = await viaPnpm(['install', '--frozen-lockfile', '--config.confirmModulesPurge=false'], {
+    quiet: true,
+  })
   if (installed.code === 0) writeFileSync(stamp, wanted)
   return installed
 }

@@ -10,7 +10,10 @@ const scripts = ['consume', 'refund']
 
 function algorithms() {
   const folder = join(src, 'algorithms')
-  const names = readdirSync(folder).filter((file) => file.endsWith('.lua')).map((file) => basename(file, '.lua')).sort()
+  const names = readdirSync(folder)
+    .filter((file) => file.endsWith('.lua'))
+    .map((file) => basename(file, '.lua'))
+    .sort()
   const missing = names.filter((name) => !existsSync(join(folder, `${name}.ts`)))
   if (missing.length > 0) throw new Error(`no TypeScript twin of ${missing.join(', ')}`)
   const table = names.map((name) => `['${name}'] = ${name.replaceAll('-', '_')}`).join(', ')

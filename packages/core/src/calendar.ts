@@ -124,9 +124,14 @@ function localTime(text: string): number {
 function phaseOf(anchor: CalendarAnchor | undefined, offsetAt: OffsetAt): Phase {
   if (anchor === undefined) return { dayOfMonth: 1, weekday: 1, timeOfDayMs: 0 }
   if (typeof anchor === 'number') return { dayOfMonth: anchor, weekday: anchor, timeOfDayMs: 0 }
-  const localMs = typeof anchor === 'string' ? localTime(anchor) : anchor.getTime() + offsetAt(anchor.getTime())
+  const localMs =
+    typeof anchor === 'string' ? localTime(anchor) : anchor.getTime() + offsetAt(anchor.getTime())
   const local = new Date(localMs)
-  return { dayOfMonth: local.getUTCDate(), weekday: local.getUTCDay() || 7, timeOfDayMs: modulo(localMs, DAY) }
+  return {
+    dayOfMonth: local.getUTCDate(),
+    weekday: local.getUTCDay() || 7,
+    timeOfDayMs: modulo(localMs, DAY),
+  }
 }
 
 /** Asking Intl for the offset alone is a quarter faster than asking for the wall clock. */

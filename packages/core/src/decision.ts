@@ -91,7 +91,9 @@ class StoreDecision implements Decision {
       const { name, quota, windowMs } = limits[i] as Plan['limits'][number]
       return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
     })
-    this.violated = this.allowed ? NONE : limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
+    this.violated = this.allowed
+      ? NONE
+      : limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
     this.retryAfterMs = worst === NEVER ? null : toMs(worst)
     if (!this.allowed) this.reason = worst === NEVER ? 'cost-exceeds-quota' : 'quota-exceeded'
     this.#request = request
@@ -136,7 +138,14 @@ export function decide(request: Consumption, outcome: Outcome, isPeek: boolean):
 }
 
 export function decideUnlimited({ subject, plan, cost }: Consumption): Decision {
-  return withoutLimits({ subject, plan: plan.name, cost, allowed: true, retryAfterMs: 0, source: 'unlimited' })
+  return withoutLimits({
+    subject,
+    plan: plan.name,
+    cost,
+    allowed: true,
+    retryAfterMs: 0,
+    source: 'unlimited',
+  })
 }
 
 /** The decision when the store could not answer. */

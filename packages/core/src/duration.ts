@@ -52,10 +52,19 @@ function duration(count: number, unit: Unit): Duration | undefined {
   return Number.isSafeInteger(ms) && ms >= 1 ? { count, unit, ms } : undefined
 }
 
-const NAMES = { ms: 'ms', s: 'second', min: 'minute', h: 'hour', d: 'day', week: 'week', month: 'month' } as const
+const NAMES = {
+  ms: 'ms',
+  s: 'second',
+  min: 'minute',
+  h: 'hour',
+  d: 'day',
+  week: 'week',
+  month: 'month',
+} as const
 
 /** `minute`, `15-minutes`, `2500-ms`: how a limit with this window is called unless the user names it. */
 export function durationName({ count, unit }: Duration): string {
-  if (unit === 'ms') return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`
+  if (unit === 'ms')
+    return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`
   return count === 1 ? NAMES[unit] : `${count}-${NAMES[unit]}s`
 }

@@ -5,7 +5,13 @@ export type { PlanInput, PlanOptions, PlansInput } from './plan.js'
 export type { Subject } from './subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './decision.js'
 export type { LimiterEvents } from './events.js'
-export { createLimiter, type ConsumeOptions, type FailurePolicy, type Limiter, type LimiterOptions } from './limiter.js'
+export {
+  createLimiter,
+  type ConsumeOptions,
+  type FailurePolicy,
+  type Limiter,
+  type LimiterOptions,
+} from './limiter.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'
 export type { IoredisClient, RedisClient } from './stores/redis/clients.js'

@@ -75,7 +75,10 @@ function bucketParams({ quota, windowMs, burst = quota }: Limit): Params {
   return { burst, scale, rate: (quota * 2 ** scale) / (windowMs * 1000) }
 }
 
-function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): { limit: CompiledLimit; ttlMs: number } {
+function compileCalendar(
+  limit: Limit,
+  spec: NonNullable<Limit['calendar']>,
+): { limit: CompiledLimit; ttlMs: number } {
   const calendar = createCalendar(spec.unit, spec.timeZone, spec.anchor)
   let known: readonly number[] = []
   let params: Params = {}
@@ -83,7 +86,12 @@ function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): { 
     const starts = calendar.startsAround(nowMs)
     if (starts !== known) {
       known = starts
-      const [start0, start1, start2, start3] = starts.map((ms) => ms * 1000) as [number, number, number, number]
+      const [start0, start1, start2, start3] = starts.map((ms) => ms * 1000) as [
+        number,
+        number,
+        number,
+        number,
+      ]
       params = { quota: limit.quota, start0, start1, start2, start3 }
     }
     return params

@@ -54,7 +54,11 @@ export interface Limit {
   /** sliding-log only, in ms; undefined: the default */
   readonly precisionMs?: number
   /** fixed-window on the calendar only */
-  readonly calendar?: { readonly unit: CalendarUnit; readonly timeZone: string; readonly anchor?: CalendarAnchor }
+  readonly calendar?: {
+    readonly unit: CalendarUnit
+    readonly timeZone: string
+    readonly anchor?: CalendarAnchor
+  }
 }
 
 const MOST_UNITS = 1e12
@@ -81,7 +85,11 @@ export function parseLimit(input: unknown, path: string): Limit {
 }
 
 function notALimit(path: string, given: unknown): ConfigError {
-  return new ConfigError(path, given, `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`)
+  return new ConfigError(
+    path,
+    given,
+    `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`,
+  )
 }
 
 function readNotation(text: string, path: string): LimitOptions {
@@ -102,9 +110,11 @@ function isUnits(value: unknown): value is number {
 
 function fromOptions(options: LimitOptions, path: string): Limit {
   const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
-  if (unknown !== undefined) throw new ConfigError(`${path}.${unknown}`, unknown, `one of ${OPTIONS.join(', ')}`)
+  if (unknown !== undefined)
+    throw new ConfigError(`${path}.${unknown}`, unknown, `one of ${OPTIONS.join(', ')}`)
   const { quota, name } = options
-  if (!isUnits(quota)) throw new ConfigError(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')
+  if (!isUnits(quota))
+    throw new ConfigError(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined && !isName(name)) {
     throw new ConfigError(`${path}.name`, name, 'a name of 1 to 64 characters')
@@ -158,7 +168,11 @@ function refuseMisplaced(options: LimitOptions, algorithm: Algorithm, path: stri
   ] as const
   for (const [option, owner] of owners) {
     if (options[option] === undefined || algorithm === owner) continue
-    throw new ConfigError(`${path}.${option}`, options[option], `none, or algorithm: '${owner}' (this limit is a ${algorithm})`)
+    throw new ConfigError(
+      `${path}.${option}`,
+      options[option],
+      `none, or algorithm: '${owner}' (this limit is a ${algorithm})`,
+    )
   }
 }
 
@@ -180,10 +194,18 @@ function onCalendar({ timeZone, anchor }: LimitOptions, { unit }: Duration, algo
   return algorithm === 'fixed-window' && (unit === 'month' || timeZone !== undefined || anchor !== undefined)
 }
 
-function readCalendar(options: LimitOptions, { count, unit }: Duration, path: string): NonNullable<Limit['calendar']> {
+function readCalendar(
+  options: LimitOptions,
+  { count, unit }: Duration,
+  path: string,
+): NonNullable<Limit['calendar']> {
   const { timeZone = 'UTC', anchor } = options
   if (count !== 1 || !isCalendarUnit(unit)) {
-    throw new ConfigError(`${path}.window`, options.window, "'h', 'd', 'week' or 'month' for a window on the calendar")
+    throw new ConfigError(
+      `${path}.window`,
+      options.window,
+      "'h', 'd', 'week' or 'month' for a window on the calendar",
+    )
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
     throw new ConfigError(`${path}.timeZone`, timeZone, "a time zone such as 'Europe/Berlin'")

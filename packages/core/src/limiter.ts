@@ -68,12 +68,22 @@ export interface Limiter {
    */
   setPlans(plans: PlansInput, options?: { readonly defaultPlan?: string }): void
   on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
-  off<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
+  off<Name extends keyof LimiterEvents>(
+    event: Name,
+    listener: (...args: LimiterEvents[Name]) => void,
+  ): Limiter
   /** Lets go of the store once what is under way is answered. Later requests get the failure policy's answer. */
   close(): Promise<void>
 }
 
-export const LIMITER_OPTIONS: readonly string[] = ['store', 'onStoreFailure', 'deadlineMs', 'plans', 'limit', 'defaultPlan']
+export const LIMITER_OPTIONS: readonly string[] = [
+  'store',
+  'onStoreFailure',
+  'deadlineMs',
+  'plans',
+  'limit',
+  'defaultPlan',
+]
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
@@ -103,7 +113,8 @@ class StoreLimiter implements Limiter {
     const { store = memoryStore(), onStoreFailure = 'open', deadlineMs = 100 } = options
     this.#plans = compilePlans(options)
     this.#policy = onStoreFailure
-    const onFailure = (error: StoreError, requests: number): void => this.#events.emit('storeError', error, requests)
+    const onFailure = (error: StoreError, requests: number): void =>
+      this.#events.emit('storeError', error, requests)
     this.#store = store.immediate ? store : new Guard(store, { deadlineMs, onFailure })
     this.#batcher = new Batcher(this.#store, (request, answer) => this.#conclude(request, answer))
   }
@@ -137,12 +148,18 @@ class StoreLimiter implements Limiter {
     this.#plans = compilePlans({ plans, ...options })
   }
 
-  on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter {
+  on<Name extends keyof LimiterEvents>(
+    event: Name,
+    listener: (...args: LimiterEvents[Name]) => void,
+  ): Limiter {
     this.#events.on(event, listener)
     return this
   }
 
-  off<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter {
+  off<Name extends keyof LimiterEvents>(
+    event: Name,
+    listener: (...args: LimiterEvents[Name]) => void,
+  ): Limiter {
     this.#events.off(event, listener)
     return this
   }
@@ -197,12 +214,18 @@ function isLimited(request: Consumption | LimitedConsumption): request is Limite
 function needSubject(given: unknown): Subject {
   const subject = readSubject(given)
   if (subject) return subject
-  throw new TollgateError('ERR_TOLLGATE_SUBJECT', `subject: got ${show(given)}, expected an id that is not empty`)
+  throw new TollgateError(
+    'ERR_TOLLGATE_SUBJECT',
+    `subject: got ${show(given)}, expected an id that is not empty`,
+  )
 }
 
 function checkCost(cost: unknown): void {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return
-  throw new TollgateError('ERR_TOLLGATE_COST', `cost: got ${show(cost)}, expected a whole number of units from 1`)
+  throw new TollgateError(
+    'ERR_TOLLGATE_COST',
+    `cost: got ${show(cost)}, expected a whole number of units from 1`,
+  )
 }
 
 function checkOptions(options: LimiterOptions): void {
@@ -218,7 +241,10 @@ function checkOptions(options: LimiterOptions): void {
   if (onStoreFailure !== undefined && !['open', 'closed'].includes(onStoreFailure)) {
     throw new ConfigError('onStoreFailure', onStoreFailure, "'open' or 'closed'")
   }
-  if (deadlineMs !== undefined && !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)) {
+  if (
+    deadlineMs !== undefined &&
+    !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)
+  ) {
     throw new ConfigError('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
 }

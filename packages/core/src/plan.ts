@@ -47,7 +47,11 @@ export function compilePlans(options: PlanOptions): Plans {
   const byName = new Map(inputs.map(([name, input, path]) => [name, compilePlan(name, input, path)]))
   const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
   if (limited.length === 0) {
-    throw new ConfigError('plans', options.plans, "at least one plan with limits, such as { free: '100/min' }")
+    throw new ConfigError(
+      'plans',
+      options.plans,
+      "at least one plan with limits, such as { free: '100/min' }",
+    )
   }
   const { defaultPlan } = options
   if (defaultPlan === undefined) {
@@ -64,8 +68,17 @@ function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknow
     throw new ConfigError('limit', limit, 'none when there are plans')
   }
   if (limit !== undefined) return [['default', limit, 'limit']]
-  if (typeof plans !== 'object' || plans === null || Array.isArray(plans) || Object.keys(plans).length === 0) {
-    throw new ConfigError('plans', plans, "an object of plans, such as { free: '100/min', internal: 'unlimited' }")
+  if (
+    typeof plans !== 'object' ||
+    plans === null ||
+    Array.isArray(plans) ||
+    Object.keys(plans).length === 0
+  ) {
+    throw new ConfigError(
+      'plans',
+      plans,
+      "an object of plans, such as { free: '100/min', internal: 'unlimited' }",
+    )
   }
   return Object.entries(plans).map(([name, input]) => [name, input, pathOf(name)])
 }
@@ -90,7 +103,11 @@ function refuseSameNames(limits: readonly Limit[], path: string): void {
   const seen = new Set<string>()
   limits.forEach(({ name }, i) => {
     if (seen.has(name)) {
-      throw new ConfigError(`${path}[${i}].name`, name, 'a name that no other limit of the plan has (set name)')
+      throw new ConfigError(
+        `${path}[${i}].name`,
+        name,
+        'a name that no other limit of the plan has (set name)',
+      )
     }
     seen.add(name)
   })

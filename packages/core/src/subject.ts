@@ -33,7 +33,8 @@ function isId(value: unknown): value is string | number {
 }
 
 function notASubject(part: string, given: unknown): TollgateError {
-  const expected = part === '.plan' ? 'the name of a plan' : part === '.id' ? 'a string' : 'an id or { id, plan }'
+  const expected =
+    part === '.plan' ? 'the name of a plan' : part === '.id' ? 'a string' : 'an id or { id, plan }'
   return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
 }
 

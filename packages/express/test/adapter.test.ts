@@ -32,4 +32,4 @@ function serveWith(framework: Framework): (options: ServeOptions) => Promise<Ser
 }
 
 adapterContract('Express 5', serveWith(express5))
-adapterContract('Express 4', serveWith(express4 as unknown as Framework))
+adapterContract('Express 4', serveWith(express4))

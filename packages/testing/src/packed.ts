@@ -21,8 +21,13 @@ export async function packPackages(names: readonly string[], into: string): Prom
   const tarballs = []
   for (const name of names) {
     const folder = join(root, 'packages', name)
-    if (!existsSync(join(folder, 'dist/cjs/index.js'))) throw new Error(`packages/${name} is not built: run npm run build`)
-    const { stdout } = await exec('npx', ['-y', `pnpm@${version}`, 'pack', '--json', '--pack-destination', into], { cwd: folder })
+    if (!existsSync(join(folder, 'dist/cjs/index.js')))
+      throw new Error(`packages/${name} is not built: run npm run build`)
+    const { stdout } = await exec(
+      'npx',
+      ['-y', `pnpm@${version}`, 'pack', '--json', '--pack-destination', into],
+      { cwd: folder },
+    )
     const { filename } = JSON.parse(stdout.slice(stdout.indexOf('{')))
     tarballs.push(resolve(into, filename))
   }
@@ -30,7 +35,10 @@ export async function packPackages(names: readonly string[], into: string): Prom
 }
 
 /** Makes a project of these files with these packages installed by npm: tarballs, or `name@version`. */
-export async function makeProject(files: Readonly<Record<string, string>>, packages: readonly string[]): Promise<Project> {
+export async function makeProject(
+  files: Readonly<Record<string, string>>,
+  packages: readonly string[],
+): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-project-'))
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })

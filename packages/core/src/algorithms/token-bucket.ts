@@ -79,7 +79,11 @@ function drained(elapsed: number, rate: number): number {
  * What of the refunded units has not drained yet, in parts. A bucket drains in the order it was filled, so they
  * are gone when the level that they brought it to is, and that level follows from the answer to their request.
  */
-function stillHeld(state: TokenBucketState, refund: Refund, { burst, scale, rate }: TokenBucketParams): number {
+function stillHeld(
+  state: TokenBucketState,
+  refund: Refund,
+  { burst, scale, rate }: TokenBucketParams,
+): number {
   const unit = 2 ** scale
   const filledTo = (burst - refund.remaining - 1) * unit + drained(refund.reset, rate)
   const left = filledTo - drained(Math.max(state.now - refund.at, 0), rate)

@@ -88,13 +88,17 @@ export class Guard implements Store {
         // The caller has its answer by then, so what it asked must not be counted.
         return expired ? await new Promise<never>(() => {}) : ask()
       }
-      settle().then(resolve, reject).finally(() => clearTimeout(timer))
+      settle()
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
     })
   }
 }
 
 function timeout(deadlineMs: number): StoreError {
-  return new StoreError(`the store did not answer within ${deadlineMs} ms`, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
+  return new StoreError(`the store did not answer within ${deadlineMs} ms`, {
+    code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+  })
 }
 
 function toStoreError(error: unknown): StoreError {

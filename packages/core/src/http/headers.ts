@@ -23,7 +23,9 @@ const FAMILIES = ['standard', 'single', 'legacy']
  * @throws {ConfigError} when an option is wrong
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function headerWriter(options: HeaderOptions | false = {}): (decision: Decision, set: SetHeader) => void {
+export function headerWriter(
+  options: HeaderOptions | false = {},
+): (decision: Decision, set: SetHeader) => void {
   const { standard, single, legacy } = checked(options)
   const policies = new WeakMap<readonly unknown[], string>()
   return (decision, set) => {
@@ -46,7 +48,8 @@ function checked(options: HeaderOptions | false): Required<HeaderOptions> {
     throw new ConfigError('headers', options, 'false, or an object such as { legacy: "epoch" }')
   }
   const unknown = Object.keys(options).find((key) => !FAMILIES.includes(key))
-  if (unknown !== undefined) throw new ConfigError(`headers.${unknown}`, unknown, `one of ${FAMILIES.join(', ')}`)
+  if (unknown !== undefined)
+    throw new ConfigError(`headers.${unknown}`, unknown, `one of ${FAMILIES.join(', ')}`)
   const { standard = true, single = true, legacy = false } = options
   if (typeof standard !== 'boolean') throw new ConfigError('headers.standard', standard, 'true or false')
   if (typeof single !== 'boolean') throw new ConfigError('headers.single', single, 'true or false')

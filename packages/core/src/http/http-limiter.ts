@@ -146,7 +146,11 @@ function checkOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
   }
   if (limiter !== undefined) checkShared(options, limiter)
   else if (!identify && !compilePlans(options).hasDefault) {
-    throw new ConfigError('defaultPlan', options.defaultPlan, 'the plan of client addresses, since there is no identify')
+    throw new ConfigError(
+      'defaultPlan',
+      options.defaultPlan,
+      'the plan of client addresses, since there is no identify',
+    )
   }
 }
 

@@ -26,7 +26,10 @@ export interface ByHeaderOptions {
  * @throws {ConfigError} when the name is not that of a header
  * @example identify: byHeader('x-api-key', { plan: (key) => planOfKey.get(key) })
  */
-export function byHeader(name: string, options: ByHeaderOptions = {}): (req: RequestWithHeaders) => Subject | undefined {
+export function byHeader(
+  name: string,
+  options: ByHeaderOptions = {},
+): (req: RequestWithHeaders) => Subject | undefined {
   if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ConfigError('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
   }
@@ -54,7 +57,9 @@ export const IPV6_PREFIX = 64
  *
  * @throws {ConfigError} when the prefix cannot be one
  */
-export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | undefined }) => Subject | undefined {
+export function byIp(
+  options: ByIpOptions = {},
+): (req: { readonly ip?: string | undefined }) => Subject | undefined {
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new ConfigError('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')

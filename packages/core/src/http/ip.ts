@@ -11,9 +11,16 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
   if (isIP(ip) !== 6) return ip
   const groups = expand(ip)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (mapped) return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join('.')
+  if (mapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.')
   const kept = groups.map((group, i) => group & maskOf(ipv6Prefix - 16 * i))
-  return `${kept.slice(0, Math.ceil(ipv6Prefix / 16)).map((group) => group.toString(16)).join(':')}::/${ipv6Prefix}`
+  return `${kept
+    .slice(0, Math.ceil(ipv6Prefix / 16))
+    .map((group) => group.toString(16))
+    .join(':')}::/${ipv6Prefix}`
 }
 
 function maskOf(bits: number): number {

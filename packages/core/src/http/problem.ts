@@ -55,6 +55,7 @@ function detailOf({ limits, violated, cost }: Decision, retryAfter: number | und
     .filter(({ name }) => violated.includes(name))
     .map(({ name, quota, windowMs }) => `${name} (${quota} per ${windowMs / 1000} s)`)
     .join(', ')
-  if (retryAfter === undefined) return `This request costs ${cost} units, more than the limit allows at once: ${names}.`
+  if (retryAfter === undefined)
+    return `This request costs ${cost} units, more than the limit allows at once: ${names}.`
   return `Too many requests for the limit: ${names}. Try again in ${retryAfter} s.`
 }

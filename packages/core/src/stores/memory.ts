@@ -2,7 +2,14 @@ import { kernels, type AnyKernel } from '../algorithms/algorithm.js'
 import type { Refund } from '../algorithms/kernel.js'
 import { ConfigError } from '../errors.js'
 import type { LimitSet, Params } from '../limit-set.js'
-import { KEPT_UNDER_TEST_CLOCK_MS, type LimitOutcome, type Outcome, type RefundRequest, type Store, type StoreRequest } from './store.js'
+import {
+  KEPT_UNDER_TEST_CLOCK_MS,
+  type LimitOutcome,
+  type Outcome,
+  type RefundRequest,
+  type Store,
+  type StoreRequest,
+} from './store.js'
 
 export interface MemoryStoreOptions {
   /**
@@ -70,7 +77,9 @@ class MemoryStore implements Store {
     const entry = this.#entries.get(key)
     if (!entry || entry.expires <= now) return false
     const loaded = load(entry, set, now)
-    const given = loaded.map(({ kernel, state, params }, i) => kernel.give(state, limits[i] as Refund, params))
+    const given = loaded.map(({ kernel, state, params }, i) =>
+      kernel.give(state, limits[i] as Refund, params),
+    )
     write(entry, set, loaded, now)
     return given.includes(true)
   }

@@ -16,7 +16,11 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
   test.each(variants)('$name', async (variant) => {
     const cases = fc.integer({ min: 1, max: 12 }).chain((quota) => {
       const windowMs = windowOf(variant, 1000)
-      return fc.record({ quota: fc.constant(quota), windowMs: fc.constant(windowMs), steps: schedule(quota, windowMs) })
+      return fc.record({
+        quota: fc.constant(quota),
+        windowMs: fc.constant(windowMs),
+        steps: schedule(quota, windowMs),
+      })
     })
     await fc.assert(
       fc.asyncProperty(cases, async ({ quota, windowMs, steps }) => {
@@ -30,9 +34,9 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
   })
 
   test('large quotas in slots, over a month', async () => {
-    const cases = fc.integer({ min: 129, max: 5000 }).chain((quota) =>
-      fc.record({ quota: fc.constant(quota), steps: schedule(quota, 30 * 86_400_000) }),
-    )
+    const cases = fc
+      .integer({ min: 129, max: 5000 })
+      .chain((quota) => fc.record({ quota: fc.constant(quota), steps: schedule(quota, 30 * 86_400_000) }))
     await fc.assert(
       fc.asyncProperty(cases, async ({ quota, steps }) => {
         const clock = { now: START_MS }
@@ -67,7 +71,12 @@ test('several processes that share a Redis, by its own clock', async () => {
   const prefix = testPrefix()
   const clients = Array.from({ length: 4 }, () => new Redis(testRedisUrl()))
   const limiters = clients.map((client) =>
-    createLimiter({ limit: '100/10 s', store: redisStore(client, { prefix }), deadlineMs: 10_000, onStoreFailure: 'closed' }),
+    createLimiter({
+      limit: '100/10 s',
+      store: redisStore(client, { prefix }),
+      deadlineMs: 10_000,
+      onStoreFailure: 'closed',
+    }),
   )
   const decisions = await Promise.all(
     limiters.flatMap((limiter) => Array.from({ length: 200 }, () => limiter.consume('acme'))),

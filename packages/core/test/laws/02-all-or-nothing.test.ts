@@ -48,15 +48,18 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([7, 0])
   })
 
-  test.each(variants)('a cost that does not fit leaves room for one that does (D10, D13): $name', async (variant) => {
-    const clock = { now: START_MS }
-    const limiter = bench.limiter({ limit: { ...variant.limit(10, windowOf(variant, 1000)) } }, clock)
-    const { limits } = await limiter.peek('acme')
-    const room = limits[0]?.remaining ?? 0
-    expect((await limiter.consume('acme', { cost: room - 1 })).allowed).toBe(true)
-    expect((await limiter.consume('acme', { cost: 2 })).allowed).toBe(false)
-    expect((await limiter.consume('acme', { cost: 1 })).allowed).toBe(true)
-  })
+  test.each(variants)(
+    'a cost that does not fit leaves room for one that does (D10, D13): $name',
+    async (variant) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: { ...variant.limit(10, windowOf(variant, 1000)) } }, clock)
+      const { limits } = await limiter.peek('acme')
+      const room = limits[0]?.remaining ?? 0
+      expect((await limiter.consume('acme', { cost: room - 1 })).allowed).toBe(true)
+      expect((await limiter.consume('acme', { cost: 2 })).allowed).toBe(false)
+      expect((await limiter.consume('acme', { cost: 1 })).allowed).toBe(true)
+    },
+  )
 
   test('a client that never stops still gets its quota in every window (D15)', async () => {
     const clock = { now: START_MS }

@@ -8,7 +8,12 @@ afterAll(closeBenches)
 
 /** What can happen to a subject. Times in µs; `refund` gives back the decision that many back. */
 type Act =
-  | { readonly kind: 'consume' | 'peek'; readonly gapUs: number; readonly cost: number; readonly plan: string }
+  | {
+      readonly kind: 'consume' | 'peek'
+      readonly gapUs: number
+      readonly cost: number
+      readonly plan: string
+    }
   | { readonly kind: 'refund'; readonly gapUs: number; readonly back: number }
   | { readonly kind: 'plans'; readonly gapUs: number; readonly quota: number }
 
@@ -21,8 +26,18 @@ const gapUs = fc.oneof(
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: consumption('consume') },
   { weight: 1, arbitrary: consumption('peek') },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('refund' as const), gapUs, back: fc.nat({ max: 3 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('plans' as const), gapUs, quota: fc.integer({ min: 1, max: 400 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('refund' as const), gapUs, back: fc.nat({ max: 3 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('plans' as const),
+      gapUs,
+      quota: fc.integer({ min: 1, max: 400 }),
+    }),
+  },
 )
 
 function consumption(kind: 'consume' | 'peek'): fc.Arbitrary<Act> {
@@ -31,7 +46,10 @@ function consumption(kind: 'consume' | 'peek'): fc.Arbitrary<Act> {
 }
 
 function plansOf(chosen: readonly Variant[], quota: number): Record<string, LimitInput[]> {
-  const limits = chosen.map((variant, i) => ({ ...variant.limit(quota + 7 * i, 1000 * (i + 1)), name: `limit ${i}` }))
+  const limits = chosen.map((variant, i) => ({
+    ...variant.limit(quota + 7 * i, 1000 * (i + 1)),
+    name: `limit ${i}`,
+  }))
   return { a: limits, b: [...limits].reverse().slice(0, 2) }
 }
 
@@ -48,7 +66,12 @@ async function replay(bench: Bench, chosen: readonly Variant[], acts: readonly A
   return said
 }
 
-async function perform(limiter: Limiter, next: Act, decisions: Decision[], chosen: readonly Variant[]): Promise<unknown> {
+async function perform(
+  limiter: Limiter,
+  next: Act,
+  decisions: Decision[],
+  chosen: readonly Variant[],
+): Promise<unknown> {
   if (next.kind === 'plans') return limiter.setPlans(plansOf(chosen, next.quota), { defaultPlan: 'a' })
   if (next.kind === 'refund') {
     const decision = decisions.at(-1 - next.back)

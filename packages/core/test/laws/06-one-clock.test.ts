@@ -29,7 +29,12 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
   test.each(limits)('application servers whose clocks are off share one quota: %p', async (limit) => {
     const prefix = testPrefix()
     const server = (): Limiter =>
-      createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), deadlineMs: 10_000, onStoreFailure: 'closed' })
+      createLimiter({
+        limit,
+        store: redisStore(sharedRedis(), { prefix }),
+        deadlineMs: 10_000,
+        onStoreFailure: 'closed',
+      })
     const allowed: boolean[] = []
     for (const offMs of [0, 30_000, -30_000, 30_000, 3_600_000, -90 * 86_400_000]) {
       const other = server()

@@ -6,27 +6,30 @@ import { variants } from '../support/variants.js'
 afterAll(closeBenches)
 
 describe.each(benches)('law 7, plans move, on $store', (bench) => {
-  test.each(variants)('$name: a changed quota holds from the next request, used units still count', async (variant) => {
-    const cases = fc.record({
-      before: fc.integer({ min: 1, max: 300 }),
-      after: fc.integer({ min: 1, max: 300 }),
-      share: fc.double({ min: 0, max: 1, noNaN: true }),
-    })
-    await fc.assert(
-      fc.asyncProperty(cases, async ({ before, after, share }) => {
-        const clock = { now: START_MS }
-        const [old, changed] = [variant.limit(before, 60_000), variant.limit(after, 60_000)]
-        const limiter = bench.limiter({ plans: { plan: old } }, clock)
-        const capacity = (await limiter.peek('acme')).limits[0]?.remaining ?? 0
-        const used = Math.floor(capacity * share)
-        if (used > 0) expect((await limiter.consume('acme', { cost: used })).allowed).toBe(true)
-        limiter.setPlans({ plan: changed })
-        const room = (await bench.limiter({ limit: changed }, clock).peek('acme')).limits[0]?.remaining ?? 0
-        expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(Math.max(room - used, 0))
-      }),
-      { numRuns: RUNS.numRuns / 2 },
-    )
-  })
+  test.each(variants)(
+    '$name: a changed quota holds from the next request, used units still count',
+    async (variant) => {
+      const cases = fc.record({
+        before: fc.integer({ min: 1, max: 300 }),
+        after: fc.integer({ min: 1, max: 300 }),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      })
+      await fc.assert(
+        fc.asyncProperty(cases, async ({ before, after, share }) => {
+          const clock = { now: START_MS }
+          const [old, changed] = [variant.limit(before, 60_000), variant.limit(after, 60_000)]
+          const limiter = bench.limiter({ plans: { plan: old } }, clock)
+          const capacity = (await limiter.peek('acme')).limits[0]?.remaining ?? 0
+          const used = Math.floor(capacity * share)
+          if (used > 0) expect((await limiter.consume('acme', { cost: used })).allowed).toBe(true)
+          limiter.setPlans({ plan: changed })
+          const room = (await bench.limiter({ limit: changed }, clock).peek('acme')).limits[0]?.remaining ?? 0
+          expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(Math.max(room - used, 0))
+        }),
+        { numRuns: RUNS.numRuns / 2 },
+      )
+    },
+  )
 
   test('an upgrade keeps what was used in a window of the same length and algorithm, and back', async () => {
     const clock = { now: START_MS }
@@ -41,7 +44,10 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
 
   test('what was used counts through plans that are denied, and quotas of another width', async () => {
     const clock = { now: START_MS }
-    const limiter = bench.limiter({ plans: { a: '1000000/min', b: '3/min', c: '500/min' }, defaultPlan: 'a' }, clock)
+    const limiter = bench.limiter(
+      { plans: { a: '1000000/min', b: '3/min', c: '500/min' }, defaultPlan: 'a' },
+      clock,
+    )
     const remaining = async (plan: string, cost: number): Promise<unknown> =>
       (await limiter.consume({ id: 'acme', plan }, { cost })).limits[0]?.remaining
     expect(await remaining('b', 2)).toBe(1)

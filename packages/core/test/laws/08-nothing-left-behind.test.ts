@@ -13,7 +13,11 @@ describe('law 8, nothing left behind, in Redis', () => {
     ['sliding-log', '5/300ms', 300],
     ['fixed-window', { quota: 5, window: 300, algorithm: 'fixed-window' }, 300],
     ['token-bucket', { quota: 5, window: 300, algorithm: 'token-bucket' }, 300],
-    ['sliding-window, whose last window counts for another', { quota: 5, window: 150, algorithm: 'sliding-window' }, 300],
+    [
+      'sliding-window, whose last window counts for another',
+      { quota: 5, window: 150, algorithm: 'sliding-window' },
+      300,
+    ],
   ]
 
   test.each(limits)('an idle subject leaves no key: %s', async (_, limit, longestMs) => {
@@ -41,7 +45,11 @@ describe('law 8, nothing left behind, in Redis', () => {
 
   test('a denied flood adds no memory', async () => {
     const prefix = testPrefix()
-    const limiter = createLimiter({ limit: '100/min', store: redisStore(sharedRedis(), { prefix }), ...options })
+    const limiter = createLimiter({
+      limit: '100/min',
+      store: redisStore(sharedRedis(), { prefix }),
+      ...options,
+    })
     const key = `${prefix}:${subjectKey({ id: 'acme' })}`
     for (let i = 0; i < 100; i += 1) await limiter.consume('acme')
     const before = await sharedRedis().getBuffer(key)
@@ -77,7 +85,9 @@ describe('law 8, nothing left behind, in memory', () => {
     clock.now += 3_600_000 + 60_001
     entries.mockClear()
     for (let i = 0; i < 120; i += 1) void limiter.consume('busy')
-    const forgotten = new Set(entries.mock.calls.map(([key]) => String(key)).filter((key) => key.includes('#')))
+    const forgotten = new Set(
+      entries.mock.calls.map(([key]) => String(key)).filter((key) => key.includes('#')),
+    )
     expect(sizeOf(() => forgotten.size)).toBe(100)
     entries.mockRestore()
   })

@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
-import { createLimiter, redisStore, type Decision, type Limiter, type LimiterOptions } from '../../src/index.js'
+import {
+  createLimiter,
+  redisStore,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+} from '../../src/index.js'
 
 const DEADLINE_MS = 100
 /** What a busy machine may add. */
@@ -18,22 +24,37 @@ afterEach(async () => {
   }
 })
 
+/** The settings of a client that tests change. */
+interface ClientSettings {
+  readonly enableOfflineQueue?: boolean
+  readonly maxRetriesPerRequest?: number
+  readonly lazyConnect?: boolean
+}
+
 async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
   const started = await startRedis(options)
   servers.push(started)
   return started
 }
 
-function connect(port: number, options: RedisOptions = {}): Redis {
+function connect(port: number, options: ClientSettings = {}): Redis {
   const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, ...options })
   client.on('error', () => {})
   clients.push(client)
   return client
 }
 
-function limiterOn(client: Redis, options: Partial<LimiterOptions> = {}): { limiter: Limiter; errors: string[] } {
+function limiterOn(
+  client: Redis,
+  options: Partial<LimiterOptions> = {},
+): { limiter: Limiter; errors: string[] } {
   const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = createLimiter({ limit: '1000/min', store, deadlineMs: DEADLINE_MS, ...options } as LimiterOptions)
+  const limiter = createLimiter({
+    limit: '1000/min',
+    store,
+    deadlineMs: DEADLINE_MS,
+    ...options,
+  } as LimiterOptions)
   const errors: string[] = []
   limiter.on('storeError', (error) => errors.push(error.code))
   return { limiter, errors }
@@ -53,36 +74,42 @@ async function recovers(limiter: Limiter): Promise<void> {
 }
 
 describe('law 9, always an answer', () => {
-  test.each(['open', 'closed'] as const)('Redis hangs, %s: answered within the deadline, then the store again (D2)', async (policy) => {
-    const redis = await server()
-    const { limiter, errors } = limiterOn(connect(redis.port), { onStoreFailure: policy })
-    await recovers(limiter)
-    redis.pause()
-    const answers = await Promise.all(Array.from({ length: 200 }, () => timed(limiter)))
-    for (const { decision, ms } of answers) {
-      expect(decision).toMatchObject({ allowed: policy === 'open', source: policy, limits: [] })
-      expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
-    }
-    expect(errors).toEqual(['ERR_TOLLGATE_STORE_TIMEOUT'])
-    redis.resume()
-    await recovers(limiter)
-  })
+  test.each(['open', 'closed'] as const)(
+    'Redis hangs, %s: answered within the deadline, then the store again (D2)',
+    async (policy) => {
+      const redis = await server()
+      const { limiter, errors } = limiterOn(connect(redis.port), { onStoreFailure: policy })
+      await recovers(limiter)
+      redis.pause()
+      const answers = await Promise.all(Array.from({ length: 200 }, () => timed(limiter)))
+      for (const { decision, ms } of answers) {
+        expect(decision).toMatchObject({ allowed: policy === 'open', source: policy, limits: [] })
+        expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
+      }
+      expect(errors).toEqual(['ERR_TOLLGATE_STORE_TIMEOUT'])
+      redis.resume()
+      await recovers(limiter)
+    },
+  )
 
-  test.each<[string, RedisOptions]>([
+  test.each<[string, ClientSettings]>([
     ['the defaults of ioredis', {}],
     ['no offline queue', { enableOfflineQueue: false }],
     ['a client that gives up a command early', { maxRetriesPerRequest: 0 }],
     ['a lazy client', { lazyConnect: true }],
-  ])('Redis is down at the start, with %s: the policy answers, and the store once it is up (D1)', async (_, options) => {
-    const first = await server()
-    await first.kill()
-    const { limiter, errors } = limiterOn(connect(first.port, options))
-    const { decision, ms } = await timed(limiter)
-    expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
-    expect(errors.length).toBeGreaterThan(0)
-    await server({ port: first.port })
-    await recovers(limiter)
-  })
+  ])(
+    'Redis is down at the start, with %s: the policy answers, and the store once it is up (D1)',
+    async (_, options) => {
+      const first = await server()
+      await first.kill()
+      const { limiter, errors } = limiterOn(connect(first.port, options))
+      const { decision, ms } = await timed(limiter)
+      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
+      expect(errors.length).toBeGreaterThan(0)
+      await server({ port: first.port })
+      await recovers(limiter)
+    },
+  )
 
   test('Redis dies and comes back: nobody waits, nothing is counted from before', async () => {
     const redis = await server()
@@ -103,9 +130,8 @@ describe('law 9, always an answer', () => {
   test('SCRIPT FLUSH under load: every caller is answered by the store, and the text is sent once', async () => {
     const redis = await server()
     const client = connect(redis.port)
-    const limiters = Array.from({ length: 20 }, () => limiterOn(client, { deadlineMs: 5000 }))
-    await recovers(limiters[0]?.limiter as Limiter)
-    const [{ limiter }] = limiters as [{ limiter: Limiter }]
+    const { limiter } = limiterOn(client, { deadlineMs: 5000 })
+    await recovers(limiter)
     await client.script('FLUSH')
     await client.config('RESETSTAT')
     const waves = []
@@ -124,7 +150,11 @@ describe('law 9, always an answer', () => {
     const redis = await server()
     const client = connect(redis.port)
     const prefix = testPrefix()
-    const limiter = createLimiter({ limit: '10/min', store: redisStore(client, { prefix }), deadlineMs: 5000 })
+    const limiter = createLimiter({
+      limit: '10/min',
+      store: redisStore(client, { prefix }),
+      deadlineMs: 5000,
+    })
     const failures: string[] = []
     limiter.on('storeError', (error, requests) => failures.push(`${requests}: ${error.message}`))
     const ids = ['list', 'hash', 'text', 'long text', 'empty']
@@ -136,7 +166,13 @@ describe('law 9, always an answer', () => {
     await client.hset(keyOf('hash'), 'a', 'b')
     await client.set(keyOf('text'), 'hello')
     await client.set(keyOf('empty'), '')
-    const plain = await Promise.all([limiter.consume('list'), limiter.consume('hash'), limiter.consume('text'), limiter.consume('empty'), limiter.consume('mine')])
+    const plain = await Promise.all([
+      limiter.consume('list'),
+      limiter.consume('hash'),
+      limiter.consume('text'),
+      limiter.consume('empty'),
+      limiter.consume('mine'),
+    ])
     expect(plain.map(({ source }) => source)).toEqual(['open', 'open', 'open', 'open', 'store'])
     expect(plain[4]?.limits[0]?.remaining).toBe(8)
     expect(failures).toEqual([expect.stringMatching(/^4: .*(WRONGTYPE|FOREIGN)/)])
@@ -179,7 +215,7 @@ describe('law 9, always an answer', () => {
     await recovers(limiter)
     const decision = limiter.consume('acme')
     await new Promise(setImmediate)
-    for (const until = performance.now() + 2 * DEADLINE_MS; performance.now() < until; );
+    for (const until = performance.now() + 2 * DEADLINE_MS; performance.now() < until;);
     expect((await decision).source).toBe('store')
   })
 

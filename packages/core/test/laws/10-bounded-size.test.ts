@@ -32,9 +32,12 @@ const hostile = [
 describe('law 10, bounded size', () => {
   test('any id gives a bounded key of printable ASCII with one hash tag', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...hostile)), (id) => {
-        expect(subjectKey({ id })).toMatch(/^\{\d{1,2}\}:[\w.+\-/:|~@#=,]{1,64}$/)
-      }),
+      fc.property(
+        fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...hostile)),
+        (id) => {
+          expect(subjectKey({ id })).toMatch(/^\{\d{1,2}\}:[\w.+\-/:|~@#=,]{1,64}$/)
+        },
+      ),
       { numRuns: 2000 },
     )
   })
@@ -55,7 +58,15 @@ describe('law 10, bounded size', () => {
 
   const limiters: [string, () => Limiter][] = [
     ['memory', () => createLimiter({ limit: '1/min', store: memoryStore() })],
-    ['redis', () => createLimiter({ limit: '1/min', store: redisStore(sharedRedis(), { prefix: testPrefix() }), deadlineMs: 10_000 })],
+    [
+      'redis',
+      () =>
+        createLimiter({
+          limit: '1/min',
+          store: redisStore(sharedRedis(), { prefix: testPrefix() }),
+          deadlineMs: 10_000,
+        }),
+    ],
   ]
 
   test.each(limiters)('hostile ids are each a subject of their own: %s', async (_, make) => {
@@ -70,11 +81,8 @@ describe('law 10, bounded size', () => {
   test('plans named like members of objects are plans, or unknown', async () => {
     const limiter = createLimiter({ plans: { constructor: '5/min', free: '1/min' }, defaultPlan: 'free' })
     const planOf = async (plan: string): Promise<string> => (await limiter.peek({ id: 'acme', plan })).plan
-    expect(await Promise.all(['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(planOf))).toEqual([
-      'constructor',
-      'free',
-      'free',
-      'free',
-    ])
+    expect(await Promise.all(['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(planOf))).toEqual(
+      ['constructor', 'free', 'free', 'free'],
+    )
   })
 })

@@ -62,6 +62,8 @@ export function toUs(clock: Clock): number {
 /** The most units that any half-open window of the length holds; such a window begins with a request. */
 export function mostInAnyWindow(admitted: readonly Admitted[], windowMs: number): number {
   const inWindowFrom = (start: number): number =>
-    admitted.filter(({ atUs }) => atUs >= start && atUs < start + windowMs * 1000).reduce((sum, { cost }) => sum + cost, 0)
+    admitted
+      .filter(({ atUs }) => atUs >= start && atUs < start + windowMs * 1000)
+      .reduce((sum, { cost }) => sum + cost, 0)
   return Math.max(0, ...admitted.map(({ atUs }) => inWindowFrom(atUs)))
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Decision, MaybePromise, RateLimitOptions } from '@tollgate/core'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
@@ -36,10 +37,14 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       served = undefined
     })
 
-    const start = async (options: ServeOptions['options'], rest: Omit<ServeOptions, 'options'> = {}): Promise<void> => {
+    const start = async (
+      options: ServeOptions['options'],
+      rest: Omit<ServeOptions, 'options'> = {},
+    ): Promise<void> => {
       served = await serve({ options, ...rest })
     }
-    const get = (headers: Record<string, string> = {}): Promise<Response> => fetch(served?.url ?? '', { headers })
+    const get = (headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(served?.url ?? '', { headers })
     const statuses = async (count: number, headers?: Record<string, string>): Promise<number[]> => {
       const answers = []
       for (let i = 0; i < count; i += 1) answers.push((await get(headers)).status)
@@ -50,14 +55,21 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       await start({ limit: ['100/min', '5000000/month'], identify: byKey })
       const response = await get({ 'x-api-key': 'acme' })
       expect(response.status).toBe(200)
-      expect(response.headers.get('ratelimit-policy')).toBe('"minute";q=100;w=60, "month";q=5000000;w=2592000')
+      expect(response.headers.get('ratelimit-policy')).toBe(
+        '"minute";q=100;w=60, "month";q=5000000;w=2592000',
+      )
       expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=99;t=60, "month";r=4999999;t=\d+$/)
       expect(response.headers.get('ratelimit-limit')).toBe('100')
       expect(response.headers.get('ratelimit-remaining')).toBe('99')
       expect(response.headers.get('ratelimit-reset')).toBe('60')
       expect(response.headers.get('x-ratelimit-limit')).toBeNull()
       const { decision } = (await response.json()) as { decision: Decision }
-      expect(decision).toMatchObject({ allowed: true, subject: { id: 'acme' }, plan: 'default', source: 'store' })
+      expect(decision).toMatchObject({
+        allowed: true,
+        subject: { id: 'acme' },
+        plan: 'default',
+        source: 'store',
+      })
     })
 
     test('a denied one gets 429, when to come back, and a problem that no cache may keep', async () => {
@@ -137,14 +149,26 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       await start({ limit: '1/min' })
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.2' })).toEqual([429])
-      expect(warn.mock.calls.map(([message]) => String(message))).toEqual([expect.stringContaining('trusts no proxy')])
+      expect(warn.mock.calls.map(([message]) => String(message))).toEqual([
+        expect.stringContaining('trusts no proxy'),
+      ])
       warn.mockRestore()
     })
 
     test.each([
-      ['throws', () => { throw new Error('no tenant') }],
+      [
+        'throws',
+        () => {
+          throw new Error('no tenant')
+        },
+      ],
       ['rejects', () => Promise.reject(new Error('no tenant'))],
-      ['throws nothing', () => { throw undefined }],
+      [
+        'throws nothing',
+        () => {
+          throw undefined
+        },
+      ],
       ['rejects with a word that frameworks take for a command', () => Promise.reject('route')],
       ['gives something that is no subject', () => ({ id: Promise.resolve('acme') }) as never],
     ])('identify %s: the error handler, once, and no answer by accident', async (_, identify) => {
@@ -171,7 +195,11 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
     test('each family of headers can be chosen', async () => {
       await start({ limit: '5/min', headers: { standard: false, single: false, legacy: 'epoch' } })
       const { headers } = await get()
-      expect([headers.get('ratelimit'), headers.get('ratelimit-policy'), headers.get('ratelimit-limit')]).toEqual([null, null, null])
+      expect([
+        headers.get('ratelimit'),
+        headers.get('ratelimit-policy'),
+        headers.get('ratelimit-limit'),
+      ]).toEqual([null, null, null])
       expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['5', '4'])
       expect(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000).toBeCloseTo(60, -1)
     })
@@ -179,7 +207,7 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
     test('a handler of the user answers in place of ours, with the headers set', async () => {
       const onDenied = jest.fn((_req: AnyRequest, res: never, _decision: Decision): MaybePromise<void> => {
         const node = (res as { raw?: object; res?: object }).raw ?? (res as { res?: object }).res ?? res
-        const response = node as import('node:http').ServerResponse
+        const response = node as ServerResponse
         response.statusCode = 420
         response.end('calm down')
       })
@@ -200,11 +228,19 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       }
       await start({ limit: '1/min', store: broken, onStoreFailure: 'open' })
       const open = await get()
-      expect([open.status, open.headers.get('ratelimit'), open.headers.get('ratelimit-limit')]).toEqual([200, null, null])
+      expect([open.status, open.headers.get('ratelimit'), open.headers.get('ratelimit-limit')]).toEqual([
+        200,
+        null,
+        null,
+      ])
       await served?.close()
       await start({ limit: '1/min', store: broken, onStoreFailure: 'closed' })
       const closed = await get()
-      expect([closed.status, closed.headers.get('retry-after'), closed.headers.get('ratelimit')]).toEqual([503, '1', null])
+      expect([closed.status, closed.headers.get('retry-after'), closed.headers.get('ratelimit')]).toEqual([
+        503,
+        '1',
+        null,
+      ])
       expect(await closed.json()).toMatchObject({ type: `${TYPE}temporary-reduced-capacity`, status: 503 })
     })
   })

@@ -22,7 +22,14 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
 
     test('answers a batch in its order, each subject on its own', async () => {
       const { store, request } = make()
-      const outcomes = await ask('consume', store, request('a'), request('b', 5), request('a', 2), request('b'))
+      const outcomes = await ask(
+        'consume',
+        store,
+        request('a'),
+        request('b', 5),
+        request('a', 2),
+        request('b'),
+      )
       expect(outcomes.map(({ limits }) => limits[0]?.remaining)).toEqual([4, 0, 2, 0])
       expect(outcomes.map(({ limits }) => limits[0]?.wait === 0)).toEqual([true, true, true, false])
     })
@@ -43,7 +50,10 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
       const { store, request } = make()
       await ask('consume', store, request('a', 2))
       const peeked = await ask('peek', store, request('a', 3), request('a', 4))
-      expect(peeked.map(({ limits }) => [limits[0]?.wait === 0, limits[0]?.remaining])).toEqual([[true, 3], [false, 3]])
+      expect(peeked.map(({ limits }) => [limits[0]?.wait === 0, limits[0]?.remaining])).toEqual([
+        [true, 3],
+        [false, 3],
+      ])
     })
 
     test('gives units back, never more than were used, and revives nothing', async () => {

@@ -17,6 +17,9 @@ export function startRedisContainer(): RedisContainer | undefined {
   return { url: `redis://${address}`, stop: () => void docker(['stop', id], 30_000) }
 }
 
-function docker(args: string[], timeout = DOCKER_ANSWERS_WITHIN_MS): { status: number | null; stdout: string } {
+function docker(
+  args: string[],
+  timeout = DOCKER_ANSWERS_WITHIN_MS,
+): { status: number | null; stdout: string } {
   return spawnSync('docker', args, { timeout, encoding: 'utf8' })
 }

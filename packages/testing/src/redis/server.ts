@@ -39,14 +39,28 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const binary = findRedisBinary()
   const port = options.port ?? (await freePort())
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
+  ]
   const child = spawn(binary, [...args, ...(options.args ?? [])], { stdio: 'ignore' })
   running.add(child)
   const exited = once(child, 'exit').finally(() => {
     running.delete(child)
     rmSync(folder, { recursive: true, force: true })
   })
-  await Promise.race([answersPing(port), exited.then(() => Promise.reject(new Error(`${binary} did not start`)))])
+  await Promise.race([
+    answersPing(port),
+    exited.then(() => Promise.reject(new Error(`${binary} did not start`))),
+  ])
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)
     await exited

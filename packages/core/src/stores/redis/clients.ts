@@ -38,7 +38,9 @@ export function portOf(client: unknown): RedisPort {
 function isIoredis(client: unknown): client is IoredisClient {
   if (typeof client !== 'object' || client === null) return false
   const { status, evalsha, eval: evaluate, once } = client as Partial<IoredisClient>
-  return [evalsha, evaluate, once].every((member) => typeof member === 'function') && typeof status === 'string'
+  return (
+    [evalsha, evaluate, once].every((member) => typeof member === 'function') && typeof status === 'string'
+  )
 }
 
 function ioredisPort(client: IoredisClient): RedisPort {

@@ -1,6 +1,13 @@
 import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
 import { ConfigError, StoreError } from '../../errors.js'
-import { KEPT_UNDER_TEST_CLOCK_MS, type Answer, type LimitOutcome, type RefundRequest, type Store, type StoreRequest } from '../store.js'
+import {
+  KEPT_UNDER_TEST_CLOCK_MS,
+  type Answer,
+  type LimitOutcome,
+  type RefundRequest,
+  type Store,
+  type StoreRequest,
+} from '../store.js'
 import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients.js'
 import { encodeRuns, SetsEncoder } from './encode.js'
 import { Script } from './script.js'
@@ -102,13 +109,23 @@ class RedisStore implements Store {
   }
 
   /** Those whose calendar was too far from Redis's time, which is known now. They have not been counted. */
-  async #askAgain(batch: readonly StoreRequest[], answers: Answer[], mode: 'take' | 'look'): Promise<Answer[]> {
+  async #askAgain(
+    batch: readonly StoreRequest[],
+    answers: Answer[],
+    mode: 'take' | 'look',
+  ): Promise<Answer[]> {
     const outside = answers.flatMap((answer, i) => (isOutsideCalendar(answer) ? [i] : []))
     if (outside.length === 0) return answers
-    const again = await this.#decide(outside.map((i) => batch[i] as StoreRequest), mode, true)
+    const again = await this.#decide(
+      outside.map((i) => batch[i] as StoreRequest),
+      mode,
+      true,
+    )
     outside.forEach((i, j) => {
       const answer = again[j] as Answer
-      answers[i] = isOutsideCalendar(answer) ? new StoreError("Redis's clock jumped while it was asked") : answer
+      answers[i] = isOutsideCalendar(answer)
+        ? new StoreError("Redis's clock jumped while it was asked")
+        : answer
     })
     return answers
   }
@@ -127,7 +144,11 @@ function readAnswers(batch: readonly StoreRequest[], reply: readonly unknown[]):
   const at = Number(reply[0])
   let next = 1
   const readLimit = (): LimitOutcome => {
-    const outcome = { wait: Number(reply[next]), remaining: Number(reply[next + 1]), reset: Number(reply[next + 2]) }
+    const outcome = {
+      wait: Number(reply[next]),
+      remaining: Number(reply[next + 1]),
+      reset: Number(reply[next + 2]),
+    }
     next += 3
     return outcome
   }

@@ -1,0 +1,118 @@
+import type { Decision } from '../src/index.js'
+import { byHeader, byIp } from '../src/index.js'
+import { headerWriter } from '../src/http/headers.js'
+import { ipSubject } from '../src/http/ip.js'
+
+describe('an address as an id', () => {
+  test.each([
+    ['203.0.113.7', 64, '203.0.113.7'],
+    ['::ffff:203.0.113.7', 64, '203.0.113.7'],
+    ['::ffff:cb00:7107', 64, '203.0.113.7'],
+    ['0:0:0:0:0:ffff:203.0.113.7', 64, '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', 64, '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::', 64, '2001:db8:1:2::/64'],
+    ['2001:db8::1', 64, '2001:db8:0:0::/64'],
+    ['2001:db8:1:2ff::1', 56, '2001:db8:1:200::/56'],
+    ['2001:db8:1:2::1', 32, '2001:db8::/32'],
+    ['::1', 64, '0:0:0:0::/64'],
+    ['fe80::1%eth0', 64, 'fe80:0:0:0::/64'],
+    ['2001:db8::1', 128, '2001:db8:0:0:0:0:0:1::/128'],
+    ['not an address', 64, 'not an address'],
+    ['', 64, ''],
+  ])('%s by /%d is %s', (address, prefix, expected) => {
+    expect(ipSubject(address, prefix)).toBe(expected)
+  })
+})
+
+describe('helpers for identify', () => {
+  const request = (headers: Record<string, string | string[]>): { headers: typeof headers } => ({ headers })
+
+  test('byHeader', () => {
+    const identify = byHeader('X-API-Key', { plan: (id) => (id === 'k1' ? 'pro' : undefined) })
+    expect(identify(request({ 'x-api-key': ' k1 ' }))).toEqual({ id: 'k1', plan: 'pro' })
+    expect(identify(request({ 'x-api-key': 'k2' }))).toEqual({ id: 'k2', plan: undefined })
+    expect(identify(request({ 'x-api-key': ['a', 'b'] }))).toEqual({ id: 'a,b', plan: undefined })
+    expect(identify(request({ 'x-api-key': '  ' }))).toBeUndefined()
+    expect(identify(request({}))).toBeUndefined()
+    expect(() => byHeader('x api key')).toThrow(expect.objectContaining({ path: 'byHeader(name)' }))
+  })
+
+  test('byIp', () => {
+    expect(byIp({ plan: 'anonymous' })({ ip: '::ffff:10.0.0.1' })).toEqual({
+      id: '10.0.0.1',
+      kind: 'ip',
+      plan: 'anonymous',
+    })
+    expect(byIp({ ipv6Prefix: 48 })({ ip: '2001:db8:1:2::1' })).toEqual({ id: '2001:db8:1::/48', kind: 'ip' })
+    expect(byIp()({})).toBeUndefined()
+    expect(() => byIp({ ipv6Prefix: 129 })).toThrow(expect.objectContaining({ path: 'byIp.ipv6Prefix' }))
+  })
+})
+
+describe('headers', () => {
+  const decision = (limits: Decision['limits'], violated: string[] = []): Decision => ({
+    allowed: violated.length === 0,
+    subject: { id: 'a' },
+    plan: 'p',
+    cost: 1,
+    limits,
+    violated,
+    retryAfterMs: 0,
+    source: 'store',
+  })
+  const written = (made: Decision, options?: Parameters<typeof headerWriter>[0]): Record<string, string> => {
+    const headers: Record<string, string> = {}
+    headerWriter(options)(made, (name, value) => (headers[name] = value))
+    return headers
+  }
+  const minute = { name: 'minute', quota: 100, windowMs: 60_000, remaining: 7, resetMs: 1001 }
+  const day = { name: 'day', quota: 5000, windowMs: 86_400_000, remaining: 3, resetMs: 70_000_000 }
+
+  test('every limit in the lists, the one closest to denying in the single fields', () => {
+    expect(written(decision([minute, day]), { legacy: 'delta' })).toEqual({
+      'RateLimit-Policy': '"minute";q=100;w=60, "day";q=5000;w=86400',
+      RateLimit: '"minute";r=7;t=2, "day";r=3;t=70000',
+      'RateLimit-Limit': '5000',
+      'RateLimit-Remaining': '3',
+      'RateLimit-Reset': '70000',
+      'X-RateLimit-Limit': '5000',
+      'X-RateLimit-Remaining': '3',
+      'X-RateLimit-Reset': '70000',
+    })
+  })
+
+  test('of a denial, the limit that denied', () => {
+    const denying = { ...minute, remaining: 4, resetMs: 900 }
+    expect(written(decision([denying, day], ['minute']))).toMatchObject({
+      'RateLimit-Limit': '100',
+      'RateLimit-Reset': '1',
+    })
+  })
+
+  test('a window below a second rounds up, and a limit that nothing is used of has no time', () => {
+    const short = { name: '300-ms', quota: 5, windowMs: 300, remaining: 5, resetMs: 0 }
+    expect(written(decision([short]))).toMatchObject({
+      'RateLimit-Policy': '"300-ms";q=5;w=1',
+      RateLimit: '"300-ms";r=5',
+    })
+  })
+
+  test('any name is a valid string of structured fields, and injects nothing', () => {
+    const odd = { ...minute, name: 'a "b" \\ é\r\nX: 1 \ud800' }
+    const { RateLimit = '' } = written(decision([odd]))
+    expect(RateLimit).toBe('"a \\"b\\" \\\\ %C3%A9%0D%0AX: 1 %EF%BF%BD";r=7;t=2')
+  })
+
+  test('none when switched off', () => {
+    expect(written(decision([minute]), false)).toEqual({})
+  })
+
+  test.each([
+    [{ legacy: true }, 'headers.legacy'],
+    [{ draft: 7 }, 'headers.draft'],
+    [{ single: 1 }, 'headers.single'],
+    ['draft-8', 'headers'],
+  ])('options %p are refused', (options, path) => {
+    expect(() => headerWriter(options as never)).toThrow(expect.objectContaining({ path }))
+  })
+})

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse, type Chunk } from 'luaparse'
+import { kernels } from '../src/algorithms/algorithm.js'
+import * as generated from '../src/stores/redis/scripts.generated.js'
+
+const src = join(__dirname, '../src')
+const GLOBALS = [
+  'ARGV',
+  'KEYS',
+  'error',
+  'math',
+  'pairs',
+  'pcall',
+  'redis',
+  'string',
+  'struct',
+  'table',
+  'tonumber',
+  'tostring',
+  'type',
+]
+
+const scripts = Object.entries(generated).map(([name, { text }]) => [name, text] as const)
+
+test('there is a script to check', () => {
+  expect(scripts.map(([name]) => name)).toEqual(['consumeScript', 'refundScript'])
+})
+
+describe.each(scripts)('%s', (name, text) => {
+  const chunk = parse(text, { luaVersion: '5.1', scope: true }) as Chunk & { globals: { name: string }[] }
+
+  test('uses no global that Redis does not have', () => {
+    const used = new Set(chunk.globals.map((global) => global.name))
+    expect([...used].filter((global) => !GLOBALS.includes(global))).toEqual([])
+  })
+
+  test('asks no flags of the server (D14)', () => {
+    expect(text).not.toMatch(/^#!/)
+  })
+
+  test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
+    const file = readFileSync(join(src, `stores/redis/${name.replace('Script', '')}.lua`), 'utf8')
+    const [, header = '', body = ''] = /^--\[\[([\s\S]*?)\]\]([\s\S]*)$/.exec(file) ?? []
+    const told = [...header.matchAll(/^ {2}ARGV\[(\d+)\]/gm)].map(([, index]) => Number(index))
+    const prelude = readFileSync(join(src, 'stores/redis/prelude.lua'), 'utf8')
+    const read = [...(prelude + body).matchAll(/ARGV\[(\d+)\]|read_sets\((\d+)\)/g)].map(([, a, b]) =>
+      Number(a ?? b),
+    )
+    expect([...new Set(read)].sort()).toEqual(told)
+    expect(header).toMatch(/^ {2}KEYS\[i\]/m)
+    expect(text).toMatch(/KEYS\[/)
+    for (const part of ['Returns', 'State', 'Complexity']) expect(header).toContain(part)
+  })
+})
+
+test('every algorithm has both twins, under one code that nobody else has', () => {
+  const files = readdirSync(join(src, 'algorithms')).filter((file) => file.endsWith('.lua'))
+  const names = files.map((file) => file.replace('.lua', ''))
+  expect(names.sort()).toEqual(Object.keys(kernels).sort())
+  const codes = Object.entries(kernels).map(([name, { code }]) => {
+    const lua = readFileSync(join(src, 'algorithms', `${name}.lua`), 'utf8')
+    expect(lua).toContain(`local ${name.replaceAll('-', '_')} = { code = ${code},`)
+    return code
+  })
+  expect(new Set(codes).size).toBe(codes.length)
+})
