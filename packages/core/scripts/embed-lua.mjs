@@ -16,10 +16,13 @@ function algorithms() {
     .sort()
   const missing = names.filter((name) => !existsSync(join(folder, `${name}.ts`)))
   if (missing.length > 0) throw new Error(`no TypeScript twin of ${missing.join(', ')}`)
-  const table = names.map((name) => `['${name}'] = ${name.replaceAll('-', '_')}`).join(', ')
-  const texts = names.map((name) => readFileSync(join(folder, `${name}.lua`), 'utf8'))
+  // Each in a function, so that a script makes only the algorithms that its requests use.
+  const makers = names.map((name) => {
+    const text = readFileSync(join(folder, `${name}.lua`), 'utf8')
+    return `['${name}'] = function()\n${text}\nreturn ${name.replaceAll('-', '_')}\nend`
+  })
   const prelude = readFileSync(join(src, 'stores/redis/prelude.lua'), 'utf8')
-  return [prelude, ...texts, `local kernels = { ${table} }`].join('\n')
+  return `${prelude}\nlocal makers = {\n${makers.join(',\n')}\n}\n`
 }
 
 function assemble(name) {

@@ -6,19 +6,21 @@ import * as generated from '../src/stores/redis/scripts.generated.js'
 
 const src = join(__dirname, '../src')
 const GLOBALS = [
-  'ARGV',
-  'KEYS',
-  'error',
-  'math',
-  'pairs',
-  'pcall',
-  'redis',
-  'string',
-  'struct',
-  'table',
-  'tonumber',
-  'tostring',
-  'type',
+  ...[
+    'ARGV',
+    'KEYS',
+    'cjson',
+    'error',
+    'math',
+    'pairs',
+    'pcall',
+    'redis',
+    'string',
+    'struct',
+    'table',
+    'tonumber',
+  ],
+  ...['tostring', 'type', 'unpack'],
 ]
 
 const scripts = Object.entries(generated).map(([name, { text }]) => [name, text] as const)
@@ -42,9 +44,9 @@ describe.each(scripts)('%s', (name, text) => {
   test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
     const file = readFileSync(join(src, `stores/redis/${name.replace('Script', '')}.lua`), 'utf8')
     const [, header = '', body = ''] = /^--\[\[([\s\S]*?)\]\]([\s\S]*)$/.exec(file) ?? []
-    const told = [...header.matchAll(/^ {2}ARGV\[(\d+)\]/gm)].map(([, index]) => Number(index))
+    const told = [...header.matchAll(/^ {2}ARGV\[(\d+)(?:\.\.\.)?\]/gm)].map(([, index]) => Number(index))
     const prelude = readFileSync(join(src, 'stores/redis/prelude.lua'), 'utf8')
-    const read = [...(prelude + body).matchAll(/ARGV\[(\d+)\]|read_sets\((\d+)\)/g)].map(([, a, b]) =>
+    const read = [...(prelude + body).matchAll(/ARGV\[(\d+)\]|(?<=read_sets.*), (\d+)$/gm)].map(([, a, b]) =>
       Number(a ?? b),
     )
     expect([...new Set(read)].sort()).toEqual(told)

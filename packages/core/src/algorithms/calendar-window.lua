@@ -8,13 +8,18 @@
 ]]
 local calendar_window = { code = 2, format = 'I5', size = 5 }
 
-function calendar_window.prepare(limit, params)
-  limit.quota = params[1]
-  for i = 2, 4 do
-    if now >= params[i] and now < params[i + 1] then
-      limit.start, limit.ends = params[i], params[i + 1]
+function calendar_window.prepare(quota, ...)
+  local starts, start, ends = { ... }, nil, nil
+  for i = 1, 3 do
+    if now >= starts[i] and now < starts[i + 1] then
+      start, ends = starts[i], starts[i + 1]
     end
   end
+  return {
+    kernel = calendar_window, mark = 0, waits = 0,
+    quota = quota, start = start, ends = ends,
+    count = 0,
+  }
 end
 
 function calendar_window.load(limit, last, count)

@@ -7,8 +7,12 @@
 ]]
 local fixed_window = { code = 1, format = 'I6I5', size = 11 }
 
-function fixed_window.prepare(limit, params)
-  limit.quota, limit.window = params[1], params[2]
+function fixed_window.prepare(quota, window)
+  return {
+    kernel = fixed_window, mark = 0, waits = 0,
+    quota = quota, window = window,
+    age = 0, count = 0,
+  }
 end
 
 function fixed_window.load(limit, last, age, count)

@@ -20,11 +20,16 @@ local function entry_format(time, units)
   return '>I' .. time .. 'I' .. units
 end
 
-function sliding_log.prepare(limit, params)
-  limit.quota, limit.window, limit.slot, limit.wanted_bytes = params[1], params[2], params[3], params[4]
-  limit.time_bytes = time_bytes(limit.window)
-  limit.modulus = 256 ^ limit.time_bytes
-  limit.clock, limit.slot_began = now % limit.modulus, now - fmod(now, limit.slot)
+function sliding_log.prepare(quota, window, slot, bytes)
+  local time = time_bytes(window)
+  local modulus = 256 ^ time
+  return {
+    kernel = sliding_log, mark = 0, waits = 0,
+    quota = quota, window = window, slot = slot, wanted_bytes = bytes,
+    time_bytes = time, modulus = modulus, clock = now % modulus, slot_began = now - fmod(now, slot),
+    unit_bytes = bytes, entry = time + bytes, format = entry_format(time, bytes),
+    log = '', head = 1, tail = 1, total = 0, entries = 0, oldest = false, added = 0,
+  }
 end
 
 -- Bytes of the entries, which follow the numbers
@@ -51,7 +56,7 @@ end
 
 function sliding_log.start(limit)
   set_width(limit, limit.wanted_bytes)
-  limit.log, limit.head, limit.tail, limit.total, limit.entries, limit.oldest = '', 1, 1, 0, 0, nil
+  limit.log, limit.head, limit.tail, limit.total, limit.entries, limit.oldest = '', 1, 1, 0, 0, false
   limit.added = 0
 end
 
@@ -59,7 +64,7 @@ local function drop_expired(limit, last, elapsed)
   local log, modulus, head = limit.log, limit.modulus, limit.head
   local oldest_age = limit.window - elapsed
   last = last % modulus
-  limit.oldest = nil
+  limit.oldest = false
   while head < limit.tail do
     local time, units = unpack_bytes(limit.format, log, head)
     local age = (last - time) % modulus
@@ -113,7 +118,7 @@ function sliding_log.take(limit, cost)
     local time, units = unpack_bytes(limit.format, limit.log, limit.tail - limit.entry)
     if now - (limit.clock - time) % limit.modulus >= limit.slot_began then
       limit.tail, limit.added = limit.tail - limit.entry, units + cost
-      if limit.tail == limit.head then limit.oldest = nil end
+      if limit.tail == limit.head then limit.oldest = false end
       return
     end
   end

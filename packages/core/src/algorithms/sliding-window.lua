@@ -21,11 +21,15 @@ local function left_when_within(room, units, window)
   return left
 end
 
-function sliding_window.prepare(limit, params)
-  local window = params[2]
+function sliding_window.prepare(quota, window)
   -- fmod, because Lua's own % divides and rounds
-  limit.quota, limit.window, limit.start = params[1], window, now - fmod(now, window)
-  limit.to_come = limit.start + window - now
+  local start = now - fmod(now, window)
+  return {
+    kernel = sliding_window, mark = 0, waits = 0,
+    quota = quota, window = window,
+    start = start, to_come = start + window - now,
+    current = 0, previous = 0, weight = 0,
+  }
 end
 
 function sliding_window.load(limit, last, current, previous)

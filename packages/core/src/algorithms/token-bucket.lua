@@ -7,10 +7,14 @@
 ]]
 local token_bucket = { code = 4, format = 'I1I6', size = 7 }
 
-function token_bucket.prepare(limit, params)
-  limit.burst, limit.scale, limit.rate = params[1], params[2], params[3]
-  limit.unit = 2 ^ limit.scale
-  limit.depth = limit.burst * limit.unit
+function token_bucket.prepare(burst, scale, rate)
+  local unit = 2 ^ scale
+  return {
+    kernel = token_bucket, mark = 0, waits = 0,
+    burst = burst, scale = scale, rate = rate,
+    unit = unit, depth = burst * unit,
+    filled = 0, elapsed = 0, level = 0,
+  }
 end
 
 -- filled: the level at the last write; level: what has not drained of it until now

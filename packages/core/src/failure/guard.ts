@@ -23,11 +23,11 @@ export class Guard implements Store {
     this.#options = options
   }
 
-  async consume(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+  consume(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
     return this.#decide(batch, () => this.#store.consume(batch))
   }
 
-  async peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+  peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
     return this.#decide(batch, () => this.#store.peek(batch))
   }
 
@@ -55,42 +55,53 @@ export class Guard implements Store {
     return this.#store.close?.()
   }
 
-  async #decide(
+  #decide(
     batch: readonly StoreRequest[],
     ask: () => MaybePromise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
-    try {
-      const answers = await this.#within(ask)
-      const failed = answers.filter((answer) => answer instanceof StoreError)
-      if (failed[0]) this.#options.onFailure(failed[0], failed.length)
-      return answers
-    } catch (error) {
-      const failure = toStoreError(error)
-      this.#options.onFailure(failure, batch.length)
-      return batch.map(() => failure)
-    }
+    return this.#within(ask).then(
+      (answers) => {
+        this.#tellOf(answers)
+        return answers
+      },
+      (error: unknown) => {
+        const failure = toStoreError(error)
+        this.#options.onFailure(failure, batch.length)
+        return batch.map(() => failure)
+      },
+    )
+  }
+
+  #tellOf(answers: readonly Answer[]): void {
+    const failed = answers.filter((answer) => answer instanceof StoreError)
+    if (failed[0]) this.#options.onFailure(failed[0], failed.length)
   }
 
   /** What `ask` gives, or a StoreError when that takes longer than the deadline. */
   #within<T>(ask: () => MaybePromise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let expired = false
-      const timer = setTimeout(() => {
-        // A reply that came while the process was busy is read before this runs: it is not the store that is late.
-        setImmediate(() => {
-          expired = true
-          reject(timeout(this.#options.deadlineMs))
-        })
-      }, this.#options.deadlineMs)
-      const settle = async (): Promise<T> => {
-        const ready = this.#store.ready?.()
-        if (ready) await ready
-        // The caller has its answer by then, so what it asked must not be counted.
-        return expired ? await new Promise<never>(() => {}) : ask()
+      let isLate = false
+      const expire = (): void => {
+        isLate = true
+        reject(timeout(this.#options.deadlineMs))
       }
-      settle()
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer))
+      // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
+      const timer = setTimeout(() => setImmediate(expire), this.#options.deadlineMs)
+      const fail = (error: unknown): void => {
+        clearTimeout(timer)
+        reject(error)
+      }
+      const send = (): void => {
+        // The caller has its answer by then, so what it asked must not be counted.
+        if (isLate) return
+        Promise.resolve(ask()).then((value) => {
+          clearTimeout(timer)
+          resolve(value)
+        }, fail)
+      }
+      const ready = this.#store.ready?.()
+      if (ready) ready.then(send).catch(fail)
+      else send()
     })
   }
 }

@@ -1,7 +1,7 @@
 import type { Answer, Store, StoreRequest } from './store.js'
 
 /** More than this in one script would hold up others on the server. */
-const LARGEST_BATCH = 512
+const LARGEST_BATCH = 128
 
 interface Waiting<Request, Result> {
   readonly request: Request
@@ -40,15 +40,18 @@ export class Batcher<Request extends StoreRequest, Result> {
     const batch = this.#waiting
     if (batch.length === 0) return
     this.#waiting = []
-    void this.#send(batch)
+    this.#send(batch)
   }
 
-  async #send(batch: readonly Waiting<Request, Result>[]): Promise<void> {
-    try {
-      const answers = await this.#store.consume(batch.map(({ request }) => request))
-      batch.forEach(({ request, resolve }, i) => resolve(this.#conclude(request, answers[i] as Answer)))
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+  #send(batch: readonly Waiting<Request, Result>[]): void {
+    const requests = batch.map(({ request }) => request)
+    Promise.resolve(this.#store.consume(requests)).then(
+      (answers) => {
+        batch.forEach(({ request, resolve }, i) => resolve(this.#conclude(request, answers[i] as Answer)))
+      },
+      (error: unknown) => {
+        for (const { reject } of batch) reject(error)
+      },
+    )
   }
 }

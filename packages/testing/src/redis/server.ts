@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findRedisBinary } from './binary.ts'
+import { tieLifeOf } from './life-line.ts'
 
 export interface RedisServer {
   readonly url: string
@@ -28,11 +29,6 @@ export interface RedisServerOptions {
 }
 
 const STARTED_WITHIN_MS = 10_000
-const running = new Set<ChildProcess>()
-
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
 
 /** A real Redis or Valkey server on 127.0.0.1 that keeps nothing on disk. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
@@ -52,9 +48,11 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     folder,
   ]
   const child = spawn(binary, [...args, ...(options.args ?? [])], { stdio: 'ignore' })
-  running.add(child)
+  // A test that forgets to stop it must not keep jest from ending.
+  child.unref()
+  const cutLifeLine = tieLifeOf(child.pid as number)
   const exited = once(child, 'exit').finally(() => {
-    running.delete(child)
+    cutLifeLine()
     rmSync(folder, { recursive: true, force: true })
   })
   await Promise.race([
@@ -63,6 +61,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   ])
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)
+    // A hanging one would never see a SIGTERM.
+    child.kill('SIGCONT')
+    child.ref()
     await exited
   }
   return {

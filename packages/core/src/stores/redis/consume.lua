@@ -4,8 +4,8 @@
   KEYS[i]       the subject of request i; a key that occurs twice is charged twice, in order
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
   ARGV[2]       take, or look: answer the same and change nothing
-  ARGV[3]       number of limit sets, then the sets, as subject.lua says
-  ARGV[n...]    runs of requests, to the end: limit set (from 1), cost in units (whole, from 1), number of requests
+  ARGV[3]       limit sets, as subject.lua says
+  ARGV[4...]    runs of requests, to the end: limit set (from 1), cost in units (whole, from 1), number of requests
 
   Returns       now, then for each request either, for each limit of its set: wait, remaining, reset; or one
                 error text, when that request could not be decided; the others are not affected
@@ -21,8 +21,8 @@
 -- @include subject.lua
 
 local take = ARGV[2] == 'take'
-local sets, run = read_sets(3)
-local reply, size = { now }, 1
+local sets, run = read_sets(ARGV[3]), 4
+local reply, size = { now, 0, 0, 0 }, 1
 local request, run_left = 0, 0
 
 local function decide(set, key, cost)

@@ -1,5 +1,5 @@
 import { kernels } from '../../algorithms/algorithm.js'
-import type { LimitSet } from '../../limit-set.js'
+import type { LimitSet, Params } from '../../limit-set.js'
 import type { StoreRequest } from '../store.js'
 import type { ScriptArg } from './clients.js'
 
@@ -24,18 +24,32 @@ export class SetsEncoder {
     return known >= 0 ? known + 1 : this.#sets.push(set)
   }
 
-  args(): ScriptArg[] {
-    return [this.#sets.length, ...this.#sets.flatMap((set) => this.#encode(set))]
+  /** The sets as JSON, as subject.lua reads them. */
+  json(): string {
+    return `[${this.#sets.map((set) => this.#encode(set)).join(',')}]`
   }
 
-  #encode({ limits, ttlMs }: LimitSet): ScriptArg[] {
-    const encoded = limits.flatMap(({ kernel, mark, paramsAt }) => {
-      const { wire } = kernels[kernel]
-      const params = paramsAt(this.#nowMs)
-      return [kernel, mark, wire.length, ...wire.map((name) => params[name] as number)]
-    })
-    return [ttlMs + this.#keptMs, limits.length, ...encoded]
+  #encode(set: LimitSet): string {
+    const params = set.limits.map((limit) => limit.paramsAt(this.#nowMs))
+    const known = encoded.get(set)
+    if (known?.keptMs === this.#keptMs && known.params.every((before, i) => before === params[i]))
+      return known.json
+    const json = encodeSet(set, params, this.#keptMs)
+    encoded.set(set, { json, params, keptMs: this.#keptMs })
+    return json
   }
+}
+
+/** What was encoded of a set before: the same, unless a calendar has moved on. */
+const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
+
+function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {
+  const lists = limits.map(({ kernel, mark }, i) => [
+    kernel,
+    mark,
+    ...kernels[kernel].wire.map((name) => params[i]?.[name]),
+  ])
+  return JSON.stringify([lists, String(ttlMs + keptMs)])
 }
 
 /** Requests as runs of the same set and cost: set, cost, how many. */

@@ -74,7 +74,7 @@ class RedisStore implements Store {
     const sets = this.#encoder()
     const request = [sets.indexOf(set), first.units, first.at]
     const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
-    const args = [this.#nowUs(), ...sets.args(), ...request, ...told]
+    const args = [this.#nowUs(), sets.json(), ...request, ...told]
     const reply = readReply(await this.#refund.run([this.#keyOf(key)], args))
     const error = errorIn(reply[1])
     if (error) throw error
@@ -98,14 +98,16 @@ class RedisStore implements Store {
     return new SetsEncoder(Date.now() + this.#aheadMs, 0)
   }
 
-  async #decide(batch: readonly StoreRequest[], mode: 'take' | 'look', isRetry = false): Promise<Answer[]> {
+  #decide(batch: readonly StoreRequest[], mode: 'take' | 'look', isRetry = false): Promise<Answer[]> {
     const sets = this.#encoder()
     const runs = encodeRuns(batch, sets)
     const keys = batch.map(({ key }) => this.#keyOf(key))
-    const reply = readReply(await this.#consume.run(keys, [this.#nowUs(), mode, ...sets.args(), ...runs]))
-    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
-    const answers = readAnswers(batch, reply)
-    return isRetry ? answers : this.#askAgain(batch, answers, mode)
+    return this.#consume.run(keys, [this.#nowUs(), mode, sets.json(), ...runs]).then((given) => {
+      const reply = readReply(given)
+      this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+      const answers = readAnswers(batch, reply)
+      return isRetry || !answers.some(isOutsideCalendar) ? answers : this.#askAgain(batch, answers, mode)
+    })
   }
 
   /** Those whose calendar was too far from Redis's time, which is known now. They have not been counted. */
@@ -115,12 +117,8 @@ class RedisStore implements Store {
     mode: 'take' | 'look',
   ): Promise<Answer[]> {
     const outside = answers.flatMap((answer, i) => (isOutsideCalendar(answer) ? [i] : []))
-    if (outside.length === 0) return answers
-    const again = await this.#decide(
-      outside.map((i) => batch[i] as StoreRequest),
-      mode,
-      true,
-    )
+    const requests = outside.map((i) => batch[i] as StoreRequest)
+    const again = await this.#decide(requests, mode, true)
     outside.forEach((i, j) => {
       const answer = again[j] as Answer
       answers[i] = isOutsideCalendar(answer)

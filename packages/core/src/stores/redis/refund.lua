@@ -4,8 +4,8 @@
 
   KEYS[i]       the subject of request i
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       number of limit sets, then the sets, as subject.lua says
-  ARGV[n...]    for each request: limit set (from 1), units, when they were taken (µs), then for each limit of the
+  ARGV[2]       limit sets, as subject.lua says
+  ARGV[3...]    for each request: limit set (from 1), units, when they were taken (µs), then for each limit of the
                 set the remaining and the reset that the answer to the request had
 
   Returns       now, then for each request 1 when units went back, 0 when none were left to (or the calendar
@@ -17,7 +17,7 @@
 -- @include algorithms
 -- @include subject.lua
 
-local sets, at = read_sets(2)
+local sets, at = read_sets(ARGV[2]), 3
 local reply = { now }
 
 local function give(set, key, units, taken_at, first)

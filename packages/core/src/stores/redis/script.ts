@@ -19,17 +19,14 @@ export class Script {
     this.#sha1 = sha1
   }
 
-  async run(keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#port.evalsha(this.#sha1, keys, args)
-      } catch (error) {
-        if (!isNoScript(error) || tries === MOST_TRIES) throw error
-      }
+  run(keys: readonly string[], args: readonly ScriptArg[], tries = 1): Promise<unknown> {
+    return this.#port.evalsha(this.#sha1, keys, args).catch(async (error: unknown) => {
+      if (!isNoScript(error) || tries === MOST_TRIES) throw error
       if (!this.#loading) return this.#load(keys, args)
       // What the one that loads meets is told to its own caller.
       await this.#loading.catch(() => {})
-    }
+      return this.run(keys, args, tries + 1)
+    })
   }
 
   async #load(keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown> {

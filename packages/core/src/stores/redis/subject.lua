@@ -1,9 +1,9 @@
 --[[
-  What both frames share: the limit sets, and a subject's value. `kernels` is the table of algorithms that the
-  build puts before this file.
+  What both frames share: the limit sets, and a subject's value. `makers` is the table of algorithms that the
+  build puts before this file: each makes one when it is first used.
 
-  A limit set in ARGV: time to live in ms, number of limits, then for each limit: its algorithm's name, its mark,
-  number of parameters, parameters. A mark tells a limit's algorithm and window in 32 bits: 4 of code, 2 of unit
+  Limit sets come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, mark,
+  parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in 32 bits: 4 of code, 2 of unit
   (ms, s, min, h), 26 of length in that unit.
 
   A subject's value: 1 byte format, 7 bytes time of the last write in µs, 3 bytes when the key expires (low bytes
@@ -21,54 +21,48 @@ local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 -- When the key of the subject at hand expires, in seconds: 0 while there is none.
 local expires = 0
 
-local function read_limit(at, first)
-  local kernel, mark = kernels[ARGV[at]], tonumber(ARGV[at + 1])
-  local limit = { kernel = kernel, mark = mark }
-  local count, params = tonumber(ARGV[at + 2]), {}
-  for i = 1, count do
-    params[i] = tonumber(ARGV[at + 2 + i])
-  end
-  kernel.prepare(limit, params)
-  limit.packing = (first and HEADER_FORMAT or '>') .. 'I4' .. kernel.format
-  limit.unpacking = '>I4' .. kernel.format
-  return limit, at + 3 + count
+local kernels = {}
+
+local function kernel_of(name)
+  local kernel = makers[name]()
+  kernel.packing = '>I4' .. kernel.format
+  kernel.first_packing = HEADER_FORMAT .. 'I4' .. kernel.format
+  kernels[name] = kernel
+  return kernel
 end
 
--- Returns the sets, and where in ARGV the requests begin.
-local function read_sets(at)
-  local sets, count = {}, tonumber(ARGV[at])
-  at = at + 1
-  for i = 1, count do
-    local set = { ttl = ARGV[at], lifetime = tonumber(ARGV[at]) * 1000 }
-    local limits = tonumber(ARGV[at + 1])
-    at = at + 2
-    for j = 1, limits do
-      set[j], at = read_limit(at, j == 1)
-    end
-    sets[i] = set
-  end
-  return sets, at
-end
-
-local function part_size(blob, at, mark)
-  local code, length = floor(mark / 2 ^ 28), mark % 2 ^ 26 * UNIT_MS[floor(mark / 2 ^ 26) % 4] * 1000
-  for _, kernel in pairs(kernels) do
-    if kernel.code == code then
-      local size = MARK + kernel.size
-      if not kernel.tail_size then return size end
-      return size + kernel.tail_size(length, unpack_bytes('>' .. kernel.format, blob, at + MARK))
+local function read_sets(json)
+  local sets = cjson.decode(json)
+  for i = 1, #sets do
+    local set, ttl = sets[i][1], sets[i][2]
+    set.ttl, set.lifetime, sets[i] = ttl, tonumber(ttl) * 1000, set
+    for j = 1, #set do
+      local name, mark, a, b, c, d, e = unpack(set[j])
+      local kernel = kernels[name] or kernel_of(name)
+      set[j] = kernel.prepare(a, b, c, d, e)
+      set[j].mark = mark
     end
   end
-  error(FOREIGN, 0)
+  return sets
 end
 
 -- Where the part with this mark stands when it is not where it was looked for: the plan has changed.
 local function search_part(blob, mark)
-  local at = HEADER + 1
+  local by_code, at = {}, HEADER + 1
+  for _, make in pairs(makers) do
+    local kernel = make()
+    by_code[kernel.code] = kernel
+  end
   while at < #blob do
     local found = unpack_bytes('>I4', blob, at)
     if found == mark then return at end
-    at = at + part_size(blob, at, found)
+    local kernel = by_code[floor(found / 2 ^ 28)]
+    if not kernel then error(FOREIGN, 0) end
+    at = at + MARK + kernel.size
+    if kernel.tail_size then
+      local length = found % 2 ^ 26 * UNIT_MS[floor(found / 2 ^ 26) % 4] * 1000
+      at = at + kernel.tail_size(length, unpack_bytes('>' .. kernel.format, blob, at - kernel.size))
+    end
   end
 end
 
@@ -76,7 +70,7 @@ end
 local function load_limit(limit, blob, at, last)
   local kernel, size = limit.kernel, at + MARK + limit.kernel.size
   local found, a, b, c
-  if size <= #blob + 1 then found, a, b, c = unpack_bytes(limit.unpacking, blob, at) end
+  if size <= #blob + 1 then found, a, b, c = unpack_bytes(kernel.packing, blob, at) end
   if found ~= limit.mark then
     at = search_part(blob, limit.mark)
     if not at then
@@ -84,7 +78,7 @@ local function load_limit(limit, blob, at, last)
       return HEADER + 1
     end
     size = at + MARK + kernel.size
-    found, a, b, c = unpack_bytes(limit.unpacking, blob, at)
+    found, a, b, c = unpack_bytes(kernel.packing, blob, at)
   end
   if not kernel.tail_size then
     kernel.load(limit, last, a, b)
@@ -125,11 +119,11 @@ local function save_limits(set, key)
   if not keep then expires = floor((now + min(set.lifetime, (EXPIRY_RANGE - 1) * 1000000)) / 1000000) end
 
   local limit = set[1]
-  local value = pack_bytes(limit.packing, FORMAT, now, expires % EXPIRY_RANGE, limit.mark, limit.kernel.save(limit))
+  local value = pack_bytes(limit.kernel.first_packing, FORMAT, now, expires % EXPIRY_RANGE, limit.mark, limit.kernel.save(limit))
   if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
   for i = 2, #set do
     limit = set[i]
-    value = value .. pack_bytes(limit.packing, limit.mark, limit.kernel.save(limit))
+    value = value .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
     if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
   end
   -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough.
