@@ -31,7 +31,11 @@ export function createApp(limiter, { trustProxy = false } = {}) {
     }),
   )
   app.get('/', (req, res) => {
-    res.json({ hello: req.get('x-api-key') ?? req.ip, plan: req.rateLimit.plan, limits: req.rateLimit.limits })
+    res.json({
+      hello: req.get('x-api-key') ?? req.ip,
+      plan: req.rateLimit.plan,
+      limits: req.rateLimit.limits,
+    })
   })
   app.get('/report', (_req, res) => {
     res.json({ report: 'this one costs 60 units' })

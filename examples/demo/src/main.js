@@ -9,7 +9,12 @@ import { Tenant } from './tenant.js'
 import { createTenants, drive } from './traffic.js'
 
 const MINUTE_MS = 8000
-const { HOST: host = '127.0.0.1', PORT: port = '3000', REDIS_URL: redisUrl, TOLLGATE_DEMO_TRAFFIC: traffic } = process.env
+const {
+  HOST: host = '127.0.0.1',
+  PORT: port = '3000',
+  REDIS_URL: redisUrl,
+  TOLLGATE_DEMO_TRAFFIC: traffic,
+} = process.env
 const isOnce = process.argv.includes('--once')
 const say = (text = '') => process.stdout.write(`${text}\n`)
 
@@ -21,7 +26,10 @@ const limiter = createLimiter({
 })
 tellOfFaults()
 
-const api = await listen(createApp(limiter, { trustProxy: process.env.TRUST_PROXY === '1' }), isOnce ? 0 : Number(port))
+const api = await listen(
+  createApp(limiter, { trustProxy: process.env.TRUST_PROXY === '1' }),
+  isOnce ? 0 : Number(port),
+)
 introduce()
 const ok = traffic === 'off' || (await showTraffic())
 if (isOnce) {
@@ -65,7 +73,9 @@ function urlOf(server) {
 
 function introduce() {
   say()
-  say('Tollgate demo: an API that sells plans, free 100/min, starter 3000/min, pro 50/s burst 100 and a month.')
+  say(
+    'Tollgate demo: an API that sells plans, free 100/min, starter 3000/min, pro 50/s burst 100 and a month.',
+  )
   say(`Counts are kept ${redisUrl ? `in Redis (${new URL(redisUrl).host})` : "in this process's memory"}.`)
   say(`It listens on ${urlOf(api)}; a minute of this demo lasts ${MINUTE_MS / 1000} s.`)
 }
@@ -75,7 +85,9 @@ async function showTraffic() {
   const fixed = await listen(createFixedWindowApp(MINUTE_MS), 0)
   const tenants = createTenants({ api: urlOf(api), fixed: urlOf(fixed) })
   say()
-  say('Real requests now. free tries the trick that breaks fixed windows: 100 at second 59, 100 at second 01.')
+  say(
+    'Real requests now. free tries the trick that breaks fixed windows: 100 at second 59, 100 at second 01.',
+  )
   say()
   const stopWatching = watch(Object.values(tenants))
   const got = await drive(tenants, MINUTE_MS)
@@ -91,10 +103,16 @@ async function showTraffic() {
 function explain({ free, starter, pro, fixed }, got) {
   const most = (tenant) => mostInAnyWindow(tenant.log, MINUTE_MS)
   say()
-  say(`free     ${got.free.before} passed before the seam, ${got.free.after} of 100 after it: ${most(free)} in its worst minute.`)
-  say(`         A fixed window let ${got.fixed.before} and ${got.fixed.after} pass: ${most(fixed)} in one minute.`)
+  say(
+    `free     ${got.free.before} passed before the seam, ${got.free.after} of 100 after it: ${most(free)} in its worst minute.`,
+  )
+  say(
+    `         A fixed window let ${got.fixed.before} and ${got.fixed.after} pass: ${most(fixed)} in one minute.`,
+  )
   say(`starter  ${starter.allowed} passed, ${starter.limited} limited: it stayed below its plan.`)
-  say(`pro      ${got.pro.burst} of 140 at once passed (a burst of 100, and 50 a second), then ${pro.allowed - got.pro.burst} at its rate.`)
+  say(
+    `pro      ${got.pro.burst} of 140 at once passed (a burst of 100, and 50 a second), then ${pro.allowed - got.pro.burst} at its rate.`,
+  )
   say()
 }
 
@@ -103,7 +121,9 @@ function tryIt() {
   say()
   say('Try it:')
   say(`  curl -i ${url} -H 'x-api-key: demo-free'`)
-  say(`  curl -i ${url}report -H 'x-api-key: demo-free'     # costs 60 of its 100: the second within ${MINUTE_MS / 1000} s gets a 429`)
+  say(
+    `  curl -i ${url}report -H 'x-api-key: demo-free'     # costs 60 of its 100: the second within ${MINUTE_MS / 1000} s gets a 429`,
+  )
   say(`  curl -i ${url} -H 'x-api-key: demo-pro'`)
   say(`  curl -i ${url}                                     # no key: counted by IP, on the free plan`)
   say('Ctrl-C stops it.')

@@ -7,7 +7,14 @@ const redis = new Redis(process.env.REDIS_URL)
 redis.on('error', () => {})
 
 const app = express()
-app.use(rateLimit({ limit: '100/min', identify: byHeader('x-api-key'), store: redisStore(redis), onStoreFailure: 'closed' }))
+app.use(
+  rateLimit({
+    limit: '100/min',
+    identify: byHeader('x-api-key'),
+    store: redisStore(redis),
+    onStoreFailure: 'closed',
+  }),
+)
 app.get('/', (_req, res) => {
   res.json({ pid: process.pid })
 })

@@ -26,7 +26,10 @@ export const limits = {
 export const FLOOD = 'one key over its limit'
 
 export function createContenders(client) {
-  const tollgate = Object.entries(limits).map(([name, limit]) => [name, tollgateOn(client, limit, name === FLOOD)])
+  const tollgate = Object.entries(limits).map(([name, limit]) => [
+    name,
+    tollgateOn(client, limit, name === FLOOD),
+  ])
   return new Map([
     [BASELINE, (id) => client.incr(`incr:${id}`)],
     ...tollgate,

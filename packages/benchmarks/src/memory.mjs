@@ -46,7 +46,9 @@ async function measureCase(client, decide, { requests, subjects }) {
   const before = await usedMemory(client)
   for (let n = 0; n < requests; n += 1) {
     for (let first = 0; first < subjects; first += 500) {
-      await Promise.all(Array.from({ length: Math.min(500, subjects) }, (_, i) => decide(`user-${first + i}`, n)))
+      await Promise.all(
+        Array.from({ length: Math.min(500, subjects) }, (_, i) => decide(`user-${first + i}`, n)),
+      )
     }
   }
   return ((await usedMemory(client)) - before) / subjects

@@ -9,7 +9,18 @@ import { Redis } from 'ioredis'
 export async function startRedis() {
   if (process.env.REDIS_URL) return { url: process.env.REDIS_URL, stop: () => {} }
   const port = await freePort()
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', tmpdir()]
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    tmpdir(),
+  ]
   const child = spawn('redis-server', args, { stdio: 'ignore' })
   child.once('error', () => {
     throw new Error('The benchmarks need a Redis: set REDIS_URL, or put redis-server on the PATH.')

@@ -11,7 +11,15 @@ function table(head, rows) {
 export function speedTable(results) {
   const base = results.get(BASELINE)
   const peer = betterPeer(results)
-  const head = ['contender', 'decisions/s', 'x INCR', 'x better peer', 'server µs', 'server x INCR', 'Node µs']
+  const head = [
+    'contender',
+    'decisions/s',
+    'x INCR',
+    'x better peer',
+    'server µs',
+    'server x INCR',
+    'Node µs',
+  ]
   const rows = [...results].map(([name, { perSecond, serverUs, nodeUs }]) => [
     name,
     Math.round(median(perSecond)),
@@ -30,7 +38,10 @@ function betterPeer(results) {
 }
 
 export function memoryTable({ cases, results }) {
-  const head = ['bytes of Redis memory a subject', ...cases.map(({ requests }) => `${requests} in the window`)]
+  const head = [
+    'bytes of Redis memory a subject',
+    ...cases.map(({ requests }) => `${requests} in the window`),
+  ]
   return table(
     head,
     [...results].map(([name, bytes]) => [name, ...bytes.map((value) => Math.round(value))]),
@@ -49,7 +60,12 @@ export function goalTable({ speed, memory }) {
     ['token-bucket, 512 in flight: x INCR', ratio(512, 'token-bucket', incr), '>=', 2],
     ['token-bucket, 512 in flight: x better peer', ratio(512, 'token-bucket', betterPeer), '>=', 2.5],
     ['sliding-log 100/min, 512 in flight: x INCR', ratio(512, 'sliding-log 100/min', incr), '>=', 2],
-    ['sliding-log 100/min, 512 in flight: x better peer', ratio(512, 'sliding-log 100/min', betterPeer), '>=', 2.5],
+    [
+      'sliding-log 100/min, 512 in flight: x better peer',
+      ratio(512, 'sliding-log 100/min', betterPeer),
+      '>=',
+      2.5,
+    ],
     ['token-bucket, 1 in flight: x INCR', ratio(1, 'token-bucket', incr), '>=', 0.9],
     ['sliding-log 100/min, 1 in flight: x INCR', ratio(1, 'sliding-log 100/min', incr), '>=', 0.9],
     ['token-bucket, server µs at 64', server('token-bucket'), '<=', 2.5],

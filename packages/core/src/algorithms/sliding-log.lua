@@ -28,7 +28,7 @@ function sliding_log.prepare(quota, window, slot, bytes)
     quota = quota, window = window, slot = slot, wanted_bytes = bytes,
     time_bytes = time, modulus = modulus, clock = now % modulus, slot_began = now - fmod(now, slot),
     unit_bytes = bytes, entry = time + bytes, format = entry_format(time, bytes),
-    log = '', head = 1, tail = 1, total = 0, entries = 0, oldest = false, added = 0,
+    log = '', head = 1, tail = 1, total = 0, entries = 0, oldest = false, added = 0, is_same_us = false,
   }
 end
 
@@ -80,6 +80,7 @@ end
 
 function sliding_log.load(limit, last, total, entries, bytes, blob, head)
   local elapsed = now > last and now - last or 0
+  limit.is_same_us = now <= last
   if elapsed >= limit.window then return sliding_log.start(limit) end
 
   local tail, width = head + entries * (limit.time_bytes + bytes), max(bytes, limit.wanted_bytes)
@@ -114,7 +115,8 @@ end
 
 function sliding_log.take(limit, cost)
   limit.total, limit.added = limit.total + cost, cost
-  if limit.head < limit.tail then
+  -- Where every µs is a slot, only a request of this same µs could be in the log already.
+  if limit.head < limit.tail and (limit.slot > 1 or limit.is_same_us) then
     local time, units = unpack_bytes(limit.format, limit.log, limit.tail - limit.entry)
     if now - (limit.clock - time) % limit.modulus >= limit.slot_began then
       limit.tail, limit.added = limit.tail - limit.entry, units + cost

@@ -18,8 +18,8 @@ local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
 local EXPIRY_RANGE = 2 ^ 24
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 
--- When the key of the subject at hand expires, in seconds: 0 while there is none.
-local expires = 0
+-- Of the subject at hand: when its key expires, in seconds, and the length of its value; 0 while there is none.
+local expires, length = 0, 0
 
 local kernels = {}
 
@@ -66,45 +66,60 @@ local function search_part(blob, mark)
   end
 end
 
--- Brings a limit to now from its part of the value. Returns where the next part begins.
+-- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
+local function load_numbers(limit, blob, tail, last, a, b, c)
+  local kernel = limit.kernel
+  if not kernel.tail_size then
+    kernel.load(limit, last, a, b)
+    return tail
+  end
+  kernel.load(limit, last, a, b, c, blob, tail)
+  return tail + kernel.tail_size(limit.window, a, b, c)
+end
+
+-- The same from its part, wherever that stands.
 local function load_limit(limit, blob, at, last)
-  local kernel, size = limit.kernel, at + MARK + limit.kernel.size
+  local kernel, size = limit.kernel, MARK + limit.kernel.size
   local found, a, b, c
-  if size <= #blob + 1 then found, a, b, c = unpack_bytes(kernel.packing, blob, at) end
+  if at + size <= #blob + 1 then found, a, b, c = unpack_bytes(kernel.packing, blob, at) end
   if found ~= limit.mark then
     at = search_part(blob, limit.mark)
     if not at then
       kernel.start(limit)
       return HEADER + 1
     end
-    size = at + MARK + kernel.size
     found, a, b, c = unpack_bytes(kernel.packing, blob, at)
   end
-  if not kernel.tail_size then
-    kernel.load(limit, last, a, b)
-    return size
-  end
-  kernel.load(limit, last, a, b, c, blob, size)
-  return size + kernel.tail_size(limit.window, a, b, c)
+  return load_numbers(limit, blob, at + size, last, a, b, c)
 end
 
 -- Brings every limit of the set to now, from the value of its subject, or from nothing.
 local function load_limits(set, blob)
   if not blob then
-    expires = 0
+    expires, length = 0, 0
     for i = 1, #set do
       set[i].kernel.start(set[i])
     end
     return
   end
-  if #blob <= HEADER + MARK then error(FOREIGN, 0) end
-  local format, last, until_s = unpack_bytes(HEADER_FORMAT, blob)
+  length = #blob
+  local limit, size = set[1], HEADER + MARK + set[1].kernel.size
+  local format, last, until_s, found, a, b, c
+  if #blob >= size then
+    format, last, until_s, found, a, b, c = unpack_bytes(limit.kernel.first_packing, blob)
+  elseif #blob > HEADER then
+    format, last, until_s = unpack_bytes(HEADER_FORMAT, blob)
+  end
   if format ~= FORMAT then error(FOREIGN, 0) end
 
-  local last_s = floor(last / 1000000)
-  expires = floor(min(last, now) / 1000000) + (until_s - last_s) % EXPIRY_RANGE
-  local at = HEADER + 1
-  for i = 1, #set do
+  expires = floor(min(last, now) / 1000000) + (until_s - floor(last / 1000000)) % EXPIRY_RANGE
+  local at
+  if found == limit.mark then
+    at = load_numbers(limit, blob, size + 1, last, a, b, c)
+  else
+    at = load_limit(limit, blob, HEADER + 1, last)
+  end
+  for i = 2, #set do
     at = load_limit(set[i], blob, at, last)
   end
 end
@@ -126,8 +141,15 @@ local function save_limits(set, key)
     value = value .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
     if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
   end
-  -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough.
-  if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', set.ttl) end
+  -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough; and a
+  -- value of the same length is cheapest to write in place.
+  if not keep then
+    call('SET', key, value, 'PX', set.ttl)
+  elseif #value == length then
+    call('SETRANGE', key, '0', value)
+  else
+    call('SET', key, value, 'KEEPTTL')
+  end
 end
 
 local function message(err)
