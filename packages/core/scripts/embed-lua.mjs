@@ -16,13 +16,14 @@ function algorithms() {
     .sort()
   const missing = names.filter((name) => !existsSync(join(folder, `${name}.ts`)))
   if (missing.length > 0) throw new Error(`no TypeScript twin of ${missing.join(', ')}`)
-  // Each in a function, so that a script makes only the algorithms that its requests use.
+  // In one function, so that a script makes only the algorithms that its requests use, and so that theirs take what
+  // they share from that function: taking it from the script itself is a search for each.
   const makers = names.map((name) => {
     const text = readFileSync(join(folder, `${name}.lua`), 'utf8')
-    return `['${name}'] = function()\n${text}\nreturn ${name.replaceAll('-', '_')}\nend`
+    return `if name == '${name}' then\n${text}\nreturn ${name.replaceAll('-', '_')}\nend`
   })
   const prelude = readFileSync(join(src, 'stores/redis/prelude.lua'), 'utf8')
-  return `${prelude}\nlocal makers = {\n${makers.join(',\n')}\n}\n`
+  return `${prelude}\nlocal NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
 }
 
 function assemble(name) {

@@ -1,6 +1,6 @@
 --[[
-  What both frames share: the limit sets, and a subject's value. `makers` is the table of algorithms that the
-  build puts before this file: each makes one when it is first used.
+  What both frames share: the limit sets, and a subject's value. `make` makes the algorithm of a name, one of
+  NAMES; the build puts both before this file.
 
   Limit sets come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, mark,
   parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in 32 bits: 4 of code, 2 of unit
@@ -24,7 +24,7 @@ local expires, length = 0, 0
 local kernels = {}
 
 local function kernel_of(name)
-  local kernel = makers[name]()
+  local kernel = make(name)
   kernel.packing = '>I4' .. kernel.format
   kernel.first_packing = HEADER_FORMAT .. 'I4' .. kernel.format
   kernels[name] = kernel
@@ -49,8 +49,8 @@ end
 -- Where the part with this mark stands when it is not where it was looked for: the plan has changed.
 local function search_part(blob, mark)
   local by_code, at = {}, HEADER + 1
-  for _, make in pairs(makers) do
-    local kernel = make()
+  for i = 1, #NAMES do
+    local kernel = make(NAMES[i])
     by_code[kernel.code] = kernel
   end
   while at < #blob do
