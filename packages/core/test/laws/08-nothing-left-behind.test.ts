@@ -33,6 +33,29 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(await sharedRedis().exists(key)).toBe(0)
   })
 
+  test.each([
+    ['sliding-log', '5/600ms'],
+    [
+      'with a shorter limit',
+      ['5/600ms', { quota: 100, window: 100, algorithm: 'token-bucket', name: 'short' }],
+    ],
+  ] as [string, LimitInput][])(
+    'a key outlives its first requests by as much as its last ones count: %s',
+    async (_, limit) => {
+      const limiter = createLimiter({
+        limit,
+        store: redisStore(sharedRedis(), { prefix: testPrefix() }),
+        ...options,
+      })
+      await limiter.consume('acme')
+      await sleep(400)
+      await limiter.consume('acme', { cost: 2 })
+      await sleep(300)
+      // 700 ms after the first, 300 ms after the second: the one has come back, the two have not.
+      expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
+    },
+  )
+
   test('every key has a time to live, that of a plan with a month no longer than the month', async () => {
     const prefix = testPrefix()
     const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
