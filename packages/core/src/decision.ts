@@ -127,9 +127,9 @@ function worstWait(limits: readonly LimitOutcome[]): number {
   return worst
 }
 
-/** Rounded up, so that a client that waits this long is never early. */
+/** Rounded up, so that a client that waits this long is never early; never negative, whatever was found in Redis. */
 function toMs(us: number): number {
-  return Math.ceil(us / 1000)
+  return Math.max(Math.ceil(us / 1000), 0)
 }
 
 /** The decision that an outcome of the store makes. */

@@ -54,7 +54,7 @@ describe('the window that now is in, and the start of the next', () => {
     ['week', 'UTC', 7, '2026-05-05T10:20:30Z', '2026-05-03T00:00Z', '2026-05-10T00:00Z'],
     ['d', 'UTC', '2020-01-01T06:00', '2026-05-05T05:00:00Z', '2026-05-04T06:00Z', '2026-05-05T06:00Z'],
     ['h', 'UTC', '2020-01-01T00:15', '2026-05-05T05:00:00Z', '2026-05-05T04:15Z', '2026-05-05T05:15Z'],
-  ])('%s in %s, anchor %p, at %4$s', (unit, zone, anchor, at, start, end) => {
+  ])('%s in %s, anchor %p, at %s', (unit, zone, anchor, at, start, end) => {
     expect(iso(unit, zone, at, anchor)).toEqual([start, end])
   })
 })

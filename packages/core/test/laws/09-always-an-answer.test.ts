@@ -73,6 +73,15 @@ async function recovers(limiter: Limiter): Promise<void> {
   throw new Error('the limiter did not recover')
 }
 
+/** Cut short, or with some bytes changed; the same for the same number. */
+function damaged(value: Buffer, seed: number): Buffer {
+  if (seed % 3 === 0) return value.subarray(0, 1 + (seed % value.length))
+  const copy = Buffer.from(value)
+  for (let i = 1; i <= 3; i += 1)
+    copy[1 + ((seed * 31 * i + 7 * i) % (copy.length - 1))] = (seed * 89 * i) % 256
+  return copy
+}
+
 describe('law 9, always an answer', () => {
   test.each(['open', 'closed'] as const)(
     'Redis hangs, %s: answered within the deadline, then the store again (D2)',
@@ -179,6 +188,29 @@ describe('law 9, always an answer', () => {
     expect(await client.get(keyOf('text'))).toBe('hello')
     await client.del(keyOf('list'))
     expect((await limiter.consume('list')).source).toBe('store')
+  })
+
+  test('a damaged value of ours gives an error or numbers that headers can hold, and hurts no neighbour', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const prefix = testPrefix()
+    const plans = { log: '10/min', mixed: ['10/s burst 20', '100/min', '5000/month'] } as const
+    const store = redisStore(client, { prefix })
+    const limiter = createLimiter({ plans, defaultPlan: 'log', store, deadlineMs: 5000 })
+    await limiter.consume({ id: 'hurt', plan: 'mixed' })
+    const [key = ''] = await client.keys(`${prefix}:*`)
+    const sound = await client.getBuffer(key)
+    for (let i = 0; i < 400; i += 1) {
+      await client.set(key, damaged(sound as Buffer, i))
+      const plan = i % 2 ? 'log' : 'mixed'
+      const [hurt, other] = await Promise.all([
+        limiter.consume({ id: 'hurt', plan }),
+        limiter.consume(`other ${i}`),
+      ])
+      expect(other.source).toBe('store')
+      const numbers = hurt.limits.flatMap(({ remaining, resetMs }) => [remaining, resetMs])
+      expect(numbers.filter((number) => !Number.isSafeInteger(number) || number < 0)).toEqual([])
+    }
   })
 
   test('a client that is closed, and a limiter that is', async () => {
