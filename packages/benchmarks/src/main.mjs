@@ -1,54 +1,62 @@
-// npm run bench: Tollgate beside a bare INCR and its peers, in one run. --quick is rougher and takes half a minute.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { cpus } from 'node:os'
+// npm run bench: Tollgate beside a bare INCR and its peers, in one run. --quick is rougher, --json FILE keeps all figures.
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import { createContenders } from './contenders.mjs'
+import { placeOnCores } from './cores.mjs'
+import { judge } from './goals.mjs'
+import { describeMachine } from './machine.mjs'
 import { measureMemory } from './memory.mjs'
-import { serverVersion, startRedis } from './redis.mjs'
+import { startRedis } from './redis.mjs'
 import { measureSpeed } from './speed.mjs'
 import { goalTable, memoryTable, speedTable } from './tables.mjs'
 
-const isQuick = process.argv.includes('--quick')
-const pace = isQuick ? { rounds: 3, cellMs: 150 } : { rounds: 9, cellMs: 300 }
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean' }, json: { type: 'string' }, cores: { type: 'string' } },
+})
+const isQuick = options.quick === true
+const pace = isQuick ? { rounds: 3, cellMs: 150 } : { rounds: 7, cellMs: 300 }
 const say = (text) => process.stdout.write(`${text}\n\n`)
 
 const redis = await startRedis()
+const placement = placeOnCores(options.cores ?? 'apart', redis.pid)
 const client = new Redis(redis.url)
 const monitor = new Redis(redis.url)
-say(await describeRun())
+const machine = await describeMachine(monitor)
+say(heading(machine))
 
-const speed = new Map()
-for (const inFlight of [1, 64, 512]) {
-  const results = await measureSpeed(createContenders(client), { client, monitor, inFlight, ...pace })
-  speed.set(inFlight, results)
-  say(`## ${inFlight} in flight\n\n${speedTable(results)}`)
-}
-const memory = await measureMemory(client)
-say(`## Memory\n\n${memoryTable(memory)}`)
-say(`## To reach\n\n${goalTable({ speed, memory })}`)
+const speed = await runSpeed()
+const memory = await measureMemory(client, monitor, { isQuick })
+say(`## Redis memory\n\n${memoryTable(memory)}`)
+const goals = judge({ speed, memory })
+say(`## To reach\n\n${goalTable(goals)}`)
 
+if (options.json) writeFileSync(options.json, `${JSON.stringify(raw(), null, 2)}\n`)
 client.disconnect()
 monitor.disconnect()
 redis.stop()
 
-async function describeRun() {
-  const require = createRequire(import.meta.url)
-  const versions = ['ioredis', 'rate-limiter-flexible', 'rate-limit-redis'].map(
-    (name) => `${name} ${JSON.parse(readFileSync(findManifest(require.resolve(name)))).version}`,
-  )
-  const machine = `${cpus().length} cores, Node ${process.version}, Redis ${await serverVersion(monitor)}`
-  return `# Benchmark\n\n${machine}; ${versions.join(', ')}. ${pace.rounds} rounds of ${pace.cellMs} ms; median [quartiles].`
+async function runSpeed() {
+  const results = new Map()
+  for (const inFlight of [1, 64, 512]) {
+    const figures = await measureSpeed(createContenders(client), { client, monitor, inFlight, ...pace })
+    results.set(inFlight, figures)
+    say(`## ${inFlight} in flight\n\n${speedTable(figures)}`)
+  }
+  return results
 }
 
-/** The package.json above a file of a package. */
-function findManifest(file) {
-  for (let folder = new URL('.', `file://${file}`); ; folder = new URL('..', folder)) {
-    const manifest = new URL('package.json', folder)
-    try {
-      if (JSON.parse(readFileSync(manifest)).version) return manifest
-    } catch {
-      // not here: one folder up
-    }
-  }
+function heading({ cores, cpu, load, node, redis: version, packages }) {
+  const versions = Object.entries(packages).map(([name, number]) => `${name} ${number}`)
+  return [
+    '# Benchmark',
+    `${cores} cores (${cpu}), load ${load.toFixed(1)} at the start, Node ${node}, Redis ${version}; ${versions.join(', ')}.`,
+    `${pace.rounds} rounds of ${pace.cellMs} ms a cell; median [quartiles]; ratios are paired within a round. Node and Redis on cores: ${placement}.`,
+  ].join('\n\n')
+}
+
+function raw() {
+  const bySpeed = [...speed].map(([inFlight, figures]) => [inFlight, Object.fromEntries(figures)])
+  const byMemory = { cases: memory.cases, bytes: Object.fromEntries(memory.results) }
+  return { machine, placement, pace, speed: Object.fromEntries(bySpeed), memory: byMemory, goals }
 }

@@ -1,8 +1,13 @@
 // Bytes of Redis memory that a subject takes, by how many requests are in its window.
-import { limits, tollgateOn } from './contenders.mjs'
+import { BUCKETS_3, limits, PRO_3, tollgate } from './contenders.mjs'
 import { usedMemory } from './redis.mjs'
 
-/** Requests in the window, and subjects enough to measure it. */
+const AT_ONCE = 500
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const MONTH_MS = 30 * 24 * HOUR_MS
+
+/** Requests in the window, and subjects enough to see them. A quick run has a tenth of the subjects. */
 const CASES = [
   { requests: 1, subjects: 10_000 },
   { requests: 100, subjects: 10_000 },
@@ -14,42 +19,83 @@ const ZSET_LOG = `
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 3600000000)
-if redis.call('ZCARD', KEYS[1]) >= 5000 then return 0 end
-redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[1])
+if redis.call('ZCARD', KEYS[1]) >= 1000 then return 0 end
+redis.call('ZADD', KEYS[1], now, string.format('%.0f', now) .. ':' .. ARGV[1])
 redis.call('PEXPIRE', KEYS[1], 3600000)
 return 1`
 
-/** An hour, so that nothing leaves while it is measured; requests of a subject come over 1 ms apart, so none merge. */
-const rows = {
-  'sliding-log, exact': { quota: 1000, window: 'h', precision: 1 },
-  'sliding-log, 128 slots': '1000/h',
-  'token-bucket': { quota: 1000, window: 'h', algorithm: 'token-bucket' },
-  '3 limits: 3 buckets': limits['3 limits: 3 buckets'],
-  '3 limits: pro plan': limits['3 limits: pro plan'],
+export const PRO_SPREAD = `${PRO_3}, over a minute`
+export const EXACT = 'sliding-log 1000/min, exact'
+const ZSET = 'log in a sorted set'
+
+/** A limit, and the window its requests are spread over. */
+const ROWS = {
+  [EXACT]: [{ quota: 1000, window: 'min', precision: '1ms' }, MINUTE_MS],
+  'sliding-log 1000/min': ['1000/min', MINUTE_MS],
+  'token-bucket 1000/min': [{ quota: 1000, window: 'min', algorithm: 'token-bucket' }, MINUTE_MS],
+  [BUCKETS_3]: [limits[BUCKETS_3], HOUR_MS],
+  [PRO_SPREAD]: [limits[PRO_3], MINUTE_MS],
+  [`${PRO_3}, over a month`]: [limits[PRO_3], MONTH_MS],
 }
 
-/** @returns for each row the bytes a subject in each case */
-export async function measureMemory(client) {
-  const contenders = Object.entries(rows).map(([name, limit]) => [name, tollgateOn(client, limit)])
-  contenders.push(['ZSET log', (id, n) => client.eval(ZSET_LOG, 1, `zset:${id}`, n)])
+/** @returns {Promise<{ cases: typeof CASES, results: Map<string, number[]> }>} bytes a subject in each case */
+export async function measureMemory(client, monitor, { isQuick }) {
+  const cases = CASES.map((size) => ({ ...size, subjects: isQuick ? size.subjects / 10 : size.subjects }))
+  const rows = Object.entries(ROWS).map(([name, row]) => [name, spreadOut(client, ...row)])
+  rows.push([ZSET, () => zsetLog(client)])
   const results = new Map()
-  for (const [name, decide] of contenders) {
+  for (const [name, create] of rows) {
     const bytes = []
-    for (const size of CASES) bytes.push(await measureCase(client, decide, size))
+    for (const size of cases) bytes.push(await measureCase({ client, monitor }, create(size), size))
     results.set(name, bytes)
   }
-  return { cases: CASES, results }
+  return { cases, results }
 }
 
-async function measureCase(client, decide, { requests, subjects }) {
-  await client.flushdb()
-  const before = await usedMemory(client)
-  for (let n = 0; n < requests; n += 1) {
-    for (let first = 0; first < subjects; first += 500) {
-      await Promise.all(
-        Array.from({ length: Math.min(500, subjects) }, (_, i) => decide(`user-${first + i}`, n)),
-      )
-    }
+/**
+ * The requests of a subject evenly over the window, by a clock of our own. In real time a run would take the whole
+ * window, or all requests would fall into a few slots of a log and look smaller than they are.
+ */
+function spreadOut(client, limit, windowMs) {
+  return ({ requests }) => {
+    const began = Date.now()
+    let nowMs = began
+    const { decide, isRight } = tollgate(client, limit, { now: () => nowMs })
+    const startRound = (round) => (nowMs = began + (round * windowMs) / (requests + 1))
+    return { decide, isRight, startRound }
   }
-  return ((await usedMemory(client)) - before) / subjects
+}
+
+function zsetLog(client) {
+  client.defineCommand('zsetLog', { lua: ZSET_LOG, numberOfKeys: 1 })
+  let round = 0
+  return {
+    decide: (id) => client.zsetLog(`zset:${id}`, round),
+    isRight: (answer) => answer === 1,
+    startRound: (next) => (round = next),
+  }
+}
+
+/** Rounds over all subjects one after another, as requests of many tenants come. */
+async function measureCase({ client, monitor }, filler, { requests, subjects }) {
+  await client.flushdb('SYNC')
+  for (let round = 0; round < requests; round += 1) {
+    filler.startRound(round)
+    await fillRound(filler, subjects)
+  }
+  const left = await monitor.dbsize()
+  if (left !== subjects) throw new Error(`${left} keys for ${subjects} subjects: some expired while measured`)
+  const full = await usedMemory(monitor)
+  // Empty is measured after full, not before: by now scripts and the buffers of clients are as they were then.
+  await client.flushdb('SYNC')
+  return (full - (await usedMemory(monitor))) / subjects
+}
+
+async function fillRound({ decide, isRight }, subjects) {
+  for (let first = 0; first < subjects; first += AT_ONCE) {
+    const size = Math.min(AT_ONCE, subjects - first)
+    const answers = await Promise.all(Array.from({ length: size }, (_, i) => decide(`user-${first + i}`)))
+    const wrong = answers.find((answer) => !isRight(answer))
+    if (wrong !== undefined) throw new Error(`Not a right decision: ${JSON.stringify(wrong)}`)
+  }
 }

@@ -1,13 +1,26 @@
-// The Redis of a run: REDIS_URL, else a server of its own on a free port that keeps nothing on disk.
+// The Redis of a run, and what it tells of itself.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 
-/** Resolves with the URL, and what ends the server. */
+/** REDIS_URL, else a server of its own on a free port that keeps nothing on disk. Resolves with its URL, what ends it, and its pid if ours. */
 export async function startRedis() {
-  if (process.env.REDIS_URL) return { url: process.env.REDIS_URL, stop: () => {} }
+  const given = process.env.REDIS_URL
+  const redis = given ? { url: given, stop: () => {} } : await spawnRedis()
+  const client = new Redis(redis.url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 })
+  // Nobody listens on the port at first; the command below tells if that lasts.
+  client.on('error', () => {})
+  const keys = await client.dbsize()
+  client.disconnect()
+  // Every cell begins with FLUSHDB.
+  if (keys > 0)
+    throw new Error(`REDIS_URL holds ${keys} keys, and a benchmark empties it: give an empty database`)
+  return redis
+}
+
+async function spawnRedis() {
   const port = await freePort()
   const args = [
     '--port',
@@ -25,13 +38,10 @@ export async function startRedis() {
   child.once('error', () => {
     throw new Error('The benchmarks need a Redis: set REDIS_URL, or put redis-server on the PATH.')
   })
-  process.once('exit', () => child.kill())
-  const url = `redis://127.0.0.1:${port}`
-  const client = new Redis(url, { retryStrategy: () => 50 })
-  client.on('error', () => {})
-  await client.ping()
-  client.disconnect()
-  return { url, stop: () => child.kill() }
+  const stop = () => child.kill()
+  process.once('exit', stop)
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+  return { url: `redis://127.0.0.1:${port}`, stop, pid: child.pid }
 }
 
 async function freePort() {
@@ -46,14 +56,14 @@ async function freePort() {
 /** CPU time the server has used, in µs. */
 export async function serverCpuUs(client) {
   const info = await client.info('cpu')
-  const read = (field) => Number(new RegExp(`${field}:([\\d.]+)`).exec(info)[1])
+  const read = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)[1])
   return (read('used_cpu_user') + read('used_cpu_sys')) * 1e6
 }
 
 export async function usedMemory(client) {
-  return Number(/used_memory:(\d+)/.exec(await client.info('memory'))[1])
+  return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
 }
 
 export async function serverVersion(client) {
-  return /redis_version:(\S+)/.exec(await client.info('server'))[1]
+  return /^redis_version:(\S+)/m.exec(await client.info('server'))[1]
 }

@@ -1,11 +1,15 @@
-// Decisions a second and what they cost the server, contenders taking turns in every round.
+// Decisions a second and what they cost both sides, contenders taking turns in every round.
+import { closedLoop } from './load.mjs'
 import { serverCpuUs } from './redis.mjs'
 
-const KEYS = 10_000
-
 /**
- * @returns for each contender the values of each round: `{ perSecond, serverUs, nodeUs }`
+ * @typedef {object} Figures of one contender, one value a round
+ * @property {number[]} perSecond decisions a second
+ * @property {number[]} serverUs  CPU of the server a decision, in µs
+ * @property {number[]} nodeUs    CPU of this process a decision, in µs
  */
+
+/** @returns {Promise<Map<string, Figures>>} */
 export async function measureSpeed(contenders, { client, monitor, inFlight, rounds, cellMs }) {
   const names = [...contenders.keys()]
   const results = new Map(names.map((name) => [name, { perSecond: [], serverUs: [], nodeUs: [] }]))
@@ -20,29 +24,18 @@ export async function measureSpeed(contenders, { client, monitor, inFlight, roun
   return results
 }
 
-async function measureCell(decide, { monitor, inFlight, cellMs }) {
-  await closedLoop(decide, inFlight, cellMs / 2)
-  const cpuBefore = await serverCpuUs(monitor)
+async function measureCell(contender, { monitor, inFlight, cellMs }) {
+  await closedLoop(contender, inFlight, cellMs / 2)
+  const serverBefore = await serverCpuUs(monitor)
   const nodeBefore = process.cpuUsage()
   const started = performance.now()
-  const decisions = await closedLoop(decide, inFlight, cellMs)
-  const ms = performance.now() - started
+  const decisions = await closedLoop(contender, inFlight, cellMs)
+  const seconds = (performance.now() - started) / 1000
   const { user, system } = process.cpuUsage(nodeBefore)
-  const serverUs = ((await serverCpuUs(monitor)) - cpuBefore) / decisions
-  return { perSecond: (decisions / ms) * 1000, serverUs, nodeUs: (user + system) / decisions }
-}
-
-/** Keeps this many in flight for the time; resolves with how many were decided. */
-async function closedLoop(decide, inFlight, ms) {
-  const until = performance.now() + ms
-  let next = 0
-  let done = 0
-  const client = async () => {
-    while (performance.now() < until) {
-      await decide(`user-${next++ % KEYS}`)
-      done += 1
-    }
+  const serverUs = (await serverCpuUs(monitor)) - serverBefore
+  return {
+    perSecond: decisions / seconds,
+    serverUs: serverUs / decisions,
+    nodeUs: (user + system) / decisions,
   }
-  await Promise.all(Array.from({ length: inFlight }, client))
-  return done
 }

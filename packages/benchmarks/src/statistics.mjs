@@ -1,3 +1,5 @@
+// What many values say.
+
 /** The value below which this share of the values lie. */
 export function quantile(values, share) {
   const sorted = values.toSorted((a, b) => a - b)
