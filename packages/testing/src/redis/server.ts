@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
@@ -56,7 +56,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     rmSync(folder, { recursive: true, force: true })
   })
   await Promise.race([
-    answersPing(port),
+    answersPing(port, child),
     exited.then(() => Promise.reject(new Error(`${binary} did not start`))),
   ])
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -88,9 +88,9 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port')
 }
 
-async function answersPing(port: number): Promise<void> {
+async function answersPing(port: number, server: ChildProcess): Promise<void> {
   for (const until = Date.now() + STARTED_WITHIN_MS; Date.now() < until; await sleep(20)) {
-    if (await isAnswering(port)) return
+    if (server.exitCode !== null || (await isAnswering(port))) return
   }
   throw new Error(`Redis on port ${port} did not answer within ${STARTED_WITHIN_MS} ms`)
 }
