@@ -53,7 +53,7 @@ describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
         clock.now += 1
         expect((await limiter.peek('acme')).limits[0]?.remaining).toBeGreaterThan(now.remaining)
       }),
-      { numRuns: 300 },
+      RUNS,
     )
   })
 
