@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Decision } from './decision.js'
-import type { StoreError } from './errors.js'
+import { show, type StoreError } from './errors.js'
 import type { Subject } from './subject.js'
 
 /** What a limiter tells, by the name of the event. */
@@ -15,7 +15,11 @@ export interface LimiterEvents {
 
 /** The events of one limiter. A listener that throws is told as a warning: it must not decide a request. */
 export class Events {
-  readonly #emitter = new EventEmitter()
+  readonly #emitter = new EventEmitter({ captureRejections: true })
+
+  constructor() {
+    this.#emitter.on('error', (error: unknown) => warn('limiter', error))
+  }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (...args: LimiterEvents[Name]) => void): void {
     this.#emitter.on(name, listener as (...args: unknown[]) => void)
@@ -29,8 +33,19 @@ export class Events {
     try {
       this.#emitter.emit(name, ...args)
     } catch (error) {
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      process.emitWarning(`A listener of the event '${name}' threw: ${reason}`, 'TollgateWarning')
+      warn(name, error)
     }
+  }
+}
+
+function warn(name: string, thrown: unknown): void {
+  process.emitWarning(`A listener of the event '${name}' threw: ${reasonOf(thrown)}`, 'TollgateWarning')
+}
+
+function reasonOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? thrown.message : show(thrown)
+  } catch {
+    return 'something that cannot be shown'
   }
 }

@@ -126,7 +126,7 @@ function fromOptions(options: LimitOptions, path: string): Limit {
     quota,
     windowMs: window.ms,
     algorithm,
-    ...(algorithm === 'token-bucket' && { burst: readBurst(options, path) }),
+    ...(algorithm === 'token-bucket' && { burst: readBurst(options, window.ms, path) }),
     ...(options.precision !== undefined && { precisionMs: readPrecision(options, window.ms, path) }),
     ...(onCalendar(options, window, algorithm) && { calendar: readCalendar(options, window, path) }),
   }
@@ -176,10 +176,14 @@ function refuseMisplaced(options: LimitOptions, algorithm: Algorithm, path: stri
   }
 }
 
-function readBurst({ burst, quota }: LimitOptions, path: string): number {
+function readBurst({ burst, quota }: LimitOptions, windowMs: number, path: string): number {
   if (burst === undefined) return quota
-  if (isUnits(burst)) return burst
-  throw new ConfigError(`${path}.burst`, burst, 'a whole number of units from 1 to 10^12')
+  if (isUnits(burst) && (burst / quota) * windowMs <= LONGEST_WINDOW_MS) return burst
+  throw new ConfigError(
+    `${path}.burst`,
+    burst,
+    'a whole number of units from 1 to 10^12 that come back within 3000 d',
+  )
 }
 
 function readPrecision({ precision, quota }: LimitOptions, windowMs: number, path: string): number {

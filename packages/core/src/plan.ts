@@ -93,7 +93,7 @@ function compilePlan(name: string, input: unknown, path: string): Plan {
     throw new ConfigError(path, input, "at least one limit, or 'unlimited'")
   }
   const limits = Array.isArray(input)
-    ? input.map((limit, i) => parseLimit(limit, `${path}[${i}]`))
+    ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
   return { name, limits, set: compileLimits(limits) }

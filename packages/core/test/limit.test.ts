@@ -119,6 +119,8 @@ describe('bad input is refused at construction, with the path, what was given an
     [['5/min', '9/min'], 'plans.free[1].name', 'no other limit'],
     [{ quota: 5, windowMs: 1000 }, 'plans.free.windowMs', 'window'],
     [[], 'plans.free', 'at least one limit'],
+    [Array(1), 'plans.free[0]', "such as '100/min'"],
+    ['1/30d burst 10000000000', 'plans.free.burst', 'within 3000 d'],
   ])('%p', (limit, path, expected) => {
     const error = configError(() => createLimiter({ plans: { free: limit as LimitInput } }))
     expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path })

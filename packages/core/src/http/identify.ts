@@ -68,5 +68,5 @@ export function byIp(
 }
 
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number): Subject {
-  return { id: address === undefined ? 'unknown' : ipSubject(address, ipv6Prefix), kind: 'ip' }
+  return { id: (address && ipSubject(address, ipv6Prefix)) || 'unknown', kind: 'ip' }
 }

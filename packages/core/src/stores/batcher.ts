@@ -47,7 +47,14 @@ export class Batcher<Request extends StoreRequest, Result> {
     const requests = batch.map(({ request }) => request)
     Promise.resolve(this.#store.consume(requests)).then(
       (answers) => {
-        batch.forEach(({ request, resolve }, i) => resolve(this.#conclude(request, answers[i] as Answer)))
+        batch.forEach(({ request, resolve, reject }, i) => {
+          // What goes wrong with one must not leave the others without an answer.
+          try {
+            resolve(this.#conclude(request, answers[i] as Answer))
+          } catch (error) {
+            reject(error)
+          }
+        })
       },
       (error: unknown) => {
         for (const { reject } of batch) reject(error)

@@ -264,6 +264,27 @@ describe('law 9, always an answer', () => {
     ])
   })
 
+  test.each<[string, () => unknown]>([
+    [
+      'throws what cannot be shown',
+      () => {
+        throw Object.create(null)
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('listener'))],
+  ])('a listener that %s leaves no request of the batch without an answer', async (_, listener) => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const redis = await server()
+    const { limiter } = limiterOn(connect(redis.port), { limit: '1/min', deadlineMs: 5000 })
+    limiter.on('limited', () => listener() as void)
+    await limiter.consume('acme')
+    const decisions = await Promise.all(['acme', 'a', 'b'].map((id) => limiter.consume(id)))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([false, true, true])
+    await sleep(10)
+    expect(warn).toHaveBeenCalledTimes(1)
+    warn.mockRestore()
+  })
+
   test('a listener that throws is told as a warning, and decides nothing', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const limiter = createLimiter({ limit: '1/min' })
