@@ -9,6 +9,7 @@
   Complexity    O(entries that leave), and copying the log; entries that stay are not looked at
 ]]
 local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
+local DAMAGED = 'FOREIGN the key holds a log that does not add up'
 
 local function time_bytes(window)
   if window < 2 ^ 32 then return 4 end
@@ -76,12 +77,14 @@ local function drop_expired(limit, last, elapsed)
     head = head + limit.entry
   end
   limit.head = head
+  if limit.total < 0 or limit.total > 0 and head == limit.tail then error(DAMAGED, 0) end
 end
 
 function sliding_log.load(limit, last, total, entries, bytes, blob, head)
   local elapsed = now > last and now - last or 0
   limit.is_same_us = now <= last
   if elapsed >= limit.window then return sliding_log.start(limit) end
+  if bytes < 1 or bytes > 5 then error(DAMAGED, 0) end
 
   local tail, width = head + entries * (limit.time_bytes + bytes), max(bytes, limit.wanted_bytes)
   limit.added = 0

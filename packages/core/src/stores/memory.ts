@@ -21,13 +21,27 @@ export interface MemoryStoreOptions {
   readonly now?: () => number
 }
 
-/** What a subject has used: the state of each limit of `set` as of `last`. Times in µs. */
+/** States of limits as of one time, in µs, and when none of them can count any more. */
+interface Group {
+  readonly last: number
+  readonly ends: number
+  readonly marks: readonly number[]
+  readonly states: readonly object[]
+}
+
+/** What a subject has used of the limits of `set`, and of those that other plans have, latest first. */
 interface Entry {
   last: number
+  ends: number
+  /** When it can be forgotten. */
   expires: number
   set: LimitSet
-  states: object[]
+  states: readonly object[]
+  others: readonly Group[]
 }
+
+/** For so many other plans it is remembered what a subject used of them. */
+const MOST_OTHERS = 8
 
 /** How many old subjects each request looks at, to see whether they can go. */
 const SWEPT_PER_REQUEST = 2
@@ -77,10 +91,11 @@ class MemoryStore implements Store {
     const entry = this.#entries.get(key)
     if (!entry || entry.expires <= now) return false
     const loaded = load(entry, set, now)
+    if (!loaded.some(({ isKnown }) => isKnown)) return false
     const given = loaded.map(({ kernel, state, params }, i) =>
       kernel.give(state, limits[i] as Refund, params),
     )
-    write(entry, set, loaded, now)
+    this.#write(entry, set, loaded, now)
     return given.includes(true)
   }
 
@@ -100,17 +115,27 @@ class MemoryStore implements Store {
     const now = this.#clock()
     this.#forgetIdle(now)
     const known = this.#entries.get(key)
-    const entry = known && known.expires > now ? known : { last: now, expires: 0, set, states: [] }
+    const entry = known && known.expires > now ? known : createEntry(set, now)
     const loaded = load(entry, set, now)
     const waits = loaded.map(({ kernel, state, params }) => kernel.wait(state, cost, params))
     const taken = take && waits.every((wait) => wait === 0)
     if (taken) {
       for (const { kernel, state, params } of loaded) kernel.take(state, cost, params)
-      write(entry, set, loaded, now)
-      entry.expires = now + set.ttlMs * 1000 + this.#keptUs
+      this.#write(entry, set, loaded, now)
     }
     if (taken || (take && known === entry)) this.#touch(key, entry)
     return { at: now, limits: loaded.map((limit, i) => outcomeOf(limit, waits[i] as number)) }
+  }
+
+  #write(entry: Entry, set: LimitSet, loaded: readonly Loaded[], now: number): void {
+    if (entry.set !== set || entry.others.length > 0) {
+      entry.others = othersOf(entry, set, now)
+      entry.set = set
+    }
+    entry.states = loaded.map(({ state }) => state)
+    entry.last = now
+    entry.ends = now + set.ttlMs * 1000 + this.#keptUs
+    entry.expires = Math.max(entry.ends, ...entry.others.map(({ ends }) => ends))
   }
 
   /** Makes it the last in the order of use, and forgets the first when there is no room. */
@@ -136,45 +161,75 @@ class MemoryStore implements Store {
   }
 }
 
+function createEntry(set: LimitSet, now: number): Entry {
+  return { last: now, ends: 0, expires: 0, set, states: [], others: [] }
+}
+
 /** A limit of a subject, brought to now. */
 interface Loaded {
   readonly kernel: AnyKernel
   readonly state: object
   readonly params: Params
+  /** Whether the subject has used it before. */
+  readonly isKnown: boolean
 }
 
 function load(entry: Entry, set: LimitSet, now: number): Loaded[] {
-  const states = entry.set === set ? entry.states : adopt(entry, set)
+  const found = entry.set === set ? undefined : findParts(entry, set)
   return set.limits.map((limit, i) => {
     const kernel = kernels[limit.kernel]
     const params = limit.paramsAt(now / 1000)
-    const state = states[i] ?? kernel.create()
-    kernel.load(state, entry.last, now, params)
-    return { kernel, state, params }
+    const { state, last } = found?.[i] ?? { state: entry.states[i], last: entry.last }
+    const loaded = { kernel, state: state ?? kernel.create(), params, isKnown: state !== undefined }
+    kernel.load(loaded.state, last, now, params)
+    return loaded
   })
 }
 
-function write(entry: Entry, set: LimitSet, loaded: readonly Loaded[], now: number): void {
-  entry.set = set
-  entry.states = loaded.map(({ state }) => state)
-  entry.last = now
+interface Part {
+  readonly state: object | undefined
+  readonly last: number
 }
 
-/**
- * The states that the limits of another set find under their marks: the next one, or the first that fits, as the
- * script for Redis looks for them.
- */
-function adopt({ set: old, states }: Entry, { limits }: LimitSet): (object | undefined)[] {
-  const taken = new Set<number>()
+/** What the limits of another set find under their marks, looked for in the order that the script for Redis does. */
+function findParts(entry: Entry, set: LimitSet): Part[] {
+  const groups = groupsOf(entry)
+  const taken = new Set<object>()
   let next = 0
-  return limits.map(({ mark }) => {
-    const i = old.limits[next]?.mark === mark ? next : old.limits.findIndex((limit) => limit.mark === mark)
-    next = i + 1
-    const state = states[i]
-    if (taken.has(i)) return structuredClone(state)
-    taken.add(i)
-    return state
+  return marksOf(set).map((mark) => {
+    const isNext = groups[0]?.marks[next] === mark
+    const group = isNext ? groups[0] : groups.find(({ marks }) => marks.includes(mark))
+    const state = group?.states[isNext ? next : group.marks.indexOf(mark)]
+    next = isNext ? next + 1 : 0
+    if (!group || !state) return { state: undefined, last: entry.last }
+    // Two limits of one mark must not share what they go on from.
+    if (taken.has(state)) return { state: structuredClone(state), last: group.last }
+    taken.add(state)
+    return { state, last: group.last }
   })
+}
+
+/** The states of limits that `set` does not have, as far as they can still count. */
+function othersOf(entry: Entry, set: LimitSet, now: number): Group[] {
+  const own = new Set(marksOf(set))
+  return groupsOf(entry)
+    .filter(({ ends }) => ends > now)
+    .map((group) => without(group, own))
+    .filter(({ marks }) => marks.length > 0)
+    .slice(0, MOST_OTHERS)
+}
+
+function groupsOf({ last, ends, set, states, others }: Entry): Group[] {
+  return [{ last, ends, marks: states.length > 0 ? marksOf(set) : [], states }, ...others]
+}
+
+function marksOf({ limits }: LimitSet): number[] {
+  return limits.map(({ mark }) => mark)
+}
+
+function without(group: Group, marks: ReadonlySet<number>): Group {
+  const stays = (_: unknown, i: number): boolean => !marks.has(group.marks[i] as number)
+  return { ...group, marks: group.marks.filter(stays), states: group.states.filter(stays) }
 }
 
 function outcomeOf({ kernel, state, params }: Loaded, wait: number): LimitOutcome {

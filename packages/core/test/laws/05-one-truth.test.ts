@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 function consumption(kind: 'consume' | 'peek'): fc.Arbitrary<Act> {
   const cost = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 30 }))
-  return fc.record({ kind: fc.constant(kind), gapUs, cost, plan: fc.constantFrom('a', 'b') })
+  return fc.record({ kind: fc.constant(kind), gapUs, cost, plan: fc.constantFrom('a', 'b', 'c') })
 }
 
 function plansOf(chosen: readonly Variant[], quota: number): Record<string, LimitInput[]> {
@@ -50,7 +50,8 @@ function plansOf(chosen: readonly Variant[], quota: number): Record<string, Limi
     ...variant.limit(quota + 7 * i, 1000 * (i + 1)),
     name: `limit ${i}`,
   }))
-  return { a: limits, b: [...limits].reverse().slice(0, 2) }
+  const apart = chosen.map((variant) => ({ ...variant.limit(quota, 1500), name: 'apart' }))
+  return { a: limits, b: [...limits].reverse().slice(0, 2), c: [...apart.slice(0, 1), ...limits.slice(-1)] }
 }
 
 /** Everything that one store says of a history. */

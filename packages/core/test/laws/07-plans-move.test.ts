@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
-import { RUNS } from '../support/schedules.js'
+import { advance, RUNS } from '../support/schedules.js'
 import { variants } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -30,6 +30,48 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
       )
     },
   )
+
+  test.each(variants)(
+    '$name: what other plans count apart neither changes nor is changed, whichever comes between',
+    async (variant) => {
+      const plans = { own: variant.limit(20, 60_000), log: '20/s', bucket: '20/h burst 20' }
+      const request = fc.record({
+        gapUs: fc.oneof(fc.integer({ min: 0, max: 40_000_000 }), fc.constantFrom(0, 1, -1, -500_000)),
+        plan: fc.constantFrom(...Object.keys(plans)),
+        cost: fc.integer({ min: 1, max: 12 }),
+        isRefunded: fc.boolean(),
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(request, { minLength: 2, maxLength: 25 }), async (requests) => {
+          const clock = { now: START_MS }
+          const limiter = bench.limiter({ plans, defaultPlan: 'own' }, clock)
+          for (const { gapUs, plan, cost, isRefunded } of requests) {
+            advance(clock, gapUs)
+            const mixed = await limiter.consume({ id: 'acme', plan }, { cost })
+            const apart = await limiter.consume({ id: `acme-${plan}`, plan }, { cost })
+            expect({ ...mixed, subject: 0 }).toEqual({ ...apart, subject: 0 })
+            if (isRefunded) expect(await limiter.refund(mixed)).toBe(await limiter.refund(apart))
+          }
+        }),
+        RUNS,
+      )
+    },
+  )
+
+  test('a refund reaches the plan it was taken on, and no other', async () => {
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ plans: { a: '5/min', b: '5/h' }, defaultPlan: 'a' }, clock)
+    const remaining = async (plan: string): Promise<unknown> =>
+      (await limiter.peek({ id: 'acme', plan })).limits[0]?.remaining
+    const taken = await limiter.consume({ id: 'acme', plan: 'a' }, { cost: 3 })
+    const lost = await limiter.consume({ id: 'acme', plan: 'b' }, { cost: 4 })
+    expect(await limiter.refund(taken)).toBe(true)
+    expect([await remaining('a'), await remaining('b')]).toEqual([5, 1])
+    await limiter.reset('acme')
+    await limiter.consume({ id: 'acme', plan: 'a' }, { cost: 2 })
+    expect(await limiter.refund(lost)).toBe(false)
+    expect([await remaining('a'), await remaining('b')]).toEqual([3, 5])
+  })
 
   test('an upgrade keeps what was used in a window of the same length and algorithm, and back', async () => {
     const clock = { now: START_MS }

@@ -84,6 +84,37 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(await sharedRedis().exists(`${prefix}:${subjectKey({ id: 'unseen' })}`)).toBe(0)
   })
 
+  test('what a subject used of other plans stays until its end, of the eight latest at most', async () => {
+    const windows = Array.from({ length: 40 }, (_, i) => 60_000 + 1000 * i)
+    const plans = Object.fromEntries(windows.map((window) => [`every ${window}`, { quota: 5, window }]))
+    const prefix = testPrefix()
+    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), deadlineMs: 10_000 })
+    for (const plan of Object.keys(plans)) await limiter.consume({ id: 'acme', plan })
+    const [key] = await sharedRedis().keys(`${prefix}*`)
+    expect(await sharedRedis().strlen(key as string)).toBeLessThan(9 * 50)
+    expect(await sharedRedis().pttl(key as string)).toBeGreaterThan(98_000)
+    const left = await Promise.all(
+      Object.keys(plans).map(async (plan) => (await limiter.peek({ id: 'acme', plan })).limits[0]?.remaining),
+    )
+    expect(left).toEqual([...Array.from({ length: 31 }, () => 5), ...Array.from({ length: 9 }, () => 4)])
+  })
+
+  test('a plan of a moment does not live as long as one of a month', async () => {
+    const prefix = testPrefix()
+    const plans = { month: '5/month', moment: { quota: 5, window: 50 }, minute: '5/min' }
+    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), deadlineMs: 10_000 })
+    await limiter.consume({ id: 'acme', plan: 'month' })
+    const [key] = await sharedRedis().keys(`${prefix}*`)
+    const alone = await sharedRedis().strlen(key as string)
+    await limiter.consume({ id: 'acme', plan: 'moment' })
+    const both = await sharedRedis().strlen(key as string)
+    expect(both).toBeGreaterThan(alone)
+    await sleep(2100)
+    await limiter.consume({ id: 'acme', plan: 'month' })
+    expect(await sharedRedis().strlen(key as string)).toBe(alone)
+    expect(await sharedRedis().pttl(key as string)).toBeGreaterThan(27 * 86_400_000)
+  })
+
   test('a log is bounded: 128 slots and one, however many requests', async () => {
     const prefix = testPrefix()
     const clock = { now: Date.now() }

@@ -1,7 +1,7 @@
 -- Looked up once: a global costs a search in a table at every use.
 local call, unpack_bytes, pack_bytes = redis.call, struct.unpack, struct.pack
 local floor, ceil, max, min, fmod = math.floor, math.ceil, math.max, math.min, math.fmod
-local sub, concat = string.sub, table.concat
+local sub, format, concat = string.sub, string.format, table.concat
 
 local NEVER, OUTSIDE_CALENDAR = -1, -2
 

@@ -3,23 +3,27 @@
   NAMES; the build puts both before this file.
 
   Limit sets come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, mark,
-  parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in 32 bits: 4 of code, 2 of unit
-  (ms, s, min, h), 26 of length in that unit.
+  parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in
+  32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit.
 
-  A subject's value: 1 byte format, 7 bytes time of the last write in µs, 3 bytes when the key expires (low bytes
-  of a clock of seconds, read as a time after the last write), then for each limit: 4 bytes mark, and what its
-  algorithm keeps: some numbers, and for some a tail. A limit finds its part by the mark, so that a part outlives
-  a change of plan.
+  A subject's value: 1 byte format, 7 bytes time of the last write in µs, 4 bytes when nothing of it can count any
+  more, in seconds, then for each limit: 4 bytes mark, and what its algorithm keeps: some numbers, and for some a
+  tail. A limit finds its part by the mark, so that a part outlives a change of plan. Parts of limits that other
+  plans have follow behind a mark of 0 with a time and an end of their own, the latest first, until their end: they
+  count again when their plan is back.
 ]]
 local FORMAT = 1
-local HEADER, HEADER_FORMAT = 11, '>I1I7I3'
+local HEADER, HEADER_FORMAT = 12, '>I1I7I4'
+local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
+local MOST_OTHERS = 8
 local MARK = 4
 local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
-local EXPIRY_RANGE = 2 ^ 24
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 
--- Of the subject at hand: when its key expires, in seconds, and the length of its value; 0 while there is none.
-local expires, length = 0, 0
+-- Of the subject at hand: its value, and when its first parts end; whether those are the parts of the set, in order;
+-- whether there are others; and whether any part of the set was found.
+local value, ends = false, 0
+local is_first, has_others, is_known = true, false, false
 
 local kernels = {}
 
@@ -46,82 +50,127 @@ local function read_sets(json)
   return sets
 end
 
--- Where the part with this mark stands when it is not where it was looked for: the plan has changed.
-local function search_part(blob, mark)
-  local by_code, at = {}, HEADER + 1
-  for i = 1, #NAMES do
-    local kernel = make(NAMES[i])
-    by_code[kernel.code] = kernel
+local by_code
+
+-- Calls `visit` with each part: its mark, where it begins and ends, and the time and the end of what it is among.
+local function each_part(visit)
+  if not by_code then
+    by_code = {}
+    for i = 1, #NAMES do
+      local kernel = kernels[NAMES[i]] or kernel_of(NAMES[i])
+      by_code[kernel.code] = kernel
+    end
   end
-  while at < #blob do
-    local found = unpack_bytes('>I4', blob, at)
-    if found == mark then return at end
-    local kernel = by_code[floor(found / 2 ^ 28)]
-    if not kernel then error(FOREIGN, 0) end
-    at = at + MARK + kernel.size
-    if kernel.tail_size then
-      local length = found % 2 ^ 26 * UNIT_MS[floor(found / 2 ^ 26) % 4] * 1000
-      at = at + kernel.tail_size(length, unpack_bytes('>' .. kernel.format, blob, at - kernel.size))
+  local _, last, part_ends = unpack_bytes(HEADER_FORMAT, value)
+  local at = HEADER + 1
+  while at <= #value do
+    local mark, from = unpack_bytes('>I4', value, at), at
+    if mark == 0 then
+      mark, last, part_ends = unpack_bytes(OTHERS_FORMAT, value, at)
+      at = at + OTHERS
+    else
+      local kernel = by_code[floor(mark / 2 ^ 28)]
+      if not kernel then error(FOREIGN, 0) end
+      at = at + MARK + kernel.size
+      if kernel.tail_size then
+        local window = mark % 2 ^ 26 * UNIT_MS[floor(mark / 2 ^ 26) % 4] * 1000
+        at = at + kernel.tail_size(window, unpack_bytes('>' .. kernel.format, value, at - kernel.size))
+      end
+      visit(mark, from, at - 1, last, part_ends)
     end
   end
 end
 
+-- Where the part with this mark stands when it is not where it was looked for, and its time: the plan has changed.
+local function find_part(wanted)
+  local at, last
+  each_part(function(mark, from, _, time)
+    if mark == wanted and not at then at, last = from, time end
+  end)
+  return at, last
+end
+
 -- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
-local function load_numbers(limit, blob, tail, last, a, b, c)
+local function load_numbers(limit, tail, last, a, b, c)
   local kernel = limit.kernel
+  is_known = true
   if not kernel.tail_size then
     kernel.load(limit, last, a, b)
     return tail
   end
-  kernel.load(limit, last, a, b, c, blob, tail)
+  kernel.load(limit, last, a, b, c, value, tail)
   return tail + kernel.tail_size(limit.window, a, b, c)
 end
 
 -- The same from its part, wherever that stands.
-local function load_limit(limit, blob, at, last)
+local function load_limit(limit, at, last)
   local kernel, size = limit.kernel, MARK + limit.kernel.size
   local found, a, b, c
-  if at + size <= #blob + 1 then found, a, b, c = unpack_bytes(kernel.packing, blob, at) end
+  if at + size <= #value + 1 then found, a, b, c = unpack_bytes(kernel.packing, value, at) end
   if found ~= limit.mark then
-    at = search_part(blob, limit.mark)
-    if not at then
+    is_first, has_others = false, true
+    at, last = find_part(limit.mark)
+    if at then
+      found, a, b, c = unpack_bytes(kernel.packing, value, at)
+      load_numbers(limit, at + size, last, a, b, c)
+    else
       kernel.start(limit)
-      return HEADER + 1
     end
-    found, a, b, c = unpack_bytes(kernel.packing, blob, at)
+    return HEADER + 1
   end
-  return load_numbers(limit, blob, at + size, last, a, b, c)
+  return load_numbers(limit, at + size, last, a, b, c)
 end
 
 -- Brings every limit of the set to now, from the value of its subject, or from nothing.
 local function load_limits(set, blob)
+  value, ends, is_first, has_others, is_known = blob, 0, true, false, false
   if not blob then
-    expires, length = 0, 0
     for i = 1, #set do
       set[i].kernel.start(set[i])
     end
     return
   end
-  length = #blob
   local limit, size = set[1], HEADER + MARK + set[1].kernel.size
-  local format, last, until_s, found, a, b, c
+  local version, last, found, a, b, c
   if #blob >= size then
-    format, last, until_s, found, a, b, c = unpack_bytes(limit.kernel.first_packing, blob)
+    version, last, ends, found, a, b, c = unpack_bytes(limit.kernel.first_packing, blob)
   elseif #blob > HEADER then
-    format, last, until_s = unpack_bytes(HEADER_FORMAT, blob)
+    version, last, ends = unpack_bytes(HEADER_FORMAT, blob)
   end
-  if format ~= FORMAT then error(FOREIGN, 0) end
+  if version ~= FORMAT then error(FOREIGN, 0) end
 
-  expires = floor(min(last, now) / 1000000) + (until_s - floor(last / 1000000)) % EXPIRY_RANGE
   local at
   if found == limit.mark then
-    at = load_numbers(limit, blob, size + 1, last, a, b, c)
+    at = load_numbers(limit, size + 1, last, a, b, c)
   else
-    at = load_limit(limit, blob, HEADER + 1, last)
+    at = load_limit(limit, HEADER + 1, last)
   end
   for i = 2, #set do
-    at = load_limit(set[i], blob, at, last)
+    at = load_limit(set[i], at, last)
   end
+  if at <= #blob then has_others = true end
+end
+
+-- The parts of other plans that still count, as they go behind those of the set, and the last of their ends.
+local function pack_others(set)
+  local own, kept, count, latest = {}, {}, 0, 0
+  local group_last, group_ends
+  for i = 1, #set do
+    own[set[i].mark] = true
+  end
+  each_part(function(mark, from, to, last, part_ends)
+    -- Ends are rounded down to seconds.
+    if own[mark] or (part_ends + 1) * 1000000 <= now then return end
+    if last ~= group_last or part_ends ~= group_ends then
+      count = count + 1
+      group_last, group_ends = last, part_ends
+      if count <= MOST_OTHERS then kept[#kept + 1] = pack_bytes(OTHERS_FORMAT, 0, last, part_ends) end
+    end
+    if count > MOST_OTHERS then return end
+    latest = max(latest, part_ends)
+    kept[#kept + 1] = sub(value, from, to)
+  end)
+  return concat(kept), latest
 end
 
 local function save_limits(set, key)
@@ -130,25 +179,32 @@ local function save_limits(set, key)
     local lifetime = set[i].kernel.lifetime(set[i])
     if lifetime > needed then needed = lifetime end
   end
-  local keep = expires * 1000000 >= now + needed
-  if not keep then expires = floor((now + min(set.lifetime, (EXPIRY_RANGE - 1) * 1000000)) / 1000000) end
+  local keep = is_first and ends * 1000000 >= now + needed
+  if not keep then ends = floor((now + set.lifetime) / 1000000) end
 
   local limit = set[1]
-  local value = pack_bytes(limit.kernel.first_packing, FORMAT, now, expires % EXPIRY_RANGE, limit.mark, limit.kernel.save(limit))
-  if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
+  local saved = pack_bytes(limit.kernel.first_packing, FORMAT, now, ends, limit.mark, limit.kernel.save(limit))
+  if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
   for i = 2, #set do
     limit = set[i]
-    value = value .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
-    if limit.kernel.save_tail then value = value .. limit.kernel.save_tail(limit) end
+    saved = saved .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
+    if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
+  end
+  local ttl = set.ttl
+  if has_others then
+    local others, others_end = pack_others(set)
+    saved = saved .. others
+    -- As text with all its digits.
+    if others_end > ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough; and a
   -- value of the same length is cheapest to write in place.
   if not keep then
-    call('SET', key, value, 'PX', set.ttl)
-  elseif #value == length then
-    call('SETRANGE', key, '0', value)
+    call('SET', key, saved, 'PX', ttl)
+  elseif #saved == #value then
+    call('SETRANGE', key, '0', saved)
   else
-    call('SET', key, value, 'KEEPTTL')
+    call('SET', key, saved, 'KEEPTTL')
   end
 end
 
