@@ -20,7 +20,7 @@ const say = (text) => process.stdout.write(`${text}\n\n`)
 
 const redis = await startRedis()
 const placement = placeOnCores(options.cores ?? 'apart', redis.pid)
-const client = new Redis(redis.url)
+const client = new Redis(redis.url, { autoResendUnfulfilledCommands: false })
 const monitor = new Redis(redis.url)
 const machine = await describeMachine(monitor)
 say(heading(machine))

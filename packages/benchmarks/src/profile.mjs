@@ -8,7 +8,7 @@ const LONGEST_SECONDS = 60
 const [name = 'token-bucket', inFlight = '64', seconds = '5'] = process.argv.slice(2)
 
 const redis = await startRedis()
-const client = new Redis(redis.url)
+const client = new Redis(redis.url, { autoResendUnfulfilledCommands: false })
 const contenders = createContenders(client)
 const contender = contenders.get(name)
 if (!contender) throw new Error(`No contender ${name}. There are: ${[...contenders.keys()].join(', ')}`)

@@ -9,7 +9,11 @@ import { Redis } from 'ioredis'
 export async function startRedis() {
   const given = process.env.REDIS_URL
   const redis = given ? { url: given, stop: () => {} } : await spawnRedis()
-  const client = new Redis(redis.url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 })
+  const client = new Redis(redis.url, {
+    retryStrategy: () => 50,
+    maxRetriesPerRequest: 100,
+    autoResendUnfulfilledCommands: false,
+  })
   // Nobody listens on the port at first; the command below tells if that lasts.
   client.on('error', () => {})
   const keys = await client.dbsize()

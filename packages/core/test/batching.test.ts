@@ -7,7 +7,7 @@ let server: RedisServer
 let client: Redis
 beforeAll(async () => {
   server = await startRedis()
-  client = new Redis(server.port, '127.0.0.1')
+  client = new Redis(server.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
 })
 afterAll(async () => {
   await client.quit()
@@ -66,7 +66,10 @@ test('more than a script should hold is several', async () => {
 })
 
 test('one key a subject, whatever its limits, with the prefix of the store and of the client', async () => {
-  const prefixed = new Redis(server.port, '127.0.0.1', { keyPrefix: 'shop:' })
+  const prefixed = new Redis(server.port, '127.0.0.1', {
+    keyPrefix: 'shop:',
+    autoResendUnfulfilledCommands: false,
+  })
   const store = redisStore(prefixed, { prefix: 'limits' })
   const limiter = createLimiter({
     limit: ['10/s burst 20', '120/min', '5000/month'],
@@ -82,7 +85,10 @@ test('one key a subject, whatever its limits, with the prefix of the store and o
 })
 
 test('a client that answers numbers as strings is understood', async () => {
-  const strings = new Redis(server.port, '127.0.0.1', { stringNumbers: true })
+  const strings = new Redis(server.port, '127.0.0.1', {
+    stringNumbers: true,
+    autoResendUnfulfilledCommands: false,
+  })
   const limiter = createLimiter({
     limit: '2/min',
     store: redisStore(strings, { prefix: testPrefix() }),

@@ -4,7 +4,7 @@ import { memoryStore, redisStore, type Store } from '../src/index.js'
 import { compileLimits } from '../src/limit-set.js'
 import { parseLimit } from '../src/limit.js'
 
-const client = new Redis(testRedisUrl())
+const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
 afterAll(() => client.quit())
 
 const set = compileLimits([parseLimit('5/min', 'limit')])

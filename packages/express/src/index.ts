@@ -43,7 +43,7 @@ export type RateLimitHandler = RequestHandler & { readonly limiter: Limiter }
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: (req) => ({ id: req.user.id, plan: req.user.plan }),
- *   store: redisStore(new Redis(process.env.REDIS_URL)),
+ *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * }))
  */
 export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimitHandler {

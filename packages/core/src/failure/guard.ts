@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.js'
-import type { Answer, MaybePromise, RefundRequest, Store, StoreRequest } from '../stores/store.js'
+import type { Answer, Call, MaybePromise, RefundRequest, Store, StoreRequest } from '../stores/store.js'
 
 export interface GuardOptions {
   /** How long a batch may take, in ms, waiting for the store to be ready included. */
@@ -8,15 +8,31 @@ export interface GuardOptions {
   readonly onFailure: (error: StoreError, requests: number) => void
 }
 
+/** With so many calls past their deadline and without a reply, nothing is added to them. */
+const MOST_OVERDUE = 32
+/** But for one call so often, in case their replies never come. */
+const PROBE_EVERY_MS = 1000
+
+/** A call that waits for the store to be ready. */
+interface Pending {
+  send(): void
+  fail(error: unknown): void
+}
+
 /**
  * A store around a store that always answers: what the inner store cannot decide within the deadline is answered
  * with an error, for the failure policy to decide. Nothing is asked twice, since it may have been counted, and
- * nothing is sent after its deadline.
+ * nothing is sent after its deadline. What is held for a store that hangs or is down is bounded: it is what came
+ * within one deadline.
  */
 export class Guard implements Store {
   readonly immediate = false
   readonly #store: Store
   readonly #options: GuardOptions
+  readonly #pending = new Set<Pending>()
+  #becoming: Promise<void> | undefined
+  #overdue = 0
+  #probedAt = 0
 
   constructor(store: Store, options: GuardOptions) {
     this.#store = store
@@ -24,17 +40,17 @@ export class Guard implements Store {
   }
 
   consume(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    return this.#decide(batch, () => this.#store.consume(batch))
+    return this.#decide(batch, (call) => this.#store.consume(batch, call))
   }
 
   peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    return this.#decide(batch, () => this.#store.peek(batch))
+    return this.#decide(batch, (call) => this.#store.peek(batch, call))
   }
 
   /** False also when the store cannot answer. */
   async refund(request: RefundRequest): Promise<boolean> {
     try {
-      return await this.#within(() => this.#store.refund(request))
+      return await this.#within((call) => this.#store.refund(request, call))
     } catch (error) {
       this.#options.onFailure(toStoreError(error), 1)
       return false
@@ -57,7 +73,7 @@ export class Guard implements Store {
 
   #decide(
     batch: readonly StoreRequest[],
-    ask: () => MaybePromise<readonly Answer[]>,
+    ask: (call: Call) => MaybePromise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
     return this.#within(ask).then(
       (answers) => {
@@ -78,32 +94,81 @@ export class Guard implements Store {
   }
 
   /** What `ask` gives, or a StoreError when that takes longer than the deadline. */
-  #within<T>(ask: () => MaybePromise<T>): Promise<T> {
+  #within<T>(ask: (call: Call) => MaybePromise<T>): Promise<T> {
+    if (this.#isStuck()) return Promise.reject(stuck())
     return new Promise<T>((resolve, reject) => {
-      let isLate = false
+      const call = { isOver: false }
+      let isSent = false
+      let isSettled = false
       const expire = (): void => {
-        isLate = true
+        if (isSettled) return
+        call.isOver = true
+        if (isSent) this.#overdue += 1
+        else this.#pending.delete(pending)
         reject(timeout(this.#options.deadlineMs))
       }
       // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
       const timer = setTimeout(() => setImmediate(expire), this.#options.deadlineMs)
-      const fail = (error: unknown): void => {
+      const settle = (): void => {
+        isSettled = true
         clearTimeout(timer)
-        reject(error)
+        if (call.isOver) this.#overdue -= 1
       }
-      const send = (): void => {
-        // The caller has its answer by then, so what it asked must not be counted.
-        if (isLate) return
-        Promise.resolve(ask()).then((value) => {
-          clearTimeout(timer)
-          resolve(value)
-        }, fail)
+      const pending: Pending = {
+        send: () => {
+          isSent = true
+          attempt(() => ask(call)).then(
+            (value) => {
+              settle()
+              resolve(value)
+            },
+            (error: unknown) => pending.fail(error),
+          )
+        },
+        fail: (error) => {
+          settle()
+          reject(error)
+        },
       }
       const ready = this.#store.ready?.()
-      if (ready) ready.then(send).catch(fail)
-      else send()
+      if (ready) this.#whenReady(ready, pending)
+      else pending.send()
     })
   }
+
+  #isStuck(): boolean {
+    if (this.#overdue < MOST_OVERDUE) return false
+    const now = performance.now()
+    if (now - this.#probedAt < PROBE_EVERY_MS) return true
+    this.#probedAt = now
+    return false
+  }
+
+  /** Calls do not wait on the promise itself: what waits there cannot leave at its deadline. */
+  #whenReady(ready: Promise<void>, pending: Pending): void {
+    this.#pending.add(pending)
+    if (this.#becoming === ready) return
+    this.#becoming = ready
+    const release = (go: (pending: Pending) => void): void => {
+      if (this.#becoming === ready) this.#becoming = undefined
+      const released = [...this.#pending]
+      this.#pending.clear()
+      for (const waiting of released) go(waiting)
+    }
+    ready.then(
+      () => release((waiting) => waiting.send()),
+      (error: unknown) => release((waiting) => waiting.fail(error)),
+    )
+  }
+}
+
+/** The same promise for what is thrown at once. */
+async function attempt<T>(ask: () => MaybePromise<T>): Promise<T> {
+  return ask()
+}
+
+function stuck(): StoreError {
+  return new StoreError('the store does not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
 }
 
 function timeout(deadlineMs: number): StoreError {

@@ -46,6 +46,12 @@ export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
 
 export type MaybePromise<T> = T | Promise<T>
 
+/** A call of a store, as its caller sees it. */
+export interface Call {
+  /** Its deadline has passed and its caller was answered otherwise: nothing may be sent for it any more. */
+  readonly isOver: boolean
+}
+
 /**
  * Where counts live. A batch of requests goes in, their answers come out in the same order; each request is
  * decided wholly or not at all, and those of one key one after another.
@@ -58,11 +64,11 @@ export interface Store {
   readonly immediate: boolean
   /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
   ready?(): Promise<void> | undefined
-  consume(batch: readonly StoreRequest[]): MaybePromise<readonly Answer[]>
+  consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
   /** The same answers, with nothing taken. */
-  peek(batch: readonly StoreRequest[]): MaybePromise<readonly Answer[]>
+  peek(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
   /** Whether any units went back. */
-  refund(request: RefundRequest): MaybePromise<boolean>
+  refund(request: RefundRequest, call?: Call): MaybePromise<boolean>
   /** Forgets the subject. */
   reset(key: string): MaybePromise<void>
   /** Lets go of what the store holds; a client that was passed in stays open. */

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
@@ -8,6 +10,7 @@ import {
   type Decision,
   type Limiter,
   type LimiterOptions,
+  type Store,
 } from '../../src/index.js'
 
 const DEADLINE_MS = 100
@@ -29,6 +32,7 @@ interface ClientSettings {
   readonly enableOfflineQueue?: boolean
   readonly maxRetriesPerRequest?: number
   readonly lazyConnect?: boolean
+  readonly autoResendUnfulfilledCommands?: boolean
 }
 
 async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
@@ -38,7 +42,13 @@ async function server(options?: Parameters<typeof startRedis>[0]): Promise<Redis
 }
 
 function connect(port: number, options: ClientSettings = {}): Redis {
-  const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, ...options })
+  const client = new Redis(port, '127.0.0.1', {
+    retryStrategy: () => 50,
+    // Its timer outlives a client that is closed twice, and keeps the process up.
+    disconnectTimeout: 100,
+    autoResendUnfulfilledCommands: false,
+    ...options,
+  })
   client.on('error', () => {})
   clients.push(client)
   return client
@@ -196,6 +206,93 @@ describe('law 9, always an answer', () => {
     expect((await limiter.consume('list')).source).toBe('store')
   })
 
+  test('Redis hangs for long: soon nothing more is sent to it, and answers come at once', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const { limiter } = limiterOn(client)
+    await recovers(limiter)
+    const sent = jest.spyOn(client, 'evalsha')
+    redis.pause()
+    const answers: Promise<unknown>[] = []
+    for (let i = 0; i < 160; i += 1) {
+      answers.push(timed(limiter))
+      await sleep(5)
+    }
+    await Promise.all(answers)
+    expect(sent.mock.calls.length).toBeLessThan(100)
+    const { decision, ms } = await timed(limiter)
+    expect([decision.source, ms < DEADLINE_MS / 2]).toEqual(['open', true])
+    redis.resume()
+    await recovers(limiter)
+  })
+
+  test('a store that never answers again is tried again now and then', async () => {
+    const asked: number[] = []
+    const store: Store = {
+      immediate: false,
+      consume: () => new Promise(() => asked.push(performance.now())),
+      peek: () => new Promise(() => {}),
+      refund: () => false,
+      reset: () => {},
+    }
+    const limiter = createLimiter({ limit: '5/min', store, deadlineMs: 10 })
+    for (const until = performance.now() + 2600; performance.now() < until;) {
+      await limiter.consume('acme')
+      await sleep(1)
+    }
+    const last = asked.slice(-2) as [number, number]
+    expect(asked.length).toBeLessThan(40)
+    expect(last[1] - last[0]).toBeGreaterThan(900)
+  })
+
+  test('requests that were answered while the store was not ready are not held any longer', async () => {
+    setFlagsFromString('--expose_gc')
+    const collect = runInNewContext('gc') as () => void
+    const store: Store = {
+      immediate: false,
+      ready: () => never,
+      consume: () => [],
+      peek: () => [],
+      refund: () => false,
+      reset: () => {},
+    }
+    const never = new Promise<void>(() => {})
+    const limiter = createLimiter({ limit: '5/min', store, deadlineMs: 10 })
+    const held: WeakRef<object>[] = []
+    for (let i = 0; i < 50; i += 1) {
+      const subject = { id: `tenant ${i}` }
+      held.push(new WeakRef(subject))
+      await limiter.consume(subject)
+    }
+    await sleep(20)
+    collect()
+    expect(held.filter((ref) => ref.deref()).length).toBeLessThan(5)
+  })
+
+  test('a script that turns out unknown after the deadline is not sent again', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const { limiter } = limiterOn(client)
+    await client.ping()
+    redis.pause()
+    expect((await limiter.consume('acme')).source).toBe('open')
+    redis.resume()
+    expect(await client.dbsize()).toBe(0)
+    await sleep(50)
+    expect(await client.info('commandstats')).not.toContain('cmdstat_eval:')
+  })
+
+  test('a client that would send commands twice is told of once', () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const client = connect(1, { autoResendUnfulfilledCommands: true, lazyConnect: true })
+    redisStore(client)
+    redisStore(client)
+    redisStore(connect(1, { lazyConnect: true }))
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(String(warn.mock.calls[0]?.[0])).toContain('autoResendUnfulfilledCommands: false')
+    warn.mockRestore()
+  })
+
   test('a damaged value of ours gives an error or numbers that headers can hold, and hurts no neighbour', async () => {
     const redis = await server()
     const client = connect(redis.port)
@@ -262,7 +359,7 @@ describe('law 9, always an answer', () => {
 
   test('ioredis 5 serves as ioredis 6 does', async () => {
     const redis = await server()
-    const client = new Redis5(redis.port, '127.0.0.1')
+    const client = new Redis5(redis.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
     clients.push(client)
     const limiter = createLimiter({ limit: '2/min', store: redisStore(client), deadlineMs: 5000 })
     const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))

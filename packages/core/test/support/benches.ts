@@ -20,7 +20,7 @@ let redis: Redis | undefined
 
 /** One connection a test file; closed by `closeBenches`. */
 export function sharedRedis(): Redis {
-  redis ??= new Redis(testRedisUrl())
+  redis ??= new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
   return redis
 }
 

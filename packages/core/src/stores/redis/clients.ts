@@ -14,6 +14,7 @@ export type ScriptArg = string | number
 /** The part of an ioredis 5 or 6 client that is used. */
 export interface IoredisClient {
   readonly status: string
+  readonly options?: { readonly autoResendUnfulfilledCommands?: boolean | undefined }
   connect(): Promise<unknown>
   once(event: 'ready' | 'end', listener: () => void): unknown
   removeListener(event: 'ready' | 'end', listener: () => void): unknown
@@ -44,6 +45,7 @@ function isIoredis(client: unknown): client is IoredisClient {
 }
 
 function ioredisPort(client: IoredisClient): RedisPort {
+  warnOfResending(client)
   let becoming: Promise<void> | undefined
   return {
     ready() {
@@ -55,6 +57,19 @@ function ioredisPort(client: IoredisClient): RedisPort {
     eval: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
     del: (key) => client.del(key),
   }
+}
+
+const warned = new WeakSet<IoredisClient>()
+
+/** Once a client: its own setting is the only thing that keeps ioredis from it. */
+function warnOfResending(client: IoredisClient): void {
+  if (client.options?.autoResendUnfulfilledCommands === false || warned.has(client)) return
+  warned.add(client)
+  process.emitWarning(
+    'This ioredis client sends commands again when a connection was lost before their replies came, so that ' +
+      'requests can count twice. Make it with { autoResendUnfulfilledCommands: false }.',
+    'TollgateWarning',
+  )
 }
 
 /** Commands sent before this would wait in the client, and be counted long after their callers were answered. */

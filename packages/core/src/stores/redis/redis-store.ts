@@ -3,6 +3,7 @@ import { ConfigError, StoreError } from '../../errors.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
+  type Call,
   type LimitOutcome,
   type RefundRequest,
   type Store,
@@ -10,7 +11,7 @@ import {
 } from '../store.js'
 import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients.js'
 import { encodeRuns, SetsEncoder } from './encode.js'
-import { Script } from './script.js'
+import { refuseLate, Script } from './script.js'
 import { consumeScript, refundScript } from './scripts.generated.js'
 
 export interface RedisStoreOptions {
@@ -24,7 +25,8 @@ export interface RedisStoreOptions {
  * Counts in Redis 6.2 or newer, or Valkey, shared by every process that uses the same server and prefix. Redis's
  * own clock decides. Nothing is sent until the first request.
  *
- * @param client an ioredis client, version 5 or 6, which stays yours: close it after the limiter
+ * @param client an ioredis client, version 5 or 6, which stays yours: close it after the limiter. Make it with
+ *               `autoResendUnfulfilledCommands: false`, or a lost connection can count requests twice
  * @throws {ConfigError} when the client is of an unknown kind or the prefix cannot be one
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
@@ -37,6 +39,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
   return new RedisStore(portOf(client), prefix, now)
 }
+
+/** Take units, or only look. */
+type Mode = 'take' | 'look'
 
 class RedisStore implements Store {
   readonly immediate = false
@@ -60,22 +65,22 @@ class RedisStore implements Store {
     return this.#port.ready()
   }
 
-  consume(batch: readonly StoreRequest[]): Promise<Answer[]> {
-    return this.#decide(batch, 'take')
+  consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#decide(batch, 'take', call)
   }
 
-  peek(batch: readonly StoreRequest[]): Promise<Answer[]> {
-    return this.#decide(batch, 'look')
+  peek(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#decide(batch, 'look', call)
   }
 
-  async refund({ key, set, limits }: RefundRequest): Promise<boolean> {
+  async refund({ key, set, limits }: RefundRequest, call?: Call): Promise<boolean> {
     const [first] = limits
     if (!first) return false
     const sets = this.#encoder()
     const request = [sets.indexOf(set), first.units, first.at]
     const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
     const args = [this.#nowUs(), sets.json(), ...request, ...told]
-    const reply = readReply(await this.#refund.run([this.#keyOf(key)], args))
+    const reply = readReply(await this.#refund.run([this.#keyOf(key)], args, call))
     const error = errorIn(reply[1])
     if (error) throw error
     return Number(reply[1]) === 1
@@ -98,15 +103,20 @@ class RedisStore implements Store {
     return new SetsEncoder(Date.now() + this.#aheadMs, 0)
   }
 
-  #decide(batch: readonly StoreRequest[], mode: 'take' | 'look', isRetry = false): Promise<Answer[]> {
+  async #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    const answers = await this.#ask(batch, mode, call)
+    return answers.some(isOutsideCalendar) ? this.#askAgain(batch, answers, mode, call) : answers
+  }
+
+  #ask(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     const sets = this.#encoder()
     const runs = encodeRuns(batch, sets)
     const keys = batch.map(({ key }) => this.#keyOf(key))
-    return this.#consume.run(keys, [this.#nowUs(), mode, sets.json(), ...runs]).then((given) => {
+    const args = [this.#nowUs(), mode, sets.json(), ...runs]
+    return this.#consume.run(keys, args, call).then((given) => {
       const reply = readReply(given)
       this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
-      const answers = readAnswers(batch, reply)
-      return isRetry || !answers.some(isOutsideCalendar) ? answers : this.#askAgain(batch, answers, mode)
+      return readAnswers(batch, reply)
     })
   }
 
@@ -114,11 +124,13 @@ class RedisStore implements Store {
   async #askAgain(
     batch: readonly StoreRequest[],
     answers: Answer[],
-    mode: 'take' | 'look',
+    mode: Mode,
+    call: Call | undefined,
   ): Promise<Answer[]> {
+    refuseLate(call)
     const outside = answers.flatMap((answer, i) => (isOutsideCalendar(answer) ? [i] : []))
     const requests = outside.map((i) => batch[i] as StoreRequest)
-    const again = await this.#decide(requests, mode, true)
+    const again = await this.#ask(requests, mode, call)
     outside.forEach((i, j) => {
       const answer = again[j] as Answer
       answers[i] = isOutsideCalendar(answer)

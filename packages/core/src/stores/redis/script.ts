@@ -1,3 +1,5 @@
+import { StoreError } from '../../errors.js'
+import type { Call } from '../store.js'
 import type { RedisPort, ScriptArg } from './clients.js'
 
 const MOST_TRIES = 3
@@ -19,13 +21,15 @@ export class Script {
     this.#sha1 = sha1
   }
 
-  run(keys: readonly string[], args: readonly ScriptArg[], tries = 1): Promise<unknown> {
+  run(keys: readonly string[], args: readonly ScriptArg[], call?: Call, tries = 1): Promise<unknown> {
     return this.#port.evalsha(this.#sha1, keys, args).catch(async (error: unknown) => {
       if (!isNoScript(error) || tries === MOST_TRIES) throw error
+      refuseLate(call)
       if (!this.#loading) return this.#load(keys, args)
       // What the one that loads meets is told to its own caller.
       await this.#loading.catch(() => {})
-      return this.run(keys, args, tries + 1)
+      refuseLate(call)
+      return this.run(keys, args, call, tries + 1)
     })
   }
 
@@ -37,6 +41,11 @@ export class Script {
       this.#loading = undefined
     }
   }
+}
+
+/** Before anything is sent again: its caller may have been answered in the meantime. */
+export function refuseLate(call: Call | undefined): void {
+  if (call?.isOver) throw new StoreError('too late to ask again', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
 }
 
 function isNoScript(error: unknown): boolean {
