@@ -132,6 +132,21 @@ function toMs(us: number): number {
   return Math.max(Math.ceil(us / 1000), 0)
 }
 
+/**
+ * Whether what a store gave is an outcome of the request. One of the user's own can give anything, and a number
+ * that is missing would pass for a limit that is not used up.
+ */
+export function isOutcomeOf({ plan }: Consumption, given: unknown): given is Outcome {
+  const { at, limits } = (given ?? {}) as Partial<Outcome>
+  if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== plan.limits.length) return false
+  for (const limit of limits) if (!isLimitOutcome(limit)) return false
+  return true
+}
+
+function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
+  return Number.isFinite(given?.wait) && Number.isFinite(given?.remaining) && Number.isFinite(given?.reset)
+}
+
 /** The decision that an outcome of the store makes. */
 export function decide(request: Consumption, outcome: Outcome, isPeek: boolean): Decision {
   return new StoreDecision(request, outcome, isPeek)

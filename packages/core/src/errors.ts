@@ -1,6 +1,7 @@
 /** Every code an error of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
 export const ERROR_CODES = {
-  ERR_TOLLGATE_CONFIG: 'An option, plan or limit is wrong. Thrown at construction or by setPlans.',
+  ERR_TOLLGATE_CONFIG:
+    'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
   ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
   ERR_TOLLGATE_DECISION: 'refund was given something that is not a decision of this limiter.',
@@ -49,15 +50,40 @@ export class StoreError extends TollgateError {
 
 /** What was thrown, as an error: frameworks take `undefined` or a string for something else than a fault. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
+  return isA(thrown, Error) ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
+}
+
+/** What a store threw, as a fault of the store. */
+export function toStoreError(thrown: unknown): StoreError {
+  if (isA(thrown, StoreError)) return thrown
+  return new StoreError(`the store failed: ${reasonOf(thrown)}`, { cause: thrown })
+}
+
+/** What was thrown, in words. */
+export function reasonOf(thrown: unknown): string {
+  return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
+}
+
+function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  return attempt(() => value instanceof type, false)
 }
 
 const LONGEST_SHOWN = 80
+const UNREADABLE = 'something that cannot be read'
 
-/** A value as an error message shows it: short, on one line, never throwing. */
+/** A value as an error message shows it: short, on one line. */
 export function show(value: unknown): string {
-  const text = describe(value).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
+  const text = attempt(() => String(describe(value)), UNREADABLE).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
+}
+
+/** Looking at a value runs its proxy traps and getters, which may throw; an error about it must not. */
+function attempt<T>(look: () => T, otherwise: T): T {
+  try {
+    return look()
+  } catch {
+    return otherwise
+  }
 }
 
 function describe(value: unknown): string {

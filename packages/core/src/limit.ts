@@ -1,6 +1,7 @@
 import { isAnchor, isTimeZone, type CalendarAnchor, type CalendarUnit } from './calendar.js'
 import { durationName, readDuration, UNITS, type Duration } from './duration.js'
 import { ConfigError } from './errors.js'
+import { isOptions, needOptions } from './options.js'
 
 /**
  * How a limit counts.
@@ -67,7 +68,7 @@ const LONGEST_WINDOW_MS = 3000 * 86_400_000
 const LONGEST_IN_MS = 2 ** 26
 const MOST_LOG_ENTRIES = 16_384
 
-const NOTATION = /^\s*(\d[\d_]*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d[\d_]*))?\s*$/i
+const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
 const OPTIONS = ['quota', 'window', 'algorithm', 'burst', 'precision', 'name', 'timeZone', 'anchor']
 
 /**
@@ -78,9 +79,7 @@ const OPTIONS = ['quota', 'window', 'algorithm', 'burst', 'precision', 'name', '
  */
 export function parseLimit(input: unknown, path: string): Limit {
   if (typeof input === 'string') return fromOptions(readNotation(input, path), path)
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-    return fromOptions(input as LimitOptions, path)
-  }
+  if (isOptions(input)) return fromOptions(input as LimitOptions, path)
   throw notALimit(path, input)
 }
 
@@ -109,9 +108,7 @@ function isUnits(value: unknown): value is number {
 }
 
 function fromOptions(options: LimitOptions, path: string): Limit {
-  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
-  if (unknown !== undefined)
-    throw new ConfigError(`${path}.${unknown}`, unknown, `one of ${OPTIONS.join(', ')}`)
+  needOptions(options, OPTIONS, path)
   const { quota, name } = options
   if (!isUnits(quota))
     throw new ConfigError(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')

@@ -2,17 +2,19 @@ import {
   decide,
   decideByPolicy,
   decideUnlimited,
+  isOutcomeOf,
   takeRefund,
   type Consumption,
   type Decision,
 } from './decision.js'
-import { ConfigError, show, StoreError, TollgateError } from './errors.js'
+import { ConfigError, show, StoreError, toStoreError, TollgateError } from './errors.js'
 import { Events, type LimiterEvents } from './events.js'
 import { Guard } from './failure/guard.js'
+import { needOptions } from './options.js'
 import { compilePlans, type Plan, type PlanOptions, type Plans, type PlansInput } from './plan.js'
-import { Batcher } from './stores/batcher.js'
+import { askNow, Batcher } from './stores/batcher.js'
 import { memoryStore } from './stores/memory.js'
-import type { Answer, MaybePromise, Store, StoreRequest } from './stores/store.js'
+import type { MaybePromise, Store, StoreRequest } from './stores/store.js'
 import { readSubject, subjectKey, type Subject } from './subject.js'
 
 /** What is answered while the store cannot answer: let pass, or 503. */
@@ -40,7 +42,8 @@ export interface Limiter {
    * deadline, whatever the store does.
    *
    * @param subject who pays: an id, or `{ id, plan }`
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT or ERR_TOLLGATE_COST, before anything is taken
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an option that does
+   *                         not exist, before anything is taken
    */
   consume(subject: Subject | string, options?: ConsumeOptions): MaybePromise<Decision>
   /** The decision that `consume` would give, taking nothing. Throws as `consume` does. */
@@ -67,6 +70,7 @@ export interface Limiter {
    * @throws {ConfigError} when one is wrong; the plans then stay as they were
    */
   setPlans(plans: PlansInput, options?: { readonly defaultPlan?: string }): void
+  /** @throws {ConfigError} when there is no such event, or the listener is no function; `off` does, too */
   on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
   off<Name extends keyof LimiterEvents>(
     event: Name,
@@ -76,6 +80,8 @@ export interface Limiter {
   close(): Promise<void>
 }
 
+const CONSUME_OPTIONS = ['cost']
+const SET_PLANS_OPTIONS = ['defaultPlan']
 export const LIMITER_OPTIONS: readonly string[] = [
   'store',
   'onStoreFailure',
@@ -116,22 +122,22 @@ class StoreLimiter implements Limiter {
     const onFailure = (error: StoreError, requests: number): void =>
       this.#events.emit('storeError', error, requests)
     this.#store = store.immediate ? store : new Guard(store, { deadlineMs, onFailure })
-    this.#batcher = new Batcher(this.#store, (request, answer) => this.#conclude(request, answer))
+    this.#batcher = new Batcher(this.#store, (request, given) => this.#answer(request, given, false))
   }
 
   consume(subject: Subject | string, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#request(subject, options)
     if (!isLimited(request)) return decideUnlimited(request)
-    return this.#closed ? this.#failClosed(request) : this.#batcher.consume(request)
+    return this.#closed ? this.#answerClosed(request, false) : this.#batcher.consume(request)
   }
 
   peek(subject: Subject | string, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#request(subject, options)
     if (!isLimited(request)) return decideUnlimited(request)
-    if (this.#closed) return this.#failClosed(request)
-    const read = ([answer]: readonly Answer[]): Decision => this.#answer(request, answer as Answer, true)
-    const answers = this.#store.peek([request])
-    return answers instanceof Promise ? answers.then(read) : read(answers)
+    if (this.#closed) return this.#answerClosed(request, true)
+    const answer = (given: unknown): Decision => this.#answer(request, given, true)
+    if (this.#store.immediate) return answer(askNow(this.#store, 'peek', request))
+    return Promise.resolve(this.#store.peek([request])).then(([given]) => answer(given), answer)
   }
 
   async refund(decision: Decision): Promise<boolean> {
@@ -145,6 +151,7 @@ class StoreLimiter implements Limiter {
   }
 
   setPlans(plans: PlansInput, options: { readonly defaultPlan?: string } = {}): void {
+    needOptions(options, SET_PLANS_OPTIONS)
     this.#plans = compilePlans({ plans, ...options })
   }
 
@@ -169,9 +176,9 @@ class StoreLimiter implements Limiter {
     await this.#store.close?.()
   }
 
-  #request(given: Subject | string, { cost = 1 }: ConsumeOptions = {}): Consumption | LimitedConsumption {
+  #request(given: Subject | string, options: ConsumeOptions | undefined): Consumption | LimitedConsumption {
     const subject = needSubject(given)
-    checkCost(cost)
+    const cost = options === undefined ? 1 : readCost(options)
     const plan = this.#planOf(subject)
     return { subject, plan, key: subjectKey(subject), set: plan.set, cost }
   }
@@ -185,26 +192,37 @@ class StoreLimiter implements Limiter {
     return fallback
   }
 
-  #conclude(request: Consumption, answer: Answer): Decision {
-    return this.#answer(request, answer, false)
+  #answer(request: LimitedConsumption, given: unknown, isPeek: boolean): Decision {
+    if (isOutcomeOf(request, given)) return this.#tell(decide(request, given, isPeek), isPeek)
+    // The guard has told of its own errors, once a batch.
+    if (this.#store.immediate || !(given instanceof StoreError)) {
+      this.#events.emit('storeError', given instanceof Error ? toStoreError(given) : notAnOutcome(given), 1)
+    }
+    return this.#answerByPolicy(request, isPeek)
   }
 
-  #answer(request: Consumption, answer: Answer, isPeek: boolean): Decision {
-    const decision =
-      answer instanceof StoreError ? decideByPolicy(request, this.#policy) : decide(request, answer, isPeek)
+  #answerClosed(request: LimitedConsumption, isPeek: boolean): Decision {
+    this.#events.emit('storeError', closedError(), 1)
+    return this.#answerByPolicy(request, isPeek)
+  }
+
+  #answerByPolicy(request: LimitedConsumption, isPeek: boolean): Decision {
+    return this.#tell(decideByPolicy(request, this.#policy), isPeek)
+  }
+
+  #tell(decision: Decision, isPeek: boolean): Decision {
     if (!decision.allowed && !isPeek) this.#events.emit('limited', decision)
     return decision
-  }
-
-  #failClosed(request: Consumption): Decision {
-    const error = closedError()
-    this.#events.emit('storeError', error, 1)
-    return this.#answer(request, error, false)
   }
 }
 
 function closedError(): StoreError {
   return new StoreError('the limiter was closed', { code: 'ERR_TOLLGATE_CLOSED' })
+}
+
+function notAnOutcome(given: unknown): StoreError {
+  const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
+  return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }
 
 function isLimited(request: Consumption | LimitedConsumption): request is LimitedConsumption {
@@ -220,8 +238,10 @@ function needSubject(given: unknown): Subject {
   )
 }
 
-function checkCost(cost: unknown): void {
-  if (Number.isSafeInteger(cost) && (cost as number) >= 1) return
+function readCost(options: ConsumeOptions): number {
+  needOptions(options, CONSUME_OPTIONS)
+  const { cost = 1 } = options
+  if (Number.isSafeInteger(cost) && cost >= 1) return cost
   throw new TollgateError(
     'ERR_TOLLGATE_COST',
     `cost: got ${show(cost)}, expected a whole number of units from 1`,
@@ -229,11 +249,7 @@ function checkCost(cost: unknown): void {
 }
 
 function checkOptions(options: LimiterOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError('options', options, "an object, such as { limit: '100/min' }")
-  }
-  const unknown = Object.keys(options).find((key) => !LIMITER_OPTIONS.includes(key))
-  if (unknown !== undefined) throw new ConfigError(unknown, unknown, `one of ${LIMITER_OPTIONS.join(', ')}`)
+  needOptions(options, LIMITER_OPTIONS)
   const { store, onStoreFailure, deadlineMs } = options
   if (store !== undefined && typeof (store as Partial<Store> | null)?.consume !== 'function') {
     throw new ConfigError('store', store, 'redisStore(client) or memoryStore()')

@@ -1,5 +1,5 @@
 import type { Decision } from '../src/index.js'
-import { byHeader, byIp } from '../src/index.js'
+import { byHeader, byIp, createHttpLimiter, createLimiter, type HttpAdapter } from '../src/index.js'
 import { headerWriter } from '../src/http/headers.js'
 import { ipSubject } from '../src/http/ip.js'
 
@@ -14,7 +14,16 @@ describe('an address as an id', () => {
     ['2001:db8::1', 64, '2001:db8:0:0::/64'],
     ['2001:db8:1:2ff::1', 56, '2001:db8:1:200::/56'],
     ['2001:db8:1:2::1', 32, '2001:db8::/32'],
-    ['::1', 64, '0:0:0:0::/64'],
+    // translated by NAT64
+    ['64:ff9b::203.0.113.7', 64, '203.0.113.7'],
+    ['64:ff9b::cb00:7107', 128, '203.0.113.7'],
+    ['64:ff9b:0:0:1::203.0.113.7', 64, '64:ff9b:0:0::/64'],
+    // no network of anyone's
+    ['::1', 64, '::1'],
+    ['0:0:0:0:0:0:0:1', 32, '::1'],
+    ['::', 64, '::'],
+    ['::1.2.3.4', 64, '::102:304'],
+    ['::1.2.3.5', 64, '::102:305'],
     ['fe80::1%eth0', 64, 'fe80:0:0:0::/64'],
     ['2001:db8::1', 128, '2001:db8:0:0:0:0:0:1::/128'],
     ['not an address', 64, 'not an address'],
@@ -34,7 +43,6 @@ describe('helpers for identify', () => {
     expect(identify(request({ 'x-api-key': ['a', 'b'] }))).toEqual({ id: 'a,b', plan: undefined })
     expect(identify(request({ 'x-api-key': '  ' }))).toBeUndefined()
     expect(identify(request({}))).toBeUndefined()
-    expect(() => byHeader('x api key')).toThrow(expect.objectContaining({ path: 'byHeader(name)' }))
   })
 
   test('byIp', () => {
@@ -45,7 +53,38 @@ describe('helpers for identify', () => {
     })
     expect(byIp({ ipv6Prefix: 48 })({ ip: '2001:db8:1:2::1' })).toEqual({ id: '2001:db8:1::/48', kind: 'ip' })
     expect(byIp()({})).toBeUndefined()
-    expect(() => byIp({ ipv6Prefix: 129 })).toThrow(expect.objectContaining({ path: 'byIp.ipv6Prefix' }))
+  })
+
+  test.each(['', '%eth0', '%'])('a client without an address (%p) is unknown, not without an id', (ip) => {
+    expect(byIp()({ ip })).toEqual({ id: 'unknown', kind: 'ip' })
+  })
+
+  test.each<[unknown, string]>([
+    [null, 'byIp'],
+    ['203.0.113.7', 'byIp'],
+    [new Map(), 'byIp'],
+    [{ prefix: 56 }, 'byIp.prefix'],
+    [{ ipv6Prefix: 129 }, 'byIp.ipv6Prefix'],
+    [{ plan: 5 }, 'byIp.plan'],
+    [{ plan: () => 'free' }, 'byIp.plan'],
+  ])('byIp(%p) is refused at construction', (options, path) => {
+    expect(() => byIp(options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+    )
+  })
+
+  test.each<[unknown, unknown, string]>([
+    ['x api key', undefined, 'byHeader(name)'],
+    ['x-api-key', null, 'byHeader'],
+    ['x-api-key', 'pro', 'byHeader'],
+    ['x-api-key', () => 'pro', 'byHeader'],
+    ['x-api-key', { plans: 'pro' }, 'byHeader.plans'],
+    ['x-api-key', { plan: 5 }, 'byHeader.plan'],
+    ['x-api-key', { plan: null }, 'byHeader.plan'],
+  ])('byHeader(%p, %p) is refused at construction', (name, options, path) => {
+    expect(() => byHeader(name as never, options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+    )
   })
 })
 
@@ -112,7 +151,31 @@ describe('headers', () => {
     [{ draft: 7 }, 'headers.draft'],
     [{ single: 1 }, 'headers.single'],
     ['draft-8', 'headers'],
+    [true, 'headers'],
+    [null, 'headers'],
+    [[], 'headers'],
+    [new Date(), 'headers'],
+    [new Map(), 'headers'],
   ])('options %p are refused', (options, path) => {
     expect(() => headerWriter(options as never)).toThrow(expect.objectContaining({ path }))
+  })
+})
+
+describe('options of an adapter', () => {
+  const limiter = createLimiter({ limit: '1/min' })
+
+  test.each<[unknown, string]>([
+    [undefined, 'options'],
+    [null, 'options'],
+    [[], 'options'],
+    [{ limit: '1/min', identfy: () => 'a' }, 'identfy'],
+    [{ limiter, identfy: () => 'a' }, 'identfy'],
+    [{ limiter, limit: '1/min' }, 'limit'],
+    [{ limit: '1/min', headers: [] }, 'headers'],
+    [{ limit: '1/min', cost: 0 }, 'cost'],
+  ])('%p is refused at construction', (options, path) => {
+    expect(() => createHttpLimiter({} as HttpAdapter<never, never>, options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+    )
   })
 })

@@ -69,9 +69,13 @@ describe('bad input is refused at construction, with the path, what was given an
     ['100/0min', 'plans.free', "such as '100/min'"],
     ['9999999999999999/min', 'plans.free', "such as '100/min'"],
     ['1e400/min', 'plans.free', "such as '100/min'"],
+    ['1_/min', 'plans.free', "such as '100/min'"],
+    ['1__000/min', 'plans.free', "such as '100/min'"],
+    ['5/min burst 1_', 'plans.free', "such as '100/min'"],
     ['', 'plans.free', "such as '100/min'"],
     [100, 'plans.free', "such as '100/min'"],
     [null, 'plans.free', "such as '100/min'"],
+    [new Map(), 'plans.free', "such as '100/min'"],
     [['100/min', 'often'], 'plans.free[1]', "such as '100/min'"],
     // quota and window
     [{ quota: Number('1e400'), window: 'min' }, 'plans.free.quota', 'a whole number'],
@@ -130,6 +134,9 @@ describe('bad input is refused at construction, with the path, what was given an
 
   test.each([
     [undefined, 'options'],
+    [null, 'options'],
+    [[], 'options'],
+    [new Map(), 'options'],
     [{}, 'plans'],
     [{ plans: {} }, 'plans'],
     [{ plans: [] }, 'plans'],

@@ -66,6 +66,40 @@ describe('who is held to what', () => {
       expect(consume).toThrow(expect.objectContaining({ code: 'ERR_TOLLGATE_COST' }))
     },
   )
+
+  test.each([
+    [null, 'options'],
+    [5, 'options'],
+    ['5', 'options'],
+    [[5], 'options'],
+    [new Map([['cost', 5]]), 'options'],
+    [{ costs: 5 }, 'costs'],
+    [{ cost: 5, units: 5 }, 'units'],
+  ])('options of consume or peek that are %p are refused by name, and nothing is taken', (options, path) => {
+    const limiter = createLimiter({ plans, defaultPlan: 'free' })
+    for (const decide of [limiter.consume, limiter.peek]) {
+      expect(() => decide.call(limiter, 'a', options as never)).toThrow(
+        expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+      )
+    }
+    expect(limiter.peek('a')).toMatchObject({ limits: [{ remaining: 5 }] })
+  })
+
+  test.each([
+    [undefined, undefined, 'plans'],
+    [null, undefined, 'plans'],
+    [plans, null, 'options'],
+    [plans, 'pro', 'options'],
+    [plans, { plans: { free: '9/min' } }, 'plans'],
+    [plans, { limit: '9/min' }, 'limit'],
+    [plans, { defaultPlan: 'gold' }, 'defaultPlan'],
+  ])('setPlans(%p, %p) is refused, and the plans stay as they were', async (given, options, path) => {
+    const limiter = createLimiter({ plans: { only: '7/min' } })
+    expect(() => limiter.setPlans(given as never, options as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+    )
+    expect((await limiter.consume('a')).plan).toBe('only')
+  })
 })
 
 describe.each(benches)('on $store', (bench) => {

@@ -13,6 +13,7 @@ test('what core exports, and nothing by accident', () => {
     'createHttpLimiter',
     'createLimiter',
     'memoryStore',
+    'onResponseEnd',
     'redisStore',
     'toError',
   ])

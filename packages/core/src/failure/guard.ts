@@ -1,5 +1,6 @@
-import { StoreError } from '../errors.js'
-import type { Answer, Call, MaybePromise, RefundRequest, Store, StoreRequest } from '../stores/store.js'
+import { show, StoreError, toStoreError } from '../errors.js'
+import type { MaybePromise } from '../maybe-promise.js'
+import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/store.js'
 
 export interface GuardOptions {
   /** How long a batch may take, in ms, waiting for the store to be ready included. */
@@ -75,22 +76,20 @@ export class Guard implements Store {
     batch: readonly StoreRequest[],
     ask: (call: Call) => MaybePromise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
-    return this.#within(ask).then(
-      (answers) => {
-        this.#tellOf(answers)
-        return answers
-      },
-      (error: unknown) => {
+    return this.#within(ask)
+      .then((answers) => this.#tellOf(answers))
+      .catch((error: unknown) => {
         const failure = toStoreError(error)
         this.#options.onFailure(failure, batch.length)
         return batch.map(() => failure)
-      },
-    )
+      })
   }
 
-  #tellOf(answers: readonly Answer[]): void {
+  #tellOf(answers: readonly Answer[]): readonly Answer[] {
+    if (!Array.isArray(answers)) throw new StoreError(`the store answered a batch with ${show(answers)}`)
     const failed = answers.filter((answer) => answer instanceof StoreError)
     if (failed[0]) this.#options.onFailure(failed[0], failed.length)
+    return answers
   }
 
   /** What `ask` gives, or a StoreError when that takes longer than the deadline. */
@@ -175,10 +174,4 @@ function timeout(deadlineMs: number): StoreError {
   return new StoreError(`the store did not answer within ${deadlineMs} ms`, {
     code: 'ERR_TOLLGATE_STORE_TIMEOUT',
   })
-}
-
-function toStoreError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  const message = error instanceof Error ? error.message : String(error)
-  return new StoreError(`the store failed: ${message}`, { cause: error })
 }

@@ -1,5 +1,6 @@
 import { limitsOf, type Decision, type LimitState } from '../decision.js'
 import { ConfigError } from '../errors.js'
+import { needOptions } from '../options.js'
 
 /** Which families of headers tell a client where it stands. */
 export interface HeaderOptions {
@@ -44,12 +45,7 @@ export function headerWriter(
 
 function checked(options: HeaderOptions | false): Required<HeaderOptions> {
   if (options === false) return { standard: false, single: false, legacy: false }
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError('headers', options, 'false, or an object such as { legacy: "epoch" }')
-  }
-  const unknown = Object.keys(options).find((key) => !FAMILIES.includes(key))
-  if (unknown !== undefined)
-    throw new ConfigError(`headers.${unknown}`, unknown, `one of ${FAMILIES.join(', ')}`)
+  needOptions(options, FAMILIES, 'headers')
   const { standard = true, single = true, legacy = false } = options
   if (typeof standard !== 'boolean') throw new ConfigError('headers.standard', standard, 'true or false')
   if (typeof single !== 'boolean') throw new ConfigError('headers.single', single, 'true or false')

@@ -1,6 +1,7 @@
 import type { Decision } from '../decision.js'
 import { ConfigError } from '../errors.js'
 import { createLimiter, LIMITER_OPTIONS, type Limiter, type LimiterOptions } from '../limiter.js'
+import { needOptions } from '../options.js'
 import { compilePlans } from '../plan.js'
 import type { MaybePromise } from '../stores/store.js'
 import { readSubject, type Subject } from '../subject.js'
@@ -101,7 +102,7 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     if (problem.retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(problem.retryAfter))
     const { onDenied } = this.#options
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    adapter.end(res, problem.status, problem.contentType, problem.body)
+    adapter.end(res, { ...problem, decision })
     return false
   }
 
@@ -133,9 +134,7 @@ function limiterOptions<Req, Res>(options: RateLimitOptions<Req, Res>): LimiterO
 }
 
 function checkOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError('options', options, "an object, such as { limit: '100/min' }")
-  }
+  needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
   const { limiter, cost, identify } = options
   for (const name of ['identify', 'skip', 'onDenied'] as const) {
     const given = options[name]

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js'
+import { needOptions } from '../options.js'
 import type { MaybePromise } from '../stores/store.js'
 import type { Subject } from '../subject.js'
 import { ipSubject } from './ip.js'
@@ -23,7 +24,7 @@ export interface ByHeaderOptions {
  * The value of a request header is the id, such as an API key. Without the header: the client's address.
  * Anyone can send any header, so check keys before this, or let `plan` be the default one for unknown keys.
  *
- * @throws {ConfigError} when the name is not that of a header
+ * @throws {ConfigError} when the name is not that of a header, or an option is wrong
  * @example identify: byHeader('x-api-key', { plan: (key) => planOfKey.get(key) })
  */
 export function byHeader(
@@ -33,8 +34,12 @@ export function byHeader(
   if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ConfigError('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
   }
-  const header = name.toLowerCase()
+  needOptions(options, ['plan'], 'byHeader')
   const { plan } = options
+  if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
+    throw new ConfigError('byHeader.plan', plan, 'the name of a plan, or a function that returns one')
+  }
+  const header = name.toLowerCase()
   return (req) => {
     const given = req.headers[header]
     const id = (Array.isArray(given) ? given.join(',') : given)?.trim()
@@ -55,14 +60,18 @@ export const IPV6_PREFIX = 64
 /**
  * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.
  *
- * @throws {ConfigError} when the prefix cannot be one
+ * @throws {ConfigError} when an option is wrong
  */
 export function byIp(
   options: ByIpOptions = {},
 ): (req: { readonly ip?: string | undefined }) => Subject | undefined {
+  needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new ConfigError('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')
+  }
+  if (plan !== undefined && typeof plan !== 'string') {
+    throw new ConfigError('byIp.plan', plan, 'the name of a plan')
   }
   return ({ ip }) => (ip === undefined ? undefined : { ...subjectOfIp(ip, ipv6Prefix), plan })
 }

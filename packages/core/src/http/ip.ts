@@ -1,21 +1,26 @@
 import { isIP } from 'node:net'
 
+/** Prefixes of 96 bits before an IPv4 address: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
+const IPV4_PREFIXES = [
+  [0, 0, 0, 0, 0, 0xffff],
+  [0x64, 0xff9b, 0, 0, 0, 0],
+]
+/** Nobody's network: the loopback and IPv4-compatible addresses, each of which is a host of its own. */
+const SINGLE_HOSTS = [0, 0, 0, 0]
+
 /**
- * A client address as an id: IPv4 as it is, also when it is mapped into IPv6; of IPv6 the network of
- * `ipv6Prefix` bits, since one client has all addresses of it.
+ * A client address as an id: IPv4 as it is, also within IPv6; of IPv6 the network of `ipv6Prefix` bits, since one
+ * client has all addresses of it.
  *
  * @returns the text itself when it is no address, such as a path of a Unix socket
  */
 export function ipSubject(address: string, ipv6Prefix: number): string {
   const [ip = ''] = address.split('%', 1)
   if (isIP(ip) !== 6) return ip
-  const groups = expand(ip)
-  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (mapped)
-    return groups
-      .slice(6)
-      .flatMap((group) => [group >> 8, group & 255])
-      .join('.')
+  const text = canonical(ip)
+  const groups = expand(text)
+  if (IPV4_PREFIXES.some((prefix) => startsWith(groups, prefix))) return ipv4Of(groups.slice(6))
+  if (startsWith(groups, SINGLE_HOSTS)) return text
   const kept = groups.map((group, i) => group & maskOf(ipv6Prefix - 16 * i))
   return `${kept
     .slice(0, Math.ceil(ipv6Prefix / 16))
@@ -23,14 +28,27 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
     .join(':')}::/${ipv6Prefix}`
 }
 
+function startsWith(groups: readonly number[], prefix: readonly number[]): boolean {
+  return prefix.every((group, i) => groups[i] === group)
+}
+
+function ipv4Of(groups: readonly number[]): string {
+  return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
+}
+
 function maskOf(bits: number): number {
   if (bits >= 16) return 0xffff
   return bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff
 }
 
-/** The eight groups of an IPv6 address. A URL writes every spelling of one in the same way. */
-function expand(ip: string): number[] {
-  const [head = '', tail] = new URL(`http://[${ip}]`).hostname.slice(1, -1).split('::')
+/** A URL writes every spelling of an IPv6 address in the same way. */
+function canonical(ip: string): string {
+  return new URL(`http://[${ip}]`).hostname.slice(1, -1)
+}
+
+/** The eight groups of an IPv6 address. */
+function expand(text: string): number[] {
+  const [head = '', tail] = text.split('::')
   const before = toGroups(head)
   const after = toGroups(tail ?? '')
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after]

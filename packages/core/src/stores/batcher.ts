@@ -1,4 +1,4 @@
-import type { Answer, Store, StoreRequest } from './store.js'
+import type { Store, StoreRequest } from './store.js'
 
 /** More than this in one script would hold up others on the server. */
 const LARGEST_BATCH = 128
@@ -15,20 +15,17 @@ interface Waiting<Request, Result> {
  */
 export class Batcher<Request extends StoreRequest, Result> {
   readonly #store: Store
-  readonly #conclude: (request: Request, answer: Answer) => Result
+  readonly #conclude: (request: Request, given: unknown) => Result
   #waiting: Waiting<Request, Result>[] = []
 
-  /** @param conclude what the caller gets for an answer of the store */
-  constructor(store: Store, conclude: (request: Request, answer: Answer) => Result) {
+  /** @param conclude what the caller gets for what the store gave, whatever that is, or threw */
+  constructor(store: Store, conclude: (request: Request, given: unknown) => Result) {
     this.#store = store
     this.#conclude = conclude
   }
 
   consume(request: Request): Result | Promise<Result> {
-    if (this.#store.immediate) {
-      const [answer] = this.#store.consume([request]) as readonly [Answer]
-      return this.#conclude(request, answer)
-    }
+    if (this.#store.immediate) return this.#conclude(request, askNow(this.#store, 'consume', request))
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ request, resolve, reject }) === 1) setImmediate(this.#flush)
       else if (this.#waiting.length === LARGEST_BATCH) this.#flush()
@@ -46,19 +43,30 @@ export class Batcher<Request extends StoreRequest, Result> {
   #send(batch: readonly Waiting<Request, Result>[]): void {
     const requests = batch.map(({ request }) => request)
     Promise.resolve(this.#store.consume(requests)).then(
-      (answers) => {
-        batch.forEach(({ request, resolve, reject }, i) => {
-          // What goes wrong with one must not leave the others without an answer.
-          try {
-            resolve(this.#conclude(request, answers[i] as Answer))
-          } catch (error) {
-            reject(error)
-          }
-        })
-      },
-      (error: unknown) => {
-        for (const { reject } of batch) reject(error)
-      },
+      (answers) => batch.forEach((waiting, i) => this.#settle(waiting, answers[i])),
+      (error: unknown) => batch.forEach((waiting) => this.#settle(waiting, error)),
     )
+  }
+
+  #settle({ request, resolve, reject }: Waiting<Request, Result>, given: unknown): void {
+    // What goes wrong with one must not leave the others without an answer.
+    try {
+      resolve(this.#conclude(request, given))
+    } catch (error) {
+      reject(error)
+    }
+  }
+}
+
+/** What a store that answers at once gives for a request, or throws. */
+export function askNow(store: Store, how: 'consume' | 'peek', request: StoreRequest): unknown {
+  try {
+    const answers = store[how]([request])
+    if (!(answers instanceof Promise)) return answers[0]
+    // It has broken its word; that it rejects, too, must not end the process.
+    answers.catch(() => {})
+    return answers
+  } catch (error) {
+    return error
   }
 }

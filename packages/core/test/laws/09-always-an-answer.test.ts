@@ -1,102 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
-import { Redis } from 'ioredis'
+import { testPrefix } from '@tollgate/testing'
 import { Redis as Redis5 } from 'ioredis5'
+import { createLimiter, redisStore, type Store } from '../../src/index.js'
 import {
-  createLimiter,
-  redisStore,
-  type Decision,
-  type Limiter,
-  type LimiterOptions,
-  type Store,
-} from '../../src/index.js'
+  connect,
+  damaged,
+  DEADLINE_MS,
+  endFaults,
+  endsWithTest,
+  LATE_MS,
+  limiterOn,
+  recovers,
+  server,
+  timed,
+  type ClientSettings,
+} from '../support/faults.js'
 
-const DEADLINE_MS = 100
-/** What a busy machine may add. */
-const LATE_MS = 150
-
-const clients: { disconnect(): void }[] = []
-const servers: RedisServer[] = []
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.disconnect()
-  for (const server of servers.splice(0)) {
-    server.resume()
-    await server.kill()
-  }
-})
-
-/** The settings of a client that tests change. */
-interface ClientSettings {
-  readonly enableOfflineQueue?: boolean
-  readonly maxRetriesPerRequest?: number
-  readonly lazyConnect?: boolean
-  readonly autoResendUnfulfilledCommands?: boolean
-}
-
-async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
-  const started = await startRedis(options)
-  servers.push(started)
-  return started
-}
-
-function connect(port: number, options: ClientSettings = {}): Redis {
-  const client = new Redis(port, '127.0.0.1', {
-    retryStrategy: () => 50,
-    // Its timer outlives a client that is closed twice, and keeps the process up.
-    disconnectTimeout: 100,
-    autoResendUnfulfilledCommands: false,
-    ...options,
-  })
-  client.on('error', () => {})
-  clients.push(client)
-  return client
-}
-
-function limiterOn(
-  client: Redis,
-  options: Partial<LimiterOptions> = {},
-): { limiter: Limiter; errors: string[] } {
-  const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = createLimiter({
-    limit: '1000/min',
-    store,
-    deadlineMs: DEADLINE_MS,
-    ...options,
-  } as LimiterOptions)
-  const errors: string[] = []
-  limiter.on('storeError', (error) => errors.push(error.code))
-  return { limiter, errors }
-}
-
-async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number }> {
-  const started = performance.now()
-  const decision = await limiter.consume('acme')
-  return { decision, ms: performance.now() - started }
-}
-
-async function recovers(limiter: Limiter): Promise<void> {
-  for (const until = Date.now() + 3000; Date.now() < until; await sleep(20)) {
-    if ((await limiter.consume('acme')).source === 'store') return
-  }
-  throw new Error('the limiter did not recover')
-}
-
-/** The value cut off anywhere, and with any three bytes in a row, all but the format, set to what breaks most. */
-function damaged(value: Buffer): Buffer[] {
-  const cut = Array.from(value.keys(), (end) => value.subarray(0, end + 1))
-  const bytes = [0, 1, 8, 255]
-  const triples = bytes.flatMap((a) => bytes.flatMap((b) => bytes.map((c) => [a, b, c])))
-  const changed = [...value.keys()].slice(1, -2).flatMap((at) =>
-    triples.map((triple) => {
-      const copy = Buffer.from(value)
-      copy.set(triple, at)
-      return copy
-    }),
-  )
-  return [...cut, ...changed]
-}
+afterEach(endFaults)
 
 describe('law 9, always an answer', () => {
   test.each(['open', 'closed'] as const)(
@@ -360,7 +282,7 @@ describe('law 9, always an answer', () => {
   test('ioredis 5 serves as ioredis 6 does', async () => {
     const redis = await server()
     const client = new Redis5(redis.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
-    clients.push(client)
+    endsWithTest(client)
     const limiter = createLimiter({ limit: '2/min', store: redisStore(client), deadlineMs: 5000 })
     const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
     expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
@@ -388,18 +310,6 @@ describe('law 9, always an answer', () => {
     expect(decisions.map(({ allowed }) => allowed)).toEqual([false, true, true])
     await sleep(10)
     expect(warn).toHaveBeenCalledTimes(1)
-    warn.mockRestore()
-  })
-
-  test('a listener that throws is told as a warning, and decides nothing', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const limiter = createLimiter({ limit: '1/min' })
-    limiter.on('limited', () => {
-      throw new Error('listener')
-    })
-    await limiter.consume('acme')
-    expect((await limiter.consume('acme')).allowed).toBe(false)
-    expect(String(warn.mock.calls[0]?.[0])).toContain("'limited' threw")
     warn.mockRestore()
   })
 })

@@ -1,5 +1,6 @@
 import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
 import { ConfigError, StoreError } from '../../errors.js'
+import { needOptions } from '../../options.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
@@ -30,6 +31,7 @@ export interface RedisStoreOptions {
  * @throws {ConfigError} when the client is of an unknown kind or the prefix cannot be one
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  needOptions(options, ['prefix', 'now'], 'redisStore')
   const { prefix = 'tollgate', now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
     throw new ConfigError('prefix', prefix, '1 to 64 letters, digits or _.:-')

@@ -1,0 +1,116 @@
+import { createLimiter, StoreError, type Limiter, type LimiterOptions, type Store } from '../src/index.js'
+
+type Batch = Parameters<Store['consume']>[0]
+type Give = (batch: Batch) => unknown
+
+const plans = { free: '5/min', two: ['5/min', '9/h'] } as const
+const state = { wait: 0, remaining: 4, reset: 60_000_000 }
+const outcomeOf = ({ set }: Batch[number]): object => ({ at: 1, limits: set.limits.map(() => state) })
+const fine: Give = (batch) => batch.map(outcomeOf)
+
+/** A store of a user who did not read the contract: it gives whatever `give` does. */
+function limiterOn(
+  immediate: boolean,
+  give: Give,
+  onStoreFailure: LimiterOptions['onStoreFailure'] = 'closed',
+): { limiter: Limiter; errors: StoreError[]; left: () => number } {
+  const answer = (batch: Batch): never => (immediate ? give(batch) : (async () => give(batch))()) as never
+  const store: Store = { immediate, consume: answer, peek: answer, refund: () => false, reset: () => {} }
+  const limiter = createLimiter({ store, plans, defaultPlan: 'free', onStoreFailure })
+  const errors: StoreError[] = []
+  let left = 0
+  limiter.on('storeError', (error, requests) => {
+    errors.push(error)
+    left += requests
+  })
+  return { limiter, errors, left: () => left }
+}
+
+const limits = (...given: unknown[]): Give => {
+  return (batch) => batch.map(() => ({ at: 1, limits: given }))
+}
+
+const broken: [what: string, give: Give][] = [
+  ['undefined', () => undefined],
+  ['null', () => null],
+  ['no array', () => ({})],
+  ['no outcomes', () => []],
+  ['an array of nothing', () => Array(3)],
+  ['nulls', (batch) => batch.map(() => null)],
+  ['truths', (batch) => batch.map(() => true)],
+  ['outcomes without limits', (batch) => batch.map(() => ({ at: 1 }))],
+  ['limits that are no array', (batch) => batch.map(() => ({ at: 1, limits: { length: 1 } }))],
+  ['outcomes without a time', (batch) => batch.map(() => ({ limits: [state] }))],
+  ['fewer limits than the plan has', limits()],
+  ['more limits than the plan has', limits(state, state)],
+  ['no limit where one should be', (batch) => batch.map(() => ({ at: 1, limits: Array(1) }))],
+  ['a limit that is null', limits(null)],
+  ['a limit without a wait', limits({ remaining: 4, reset: 0 })],
+  ['a wait that is no number', limits({ ...state, wait: Number.NaN })],
+  ['a remaining that is text', limits({ ...state, remaining: '4' })],
+  ['a reset without end', limits({ ...state, reset: Number.POSITIVE_INFINITY })],
+  [
+    'a throw',
+    () => {
+      throw new Error('down')
+    },
+  ],
+  [
+    'a throw of nothing',
+    () => {
+      throw undefined
+    },
+  ],
+  ['a rejected promise', () => Promise.reject(new Error('down'))],
+  ['an error for each', (batch) => batch.map(() => new StoreError('down'))],
+]
+
+describe.each([
+  ['that answers at once', true],
+  ['that answers with a promise', false],
+])('a store %s', (_, immediate) => {
+  test.each(broken)('giving %s leaves the request to the failure policy', async (_what, give) => {
+    const { limiter, errors, left } = limiterOn(immediate, give)
+    for (const decide of [limiter.consume, limiter.peek]) {
+      const before = left()
+      const decision = await decide.call(limiter, 'acme')
+      expect(decision).toMatchObject({ allowed: false, reason: 'store-unavailable', source: 'closed' })
+      expect(decision.limits).toEqual([])
+      expect(left() - before).toBe(1)
+    }
+    expect(errors.map(({ code }) => code)).toEqual(['ERR_TOLLGATE_STORE', 'ERR_TOLLGATE_STORE'])
+
+    const open = limiterOn(immediate, give, 'open')
+    expect(await open.limiter.consume('acme')).toMatchObject({ allowed: true, source: 'open' })
+  })
+
+  test('that keeps its word is taken at it', async () => {
+    const { limiter, errors } = limiterOn(immediate, fine)
+    for (const plan of ['free', 'two']) {
+      const decision = await limiter.consume({ id: 'acme', plan })
+      expect(decision).toMatchObject({ allowed: true, source: 'store' })
+      expect(decision.limits.map(({ remaining }) => remaining)).toEqual(plan === 'two' ? [4, 4] : [4])
+    }
+    expect(errors).toEqual([])
+  })
+})
+
+test('of a batch, those without an outcome are left to the policy, and no other', async () => {
+  const { limiter, errors, left } = limiterOn(false, (batch) => batch.slice(0, 2).map(outcomeOf))
+  const decisions = await Promise.all(['a', 'b', 'c', 'd'].map((id) => limiter.consume(id)))
+  expect(decisions.map(({ source }) => source)).toEqual(['store', 'store', 'closed', 'closed'])
+  expect(left()).toBe(2)
+  expect(errors[0]?.message).toContain('answered a request with undefined, expected { at, limits }')
+})
+
+test('a closed limiter answers a peek by its policy, and it is no event that it denied', async () => {
+  const { limiter, errors } = limiterOn(true, fine)
+  const limited = jest.fn()
+  limiter.on('limited', limited)
+  await limiter.close()
+  expect((await limiter.peek('acme')).source).toBe('closed')
+  expect(limited).not.toHaveBeenCalled()
+  await limiter.consume('acme')
+  expect(limited).toHaveBeenCalledTimes(1)
+  expect(errors.map(({ code }) => code)).toEqual(['ERR_TOLLGATE_CLOSED', 'ERR_TOLLGATE_CLOSED'])
+})
