@@ -1,5 +1,6 @@
 import {
   createHttpLimiter,
+  onResponseEnd,
   toError,
   type Decision,
   type HttpAdapter,
@@ -22,13 +23,16 @@ declare global {
 const express: HttpAdapter<Request, Response> = {
   framework: 'Express',
   trustSetting: "app.set('trust proxy', ...)",
+  method: (req) => req.method,
   header: (req, name) => req.get(name),
   ip: (req) => req.ip,
   trustsProxy: (req) => Boolean(req.app.get('trust proxy')),
   attach: (req, decision) => void (req.rateLimit = decision),
   isSent: (res) => res.headersSent,
+  getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
-  end: (res, status, contentType, body) => void res.status(status).type(contentType).send(body),
+  end: (res, { status, contentType, body }) => void res.status(status).type(contentType).send(body),
+  onEnd: onResponseEnd,
 }
 
 /** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */

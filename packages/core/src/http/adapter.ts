@@ -1,5 +1,21 @@
 import type { Decision } from '../decision.js'
 
+/** An answer of core's own, in place of the application's. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  /** Why: a decision that is not allowed. */
+  readonly decision: Decision
+}
+
+/** How a response ended. */
+export interface ResponseEnd {
+  readonly status: number
+  /** The connection closed before all of the response was sent. */
+  readonly isAborted: boolean
+}
+
 /**
  * What a framework must say so that core can do the rest: the whole of what differs between frameworks. One
  * constant of small functions; no object is made per request.
@@ -8,6 +24,8 @@ export interface HttpAdapter<Req, Res> {
   readonly framework: string
   /** How one tells this framework which proxies to trust, for a warning. */
   readonly trustSetting: string
+  /** In upper case. */
+  method(req: Req): string
   /** A request header, by its lower-case name. */
   header(req: Req, name: string): string | undefined
   /** The client's address, by the framework's own trust-proxy setting. */
@@ -18,7 +36,11 @@ export interface HttpAdapter<Req, Res> {
   attach(req: Req, decision: Decision): void
   /** Whether the response has begun, so that headers can no longer be set. */
   isSent(res: Res): boolean
+  /** A response header that was set before. */
+  getHeader(res: Res, name: string): string | undefined
   setHeader(res: Res, name: string, value: string): void
-  /** Sends a response of core's own. */
-  end(res: Res, status: number, contentType: string, body: string): void
+  /** Sends a response of core's own. May throw, where the framework has its own road for errors. */
+  end(res: Res, answer: HttpAnswer): void
+  /** Tells once when the response is over, sent or cut off. */
+  onEnd(res: Res, listener: (end: ResponseEnd) => void): void
 }

@@ -2,8 +2,10 @@ import { kernels, type AnyKernel } from '../algorithms/algorithm.js'
 import type { Refund } from '../algorithms/kernel.js'
 import { ConfigError } from '../errors.js'
 import type { LimitSet, Params } from '../limit-set.js'
+import { needOptions } from '../options.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
+  type Ask,
   type LimitOutcome,
   type Outcome,
   type RefundRequest,
@@ -50,9 +52,10 @@ const SWEPT_PER_REQUEST = 2
  * Counts in this process's memory: the store when none is given. Several processes each hold a tenant to the
  * whole plan. Nothing runs in the background: subjects that can be forgotten leave while others come.
  *
- * @throws {ConfigError} when maxSubjects is not a whole number from 1
+ * @throws {ConfigError} when an option is wrong
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  needOptions(options, ['maxSubjects', 'now'], 'memoryStore')
   const { maxSubjects = 100_000, now } = options
   if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {
     throw new ConfigError('maxSubjects', maxSubjects, 'a whole number from 1')
@@ -65,6 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 class MemoryStore implements Store {
   readonly immediate = true
+  readonly joins = true
   /** In the order of last use, so that the first is the one idle longest. */
   readonly #entries = new Map<string, Entry>()
   readonly #maxSubjects: number
@@ -111,20 +115,38 @@ class MemoryStore implements Store {
     return Math.round(this.#now() * 1000)
   }
 
-  #decide({ key, set, cost }: StoreRequest, take: boolean): Outcome {
+  #decide(request: StoreRequest, take: boolean): Outcome {
     const now = this.#clock()
     this.#forgetIdle(now)
-    const known = this.#entries.get(key)
-    const entry = known && known.expires > now ? known : createEntry(set, now)
-    const loaded = load(entry, set, now)
-    const waits = loaded.map(({ kernel, state, params }) => kernel.wait(state, cost, params))
-    const taken = take && waits.every((wait) => wait === 0)
-    if (taken) {
-      for (const { kernel, state, params } of loaded) kernel.take(state, cost, params)
-      this.#write(entry, set, loaded, now)
+    const first = this.#look(request, now)
+    const looks = request.also ? [first, ...request.also.map((ask) => this.#look(ask, now))] : [first]
+    const taken = take && looks.every(({ waits }) => waits.every((wait) => wait === 0))
+    for (const look of looks) {
+      if (taken) this.#take(look, now)
+      else if (take && look.isKnown) this.#touch(look.ask.key, look.entry)
     }
-    if (taken || (take && known === entry)) this.#touch(key, entry)
-    return { at: now, limits: loaded.map((limit, i) => outcomeOf(limit, waits[i] as number)) }
+    return { at: now, limits: looks.flatMap(outcomesOf) }
+  }
+
+  #look(ask: Ask, now: number): Look {
+    const { key, set, cost } = ask
+    const known = this.#entries.get(key)
+    const isKnown = known !== undefined && known.expires > now
+    const entry = isKnown ? known : createEntry(set, now)
+    const loaded = load(entry, set, now)
+    return {
+      ask,
+      entry,
+      isKnown,
+      loaded,
+      waits: loaded.map(({ kernel, state, params }) => kernel.wait(state, cost, params)),
+    }
+  }
+
+  #take({ ask: { key, set, cost }, entry, loaded }: Look, now: number): void {
+    for (const { kernel, state, params } of loaded) kernel.take(state, cost, params)
+    this.#write(entry, set, loaded, now)
+    this.#touch(key, entry)
   }
 
   #write(entry: Entry, set: LimitSet, loaded: readonly Loaded[], now: number): void {
@@ -159,6 +181,16 @@ class MemoryStore implements Store {
       if (value[1].expires <= now) this.#entries.delete(value[0])
     }
   }
+}
+
+/** What was found of one key that was asked for. */
+interface Look {
+  readonly ask: Ask
+  readonly entry: Entry
+  readonly isKnown: boolean
+  readonly loaded: readonly Loaded[]
+  /** Of each limit, as LimitOutcome says. */
+  readonly waits: readonly number[]
 }
 
 function createEntry(set: LimitSet, now: number): Entry {
@@ -232,7 +264,10 @@ function without(group: Group, marks: ReadonlySet<number>): Group {
   return { ...group, marks: group.marks.filter(stays), states: group.states.filter(stays) }
 }
 
-function outcomeOf({ kernel, state, params }: Loaded, wait: number): LimitOutcome {
-  const remaining = kernel.remaining(state, params)
-  return { wait, remaining, reset: Math.max(kernel.wait(state, remaining + 1, params), 0) }
+function outcomesOf({ loaded, waits }: Look): LimitOutcome[] {
+  return loaded.map(({ kernel, state, params }, i) => {
+    const remaining = kernel.remaining(state, params)
+    const reset = Math.max(kernel.wait(state, remaining + 1, params), 0)
+    return { wait: waits[i] as number, remaining, reset }
+  })
 }

@@ -1,17 +1,25 @@
 import type { Refund } from '../algorithms/kernel.js'
 import type { StoreError } from '../errors.js'
 import type { LimitSet } from '../limit-set.js'
+import type { MaybePromise } from '../maybe-promise.js'
+export type { MaybePromise } from '../maybe-promise.js'
 
-/** Units asked of one subject. */
-export interface StoreRequest {
-  /** The subject's key, below the store's own prefix. */
+/** Units asked of one key. */
+export interface Ask {
+  /** A subject's key, below the store's own prefix. */
   readonly key: string
   readonly set: LimitSet
   /** A whole number of units from 1. */
   readonly cost: number
 }
 
-/** Where one limit stands after a request; in the order of the request's set. Times in µs. */
+/** Units asked of one subject, and of others with it: all must fit, or nothing is taken. */
+export interface StoreRequest extends Ask {
+  /** Of other keys, no key twice. Only asked of a store that `joins`. */
+  readonly also?: readonly Ask[] | undefined
+}
+
+/** Where one limit stands after a request. Times in µs. */
 export interface LimitOutcome {
   /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. */
   readonly wait: number
@@ -25,6 +33,7 @@ export interface LimitOutcome {
 export interface Outcome {
   /** When it was decided, in µs of the store's clock. */
   readonly at: number
+  /** In the order of the request's set, then of the sets of `also`. */
   readonly limits: readonly LimitOutcome[]
 }
 
@@ -44,8 +53,6 @@ export interface RefundRequest {
  */
 export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
 
-export type MaybePromise<T> = T | Promise<T>
-
 /** A call of a store, as its caller sees it. */
 export interface Call {
   /** Its deadline has passed and its caller was answered otherwise: nothing may be sent for it any more. */
@@ -62,6 +69,8 @@ export interface Call {
 export interface Store {
   /** Whether answers are values, never promises. Such a store needs no batching and no deadline. */
   readonly immediate: boolean
+  /** Whether it decides requests that have `also` in one step. Left out: no; Tollgate then asks one after another. */
+  readonly joins?: boolean
   /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
   ready?(): Promise<void> | undefined
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>

@@ -1,0 +1,162 @@
+import { ConfigError, show, toError } from './errors.js'
+import { isPromise, type MaybePromise } from './maybe-promise.js'
+import { needOptions } from './options.js'
+import { subjectKey, type Subject } from './subject.js'
+
+/** The name of the plan that a subject is on, such as a row of a database says; nothing: the default plan. */
+export type PlanOf = (subject: Subject) => MaybePromise<string | null | undefined>
+
+/** How answers of `planOf` are remembered. */
+export interface PlanCacheOptions {
+  /** How long an answer holds, in ms. Default: 60 000. */
+  readonly ttlMs?: number
+  /** How much longer it still serves while another is looked up in the background, in ms. Default: 3 600 000. */
+  readonly staleMs?: number
+  /** Of how many subjects answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
+  readonly maxSubjects?: number
+  /** How long a request waits for a look-up, in ms. Default: 1000. */
+  readonly deadlineMs?: number
+}
+
+interface Entry {
+  readonly plan: string | undefined
+  readonly freshUntil: number
+  readonly usableUntil: number
+}
+
+const DEFAULTS = { ttlMs: 60_000, staleMs: 3_600_000, maxSubjects: 10_000, deadlineMs: 1000 }
+const LIMITS = {
+  ttlMs: [0, 86_400_000],
+  staleMs: [0, 86_400_000],
+  maxSubjects: [1, 1e7],
+  deadlineMs: [1, 60_000],
+}
+/** After a look-up that failed its subject is not looked up again for so long. */
+const RETRY_AFTER_MS = 1000
+
+/**
+ * Looks plans up and remembers the answers. Many callers that ask for one subject at the same time are one look-up.
+ * A look-up that fails, or takes longer than its deadline, leaves the answer as it was before.
+ */
+export class PlanLookup {
+  readonly #planOf: PlanOf
+  readonly #onError: (error: Error, subject: Subject) => void
+  readonly #options: Required<PlanCacheOptions>
+  /** In the order of last use. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #underWay = new Map<string, Promise<string | undefined>>()
+
+  /**
+   * @param onError told of each look-up that failed
+   * @throws {ConfigError} when an option is wrong
+   */
+  constructor(planOf: PlanOf, options: PlanCacheOptions, onError: (error: Error, subject: Subject) => void) {
+    if (typeof planOf !== 'function') {
+      throw new ConfigError('planOf', planOf, 'a function that gives the name of a plan, or a promise of it')
+    }
+    this.#options = checked(options)
+    this.#planOf = planOf
+    this.#onError = onError
+  }
+
+  /** The plan of a subject; a value where it is known. Never throws or rejects. */
+  find(subject: Subject): MaybePromise<string | undefined> {
+    const key = subjectKey(subject)
+    const entry = this.#entries.get(key)
+    const now = Date.now()
+    if (entry && now < entry.usableUntil) {
+      this.#use(key, entry)
+      if (now >= entry.freshUntil) void this.#lookUp(key, subject, entry)
+      return entry.plan
+    }
+    return this.#lookUp(key, subject, entry)
+  }
+
+  /** Looks a subject up anew at its next request, such as after an upgrade. */
+  forget(subject: Subject): void {
+    const key = subjectKey(subject)
+    this.#entries.delete(key)
+    // What is under way may have been read before the change.
+    this.#underWay.delete(key)
+  }
+
+  #lookUp(key: string, subject: Subject, known: Entry | undefined): MaybePromise<string | undefined> {
+    const underWay = this.#underWay.get(key)
+    if (underWay) return underWay
+    let given
+    try {
+      given = this.#planOf(subject)
+      if (!isPromise(given)) return this.#keep(key, readPlan(given))
+    } catch (error) {
+      return this.#fail(key, subject, known, error)
+    }
+    const promise: Promise<string | undefined> = this.#within(given).then(
+      (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
+      (error: unknown) => {
+        this.#end(key, promise)
+        return this.#fail(key, subject, known, error)
+      },
+    )
+    this.#underWay.set(key, promise)
+    return promise
+  }
+
+  /** Whether this look-up still was the subject's own, and not forgotten in the meantime. */
+  #end(key: string, promise: Promise<unknown>): boolean {
+    return this.#underWay.get(key) === promise && this.#underWay.delete(key)
+  }
+
+  async #within(given: Promise<unknown>): Promise<string | undefined> {
+    const { deadlineMs } = this.#options
+    let timer
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
+    })
+    try {
+      return readPlan(await Promise.race([given, late]))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #keep(key: string, plan: string | undefined): string | undefined {
+    const { ttlMs, staleMs } = this.#options
+    const freshUntil = Date.now() + ttlMs
+    this.#use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
+    return plan
+  }
+
+  #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): string | undefined {
+    const freshUntil = Date.now() + RETRY_AFTER_MS
+    const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
+    this.#use(key, { plan: known?.plan, freshUntil, usableUntil })
+    this.#onError(toError(error), subject)
+    return known?.plan
+  }
+
+  #use(key: string, entry: Entry): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    if (this.#entries.size <= this.#options.maxSubjects) return
+    for (const [oldest] of this.#entries) {
+      this.#entries.delete(oldest)
+      return
+    }
+  }
+}
+
+function readPlan(given: unknown): string | undefined {
+  if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
+  throw new Error(`planOf gave ${show(given)}, expected the name of a plan, or nothing`)
+}
+
+function checked(options: PlanCacheOptions): Required<PlanCacheOptions> {
+  needOptions(options, Object.keys(DEFAULTS), 'planCache')
+  const all = { ...DEFAULTS, ...options }
+  for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
+    const value = all[name]
+    if (Number.isInteger(value) && value >= least && value <= most) continue
+    throw new ConfigError(`planCache.${name}`, value, `a whole number from ${least} to ${most}`)
+  }
+  return all
+}
