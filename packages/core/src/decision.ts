@@ -1,5 +1,6 @@
 import { show, TollgateError } from './errors.js'
 import type { Refund } from './algorithms/kernel.js'
+import type { Consumption } from './consumption.js'
 import type { Limit } from './limit.js'
 import type { Plan } from './plan.js'
 import type { LimitOutcome, Outcome, RefundRequest } from './stores/store.js'
@@ -20,13 +21,16 @@ export interface LimitState {
 }
 
 /**
- * What answered: the `store`; `unlimited`, a plan without limits; or the failure policy, `open` or `closed`, since
- * the store could not.
+ * What answered: the `store`; `unlimited`, a plan without limits; a `list` of those who are blocked; or the failure
+ * policy, `open` or `closed`, since the store could not.
  */
-export type DecisionSource = 'store' | 'unlimited' | 'open' | 'closed'
+export type DecisionSource = 'store' | 'unlimited' | 'list' | 'open' | 'closed'
 
-/** Why a request was denied: a limit is used up, the cost is more than a limit ever allows, or the store failed. */
-export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable'
+/**
+ * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or who
+ * pays is on the block list.
+ */
+export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable' | 'blocked'
 
 /**
  * The answer to one request.
@@ -38,12 +42,13 @@ export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unav
  */
 export interface Decision {
   readonly allowed: boolean
+  /** Who pays: of several subjects, the first. */
   readonly subject: Subject
   /** The plan it was held to. */
   readonly plan: string
   /** Units asked for, and taken when allowed by the store. */
   readonly cost: number
-  /** Every limit of the plan, in its order. Empty when the plan is unlimited, or the store did not answer. */
+  /** Every limit of the plan, in its order, then those held at the same time. Empty when the plan is unlimited, or the store did not answer. */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied it. */
   readonly violated: readonly string[]
@@ -52,14 +57,6 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
-}
-
-/** A request on its way: what the store needs, and what the decision says of it. */
-export interface Consumption {
-  readonly subject: Subject
-  readonly plan: Plan
-  readonly key: string
-  readonly cost: number
 }
 
 /** How long a client should stay away while the store cannot answer, in ms. */
@@ -101,17 +98,26 @@ class StoreDecision implements Decision {
     this.#refundable = this.allowed && !isPeek
   }
 
+  static requestOf(decision: StoreDecision): Consumption {
+    return decision.#request
+  }
+
   static limitsOf(decision: StoreDecision): readonly Limit[] {
     return decision.#request.plan.limits
   }
 
-  static takeRefund(decision: StoreDecision): RefundRequest | undefined {
-    const { plan, key, cost } = decision.#request
-    if (!decision.#refundable || !plan.set) return undefined
+  /** Of each key that units were taken from. */
+  static takeRefund(decision: StoreDecision, units: number): RefundRequest[] {
+    const { key, set, also = [] } = decision.#request
+    if (!decision.#refundable || !set) return []
     decision.#refundable = false
     const { at, limits } = decision.#outcome
-    const told = limits.map(({ remaining, reset }): Refund => ({ units: cost, at, remaining, reset }))
-    return { key, set: plan.set, limits: told }
+    let next = 0
+    return [{ key, set }, ...also].map((ask) => {
+      const own = limits.slice(next, (next += ask.set.limits.length))
+      const told = own.map(({ remaining, reset }): Refund => ({ units, at, remaining, reset }))
+      return { key: ask.key, set: ask.set, limits: told }
+    })
   }
 }
 
@@ -171,20 +177,56 @@ export function decideByPolicy({ subject, plan, cost }: Consumption, policy: 'op
   return withoutLimits({ ...request, allowed: false, retryAfterMs, reason: 'store-unavailable' })
 }
 
+/** The decision on who is on a block list: before any plan, and for as long as the list says so. */
+export function decideBlocked(subject: Subject): Decision {
+  const { plan = '' } = subject
+  return withoutLimits({
+    subject,
+    plan,
+    cost: 0,
+    allowed: false,
+    retryAfterMs: null,
+    reason: 'blocked',
+    source: 'list',
+  })
+}
+
 function withoutLimits(rest: Omit<Decision, 'limits' | 'violated'>): Decision {
   return { ...rest, limits: [], violated: NONE }
 }
 
 /**
- * What gives a decision's units back, once: undefined when it took none, or they have been given back.
+ * What gives units of a decision back, once: empty when it took none, or they have been given back.
  *
+ * @param units from 1; as many as it took when left out
  * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy, which cannot tell whether it was used before
  */
-export function takeRefund(decision: Decision): RefundRequest | undefined {
-  if (decision instanceof StoreDecision) return StoreDecision.takeRefund(decision)
-  if (['unlimited', 'open', 'closed'].includes(decision?.source)) return undefined
+export function takeRefund(decision: Decision, units = decision?.cost): RefundRequest[] {
+  return storeDecision(decision) ? StoreDecision.takeRefund(decision, units) : []
+}
+
+/**
+ * The request that a decision of the store answered; undefined when another source decided.
+ *
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy
+ */
+export function requestOf(decision: Decision): Consumption | undefined {
+  return storeDecision(decision) ? StoreDecision.requestOf(decision) : undefined
+}
+
+function storeDecision(decision: Decision): decision is StoreDecision {
+  if (decision instanceof StoreDecision) return true
+  if (OTHER_SOURCES.includes(decision?.source)) return false
   const expected = 'the decision itself that consume returned'
-  throw new TollgateError('ERR_TOLLGATE_DECISION', `refund: got ${show(decision)}, expected ${expected}`)
+  throw new TollgateError('ERR_TOLLGATE_DECISION', `got ${show(decision)}, expected ${expected}`)
+}
+
+const OTHER_SOURCES: readonly unknown[] = ['unlimited', 'open', 'closed', 'list'] satisfies DecisionSource[]
+
+/** Whose each limit of a decision is. */
+export function ownersOf(decision: Decision): readonly Subject[] {
+  const owners = decision instanceof StoreDecision ? StoreDecision.requestOf(decision).owners : undefined
+  return owners ?? decision.limits.map(() => decision.subject)
 }
 
 /** The limits of the decision's plan: the same array for every decision on it, until the plans change. */

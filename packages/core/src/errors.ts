@@ -8,6 +8,8 @@ export const ERROR_CODES = {
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
+  ERR_TOLLGATE_LIMITED:
+    'A request was denied. Given to the error handler of a Fastify application that has set one.',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

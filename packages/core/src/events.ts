@@ -11,6 +11,8 @@ export interface LimiterEvents {
    * request when it gave something that is not an outcome.
    */
   storeError: [error: StoreError, requests: number]
+  /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
+  planError: [error: Error, subject: Subject]
   /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
   unknownPlan: [subject: Subject, used: string]
 }
@@ -28,6 +30,7 @@ export class Events {
   readonly #listeners: Record<EventName, readonly AnyListener[]> = {
     limited: [],
     storeError: [],
+    planError: [],
     unknownPlan: [],
   }
 

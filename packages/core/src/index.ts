@@ -2,22 +2,37 @@ export { ConfigError, ERROR_CODES, StoreError, toError, TollgateError, type Erro
 export type { Algorithm, LimitInput, LimitOptions } from './limit.js'
 export type { CalendarAnchor } from './calendar.js'
 export type { PlanInput, PlanOptions, PlansInput } from './plan.js'
-export type { Subject } from './subject.js'
+export type { Subject, Subjects } from './subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './decision.js'
 export type { LimiterEvents } from './events.js'
-export {
-  createLimiter,
-  type ConsumeOptions,
-  type FailurePolicy,
-  type Limiter,
-  type LimiterOptions,
-} from './limiter.js'
+export { createLimiter } from './create-limiter.js'
+export type { ConsumeOptions, Consumer, FailurePolicy, Limiter, LimiterOptions } from './limiter.js'
+export type { ScopeOptions } from './scope.js'
+export type { PlanCacheOptions, PlanOf } from './plan-lookup.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'
 export type { IoredisClient, RedisClient } from './stores/redis/clients.js'
-export type { MaybePromise, Store } from './stores/store.js'
+export type { MaybePromise } from './maybe-promise.js'
+export type { Store } from './stores/store.js'
 export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
+export { LimitedError } from './http/limited-error.js'
 export { onResponseEnd } from './http/response-end.js'
-export { createHttpLimiter, type HttpLimiter, type RateLimitOptions } from './http/http-limiter.js'
-export type { HeaderOptions } from './http/headers.js'
-export { byHeader, byIp, type ByHeaderOptions, type ByIpOptions, type Identify } from './http/identify.js'
+export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
+export type { RateLimitOptions } from './http/options.js'
+export { RATE_LIMIT_HEADERS, type HeaderOptions } from './http/headers.js'
+export type { ListOption } from './http/lists.js'
+export {
+  byBearerToken,
+  byJwtClaim,
+  type ByBearerTokenOptions,
+  type ByJwtClaimOptions,
+} from './http/credentials.js'
+export {
+  byHeader,
+  byIp,
+  type ByHeaderOptions,
+  type ByIpOptions,
+  type Identified,
+  type Identify,
+  type RequestWithHeaders,
+} from './http/identify.js'

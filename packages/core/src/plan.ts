@@ -10,6 +10,8 @@ export type PlansInput = Readonly<Record<string, PlanInput>>
 
 export interface Plan {
   readonly name: string
+  /** Tells it from every other plan, also one of the same name that it replaced. */
+  readonly serial: number
   /** Empty when the plan is unlimited. */
   readonly limits: readonly Limit[]
   /** The same for stores; undefined when the plan is unlimited. */
@@ -87,8 +89,16 @@ function pathOf(name: string): string {
   return /^[\w$]+$/.test(name) ? `plans.${name}` : `plans[${JSON.stringify(name)}]`
 }
 
-function compilePlan(name: string, input: unknown, path: string): Plan {
-  if (input === 'unlimited') return { name, limits: [], set: undefined }
+let serial = 0
+
+/**
+ * Checks a plan and compiles it.
+ *
+ * @throws {ConfigError} when it is wrong
+ */
+export function compilePlan(name: string, input: unknown, path: string): Plan {
+  serial += 1
+  if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
   if (Array.isArray(input) && input.length === 0) {
     throw new ConfigError(path, input, "at least one limit, or 'unlimited'")
   }
@@ -96,7 +106,7 @@ function compilePlan(name: string, input: unknown, path: string): Plan {
     ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
-  return { name, limits, set: compileLimits(limits) }
+  return { name, serial, limits, set: compileLimits(limits) }
 }
 
 function refuseSameNames(limits: readonly Limit[], path: string): void {

@@ -62,7 +62,7 @@ test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no f
       expect.objectContaining({
         code: 'ERR_TOLLGATE_CONFIG',
         path: 'event',
-        expected: 'one of limited, storeError, unknownPlan',
+        expected: 'one of limited, storeError, planError, unknownPlan',
       }),
     )
   }

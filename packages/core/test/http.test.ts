@@ -99,9 +99,13 @@ describe('headers', () => {
     retryAfterMs: 0,
     source: 'store',
   })
-  const written = (made: Decision, options?: Parameters<typeof headerWriter>[0]): Record<string, string> => {
-    const headers: Record<string, string> = {}
-    headerWriter(options)(made, (name, value) => (headers[name] = value))
+  const written = (
+    made: Decision,
+    options?: Parameters<typeof headerWriter>[0],
+    headers: Record<string, string> = {},
+  ): Record<string, string> => {
+    const set = (name: string, value: string): void => void (headers[name] = value)
+    headerWriter(options)(made, { set, get: (name) => headers[name] })
     return headers
   }
   const minute = { name: 'minute', quota: 100, windowMs: 60_000, remaining: 7, resetMs: 1001 }

@@ -1,6 +1,8 @@
-import { limitsOf, type Decision, type LimitState } from '../decision.js'
+import { createHash } from 'node:crypto'
+import { limitsOf, ownersOf, type Decision, type LimitState } from '../decision.js'
 import { ConfigError } from '../errors.js'
 import { needOptions } from '../options.js'
+import type { Subject } from '../subject.js'
 
 /** Which families of headers tell a client where it stands. */
 export interface HeaderOptions {
@@ -10,12 +12,32 @@ export interface HeaderOptions {
   readonly single?: boolean
   /** `X-RateLimit-*` of the same limit, its reset in seconds from now or since 1970. Default: false. */
   readonly legacy?: false | 'delta' | 'epoch'
+  /** Adds `pk` to the standard ones: a short hash of whose each limit is. Default: false. */
+  readonly partitionKey?: boolean
+  /** Lets scripts of other origins read all these headers (`Access-Control-Expose-Headers`). Default: false. */
+  readonly expose?: boolean
 }
 
-/** Header names and values, in turn. */
-type SetHeader = (name: string, value: string) => void
+/** A response, as far as headers are concerned. */
+export interface ResponseHeaders {
+  get(name: string): string | undefined
+  set(name: string, value: string): void
+}
 
-const FAMILIES = ['standard', 'single', 'legacy']
+/** Headers that Tollgate can send, for the list of a CORS package. */
+export const RATE_LIMIT_HEADERS: readonly string[] = [
+  'RateLimit-Policy',
+  'RateLimit',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Retry-After',
+]
+const EXPOSE = 'Access-Control-Expose-Headers'
+const SWITCHES = ['standard', 'single', 'partitionKey', 'expose'] as const
 
 /**
  * Makes what writes a decision into headers. Nothing is written for decisions that no store made: there is no
@@ -26,33 +48,38 @@ const FAMILIES = ['standard', 'single', 'legacy']
  */
 export function headerWriter(
   options: HeaderOptions | false = {},
-): (decision: Decision, set: SetHeader) => void {
-  const { standard, single, legacy } = checked(options)
+): (decision: Decision, response: ResponseHeaders) => void {
+  const { standard, single, legacy, partitionKey, expose } = checked(options)
   const policies = new WeakMap<readonly unknown[], string>()
-  return (decision, set) => {
+  return (decision, response) => {
+    // Also before there is a number: a script that is denied for another reason wants to read Retry-After.
+    if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE)))
     if (decision.limits.length === 0) return
     if (standard) {
-      set('RateLimit-Policy', policyOf(decision, policies))
-      set('RateLimit', decision.limits.map(standing).join(', '))
+      const keys = partitionKey ? ownersOf(decision).map(partitionKeyOf) : undefined
+      response.set('RateLimit-Policy', keys ? policyFor(decision, keys) : policyOf(decision, policies))
+      response.set('RateLimit', decision.limits.map((limit, i) => standing(limit, keys?.[i])).join(', '))
     }
     if (!single && !legacy) return
     const limit = closest(decision)
-    if (single) setSingle('RateLimit', limit, seconds(limit.resetMs), set)
-    if (legacy === 'delta') setSingle('X-RateLimit', limit, seconds(limit.resetMs), set)
-    if (legacy === 'epoch') setSingle('X-RateLimit', limit, seconds(Date.now() + limit.resetMs), set)
+    if (single) setSingle('RateLimit', limit, seconds(limit.resetMs), response)
+    if (legacy === 'delta') setSingle('X-RateLimit', limit, seconds(limit.resetMs), response)
+    if (legacy === 'epoch') setSingle('X-RateLimit', limit, seconds(Date.now() + limit.resetMs), response)
   }
 }
 
 function checked(options: HeaderOptions | false): Required<HeaderOptions> {
-  if (options === false) return { standard: false, single: false, legacy: false }
-  needOptions(options, FAMILIES, 'headers')
-  const { standard = true, single = true, legacy = false } = options
-  if (typeof standard !== 'boolean') throw new ConfigError('headers.standard', standard, 'true or false')
-  if (typeof single !== 'boolean') throw new ConfigError('headers.single', single, 'true or false')
-  if (![false, 'delta', 'epoch'].includes(legacy)) {
-    throw new ConfigError('headers.legacy', legacy, "false, 'delta' or 'epoch'")
+  const none = { standard: false, single: false, legacy: false, partitionKey: false, expose: false } as const
+  if (options === false) return none
+  needOptions(options, Object.keys(none), 'headers')
+  const all = { ...none, standard: true, single: true, ...options }
+  for (const name of SWITCHES) {
+    if (typeof all[name] !== 'boolean') throw new ConfigError(`headers.${name}`, all[name], 'true or false')
   }
-  return { standard, single, legacy }
+  if (![false, 'delta', 'epoch'].includes(all.legacy)) {
+    throw new ConfigError('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
+  }
+  return all
 }
 
 /** Whole seconds, rounded up. */
@@ -65,16 +92,37 @@ function policyOf(decision: Decision, known: WeakMap<readonly unknown[], string>
   const limits = limitsOf(decision)
   const before = limits && known.get(limits)
   if (before !== undefined) return before
-  const policy = decision.limits
-    .map(({ name, quota, windowMs }) => `${quoted(name)};q=${quota};w=${seconds(windowMs)}`)
-    .join(', ')
+  const policy = policyFor(decision, [])
   if (limits) known.set(limits, policy)
   return policy
 }
 
-function standing({ name, remaining, resetMs }: LimitState): string {
+function policyFor({ limits }: Decision, keys: readonly string[]): string {
+  const policy = ({ name, quota, windowMs }: LimitState, i: number): string =>
+    `${quoted(name)};q=${quota};w=${seconds(windowMs)}${keys[i] ?? ''}`
+  return limits.map(policy).join(', ')
+}
+
+function standing({ name, remaining, resetMs }: LimitState, key = ''): string {
   const item = `${quoted(name)};r=${remaining}`
-  return resetMs === 0 ? item : `${item};t=${seconds(resetMs)}`
+  return resetMs === 0 ? `${item}${key}` : `${item};t=${seconds(resetMs)}${key}`
+}
+
+/** As a parameter; hashed, since the draft allows no sensitive data in it. */
+function partitionKeyOf({ id, kind = 'id' }: Subject): string {
+  const hash = createHash('sha256').update(`${kind}:${id}`).digest().subarray(0, 9)
+  return `;pk=:${hash.toString('base64')}:`
+}
+
+/** Adds to what the application exposes. */
+function withOurs(exposed: string | undefined): string {
+  const given = (exposed ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (given.includes('*')) return given.join(', ')
+  const known = new Set(given.map((name) => name.toLowerCase()))
+  return [...given, ...RATE_LIMIT_HEADERS.filter((name) => !known.has(name.toLowerCase()))].join(', ')
 }
 
 /** A String of structured fields: printable ASCII; anything else is percent-encoded. */
@@ -94,7 +142,7 @@ function closest({ limits, violated }: Decision): LimitState {
   return limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
 }
 
-function setSingle(prefix: string, limit: LimitState, reset: number, set: SetHeader): void {
+function setSingle(prefix: string, limit: LimitState, reset: number, { set }: ResponseHeaders): void {
   set(`${prefix}-Limit`, String(limit.quota))
   set(`${prefix}-Remaining`, String(limit.remaining))
   set(`${prefix}-Reset`, String(reset))

@@ -1,44 +1,24 @@
-import type { Decision } from '../decision.js'
-import { ConfigError } from '../errors.js'
-import { createLimiter, LIMITER_OPTIONS, type Limiter, type LimiterOptions } from '../limiter.js'
-import { needOptions } from '../options.js'
-import { compilePlans } from '../plan.js'
-import type { MaybePromise } from '../stores/store.js'
-import { readSubject, type Subject } from '../subject.js'
-import type { HttpAdapter } from './adapter.js'
-import { headerWriter, type HeaderOptions } from './headers.js'
-import { IPV6_PREFIX, subjectOfIp, type Identify } from './identify.js'
-import { problemOf } from './problem.js'
-
-/** What every adapter takes. `Req` and `Res` are the framework's own. */
-export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions {
-  /** A limiter made by `createLimiter`, in place of its options, to share it. */
-  readonly limiter?: Limiter
-  /** Who pays. Default: the client's address, on the default plan. */
-  readonly identify?: Identify<Req>
-  /** Quota units a request takes: a whole number from 1, or a function. Default: 1. */
-  readonly cost?: number | ((req: Req) => MaybePromise<number>)
-  /** Requests that are not limited at all, such as health checks. */
-  readonly skip?: (req: Req) => MaybePromise<boolean>
-  /** Which headers tell clients where they stand; false: none. `Retry-After` of a denial is always sent. */
-  readonly headers?: HeaderOptions | false
-  /**
-   * Answers a denied request in place of the 429 or 503 of Tollgate. Headers are set by then, the status is not.
-   * `decision.reason` tells a used up limit from a store that failed.
-   */
-  readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
-}
+import { createLimiter } from '../create-limiter.js'
+import { decideBlocked, type Decision } from '../decision.js'
+import { reasonOf } from '../errors.js'
+import type { Consumer, Limiter } from '../limiter.js'
+import { chain, type MaybePromise } from '../maybe-promise.js'
+import { readSubjects, type Subject } from '../subject.js'
+import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import { headerWriter, type ResponseHeaders } from './headers.js'
+import { IPV6_PREFIX, subjectOfIp } from './identify.js'
+import { compileList, type List } from './lists.js'
+import { checkHttpOptions, limiterOptions, scopeOptions, type RateLimitOptions } from './options.js'
+import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   /**
    * Decides a request: true to go on; false when it has been answered. Throws or rejects with what `identify`,
-   * `cost`, `skip` or `onDenied` threw, for the framework's error handling.
+   * `cost`, `skip` or another function of the options threw, for the framework's error handling.
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
 }
-
-const HTTP_OPTIONS = ['limiter', 'identify', 'cost', 'skip', 'headers', 'onDenied']
 
 /**
  * The road of a request, the same for every framework: who pays, how much, the decision, headers, and the answer
@@ -50,60 +30,126 @@ export function createHttpLimiter<Req, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
-  checkOptions(options)
+  checkHttpOptions(options)
   return new Road(adapter, options)
 }
 
+const ON_NO_LIST = (): boolean => false
+
 class Road<Req, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
+  readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #writeHeaders: ReturnType<typeof headerWriter>
+  readonly #isAllowed: List<Req>
+  readonly #isBlocked: List<Req>
   #mayWarn = true
 
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
+    const { allowList, blockList, headers, limiter } = options
     this.#adapter = adapter
     this.#options = options
-    this.#writeHeaders = headerWriter(options.headers)
-    this.limiter = options.limiter ?? createLimiter(limiterOptions(options))
+    this.#writeHeaders = headerWriter(headers)
+    this.#isAllowed = allowList ? compileList('allowList', allowList) : ON_NO_LIST
+    this.#isBlocked = blockList ? compileList('blockList', blockList) : ON_NO_LIST
+    this.limiter = limiter ?? createLimiter(limiterOptions(options))
+    const scope = scopeOptions(options)
+    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
+    if (!this.#isLimited(req)) return true
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
     return chain(skip(req), (skipped) => skipped || this.#identify(req, res))
   }
 
+  #isLimited(req: Req): boolean {
+    const { methods } = this.#options
+    const method = this.#adapter.method(req)
+    if (methods) return methods.includes(method)
+    return method !== 'OPTIONS' || !this.#adapter.header(req, 'access-control-request-method')
+  }
+
   #identify(req: Req, res: Res): MaybePromise<boolean> {
-    const given = this.#options.identify?.(req)
-    return chain(given, (identified) => {
-      const subject = readSubject(identified) ?? subjectOfIp(this.#adapter.ip(req), IPV6_PREFIX)
-      if (subject.kind === 'ip') this.#warnOfProxy(req)
-      return this.#consume(req, res, subject)
+    return chain(this.#options.identify?.(req), (identified) => {
+      const subjects = readSubjects(identified) ?? [subjectOfIp(this.#adapter.ip(req), IPV6_PREFIX)]
+      if (subjects.some(({ kind }) => kind === 'ip')) this.#warnOfProxy(req)
+      const address = this.#adapter.ip(req)
+      return chain(this.#isAllowed(subjects, address, req), (isAllowed) => {
+        if (isAllowed) return true
+        return chain(this.#isBlocked(subjects, address, req), (isBlocked) =>
+          isBlocked
+            ? this.#answer(req, res, decideBlocked(subjects[0] as Subject))
+            : this.#consume(req, res, subjects),
+        )
+      })
     })
   }
 
-  #consume(req: Req, res: Res, subject: Subject): MaybePromise<boolean> {
-    const { cost = 1 } = this.#options
-    const costs = typeof cost === 'function' ? cost(req) : cost
-    const decided = chain(costs, (units) => this.limiter.consume(subject, { cost: units }))
-    return chain(decided, (decision) => this.#answer(req, res, decision))
+  #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {
+    const { cost = 1, refundWhen } = this.#options
+    const settle = refundWhen && this.#refundLater(req, res)
+    return chain(typeof cost === 'function' ? cost(req) : cost, (units) =>
+      chain(this.#consumer.consume(subjects, { cost: units }), (decision) => {
+        settle?.(decision)
+        return this.#answer(req, res, decision)
+      }),
+    )
   }
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
     adapter.attach(req, decision)
     if (adapter.isSent(res)) return decision.allowed
-    this.#writeHeaders(decision, (name, value) => adapter.setHeader(res, name, value))
-    if (decision.allowed) return true
+    const headers: ResponseHeaders = {
+      get: (name) => adapter.getHeader(res, name),
+      set: (name, value) => adapter.setHeader(res, name, value),
+    }
+    this.#writeHeaders(decision, headers)
+    return decision.allowed || this.#deny(req, res, decision)
+  }
 
-    const problem = problemOf(decision)
+  #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
+    const adapter = this.#adapter
+    const { onDenied, body, retryJitterMs = 0 } = this.#options
+    const retryAfter = retryAfterOf(decision, retryJitterMs)
     adapter.setHeader(res, 'Cache-Control', 'no-store')
-    if (problem.retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(problem.retryAfter))
-    const { onDenied } = this.#options
+    if (retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(retryAfter))
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    adapter.end(res, { ...problem, decision })
+    const problem = problemOf(decision, retryAfter)
+    const answer = body
+      ? renderBody(problem.status, body(decision, req))
+      : renderProblem(problem, adapter.header(req, 'accept'))
+    adapter.end(res, { ...answer, decision })
     return false
+  }
+
+  /** Gives units back when the response is over and the decision known, whichever comes later: a client can leave. */
+  #refundLater(req: Req, res: Res): (decision: Decision) => void {
+    let ended: ResponseEnd | undefined
+    let decided: Decision | undefined
+    const settle = (): void => {
+      if (ended && decided?.allowed) void this.#refund(decided, ended, req, res)
+    }
+    this.#adapter.onEnd(res, (end) => {
+      ended = end
+      settle()
+    })
+    return (decision) => {
+      decided = decision
+      settle()
+    }
+  }
+
+  async #refund(decision: Decision, end: ResponseEnd, req: Req, res: Res): Promise<void> {
+    try {
+      if (await this.#options.refundWhen?.(end, req, res)) await this.limiter.refund(decision)
+    } catch (error) {
+      // The response is gone: there is no other way left to tell of it.
+      process.emitWarning(`refundWhen threw: ${reasonOf(error)}`, 'TollgateWarning')
+    }
   }
 
   /** Once: a proxy in front that is not trusted makes all its clients one. */
@@ -118,47 +164,4 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
       'TollgateWarning',
     )
   }
-}
-
-/** `next` on the value now, or when it is there: no promise where none is needed. */
-function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return isPromise(value) ? value.then(next) : next(value)
-}
-
-function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
-}
-
-function limiterOptions<Req, Res>(options: RateLimitOptions<Req, Res>): LimiterOptions {
-  return Object.fromEntries(Object.entries(options).filter(([key]) => !HTTP_OPTIONS.includes(key)))
-}
-
-function checkOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
-  needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
-  const { limiter, cost, identify } = options
-  for (const name of ['identify', 'skip', 'onDenied'] as const) {
-    const given = options[name]
-    if (given !== undefined && typeof given !== 'function') throw new ConfigError(name, given, 'a function')
-  }
-  if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
-    throw new ConfigError('cost', cost, 'a whole number of units from 1, or a function that returns one')
-  }
-  if (limiter !== undefined) checkShared(options, limiter)
-  else if (!identify && !compilePlans(options).hasDefault) {
-    throw new ConfigError(
-      'defaultPlan',
-      options.defaultPlan,
-      'the plan of client addresses, since there is no identify',
-    )
-  }
-}
-
-function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
-  if (typeof (limiter as Partial<Limiter> | null)?.consume !== 'function') {
-    throw new ConfigError('limiter', limiter, 'a limiter made by createLimiter')
-  }
-  const doubled = LIMITER_OPTIONS.find((name) => name in options)
-  if (doubled === undefined) return
-  const given = (options as unknown as Record<string, unknown>)[doubled]
-  throw new ConfigError(doubled, given, 'none: the limiter that was given has its own')
 }

@@ -1,14 +1,18 @@
 import { ConfigError } from '../errors.js'
 import { needOptions } from '../options.js'
-import type { MaybePromise } from '../stores/store.js'
+import type { MaybePromise } from '../maybe-promise.js'
 import type { Subject } from '../subject.js'
 import { ipSubject } from './ip.js'
 
 /**
- * Who pays for a request: an id, or `{ id, plan }`. Nothing, or an empty id: the client's address on the default
- * plan. May be async; what it throws goes to the framework's error handling.
+ * Who pays for a request: an id, or `{ id, plan }`; or several, such as a tenant and its user, whose limits must all
+ * have room. Nothing, or an empty id: the client's address on the default plan. May be async; what it throws goes to
+ * the framework's error handling.
  */
-export type Identify<Req> = (req: Req) => MaybePromise<Subject | string | null | undefined>
+export type Identify<Req> = (req: Req) => MaybePromise<Identified | readonly Identified[]>
+
+/** Nothing, or an empty id, in a list of several is left out. */
+export type Identified = Subject | string | null | undefined
 
 /** The part of a request that all frameworks share. */
 export interface RequestWithHeaders {

@@ -15,17 +15,24 @@ const SINGLE_HOSTS = [0, 0, 0, 0]
  * @returns the text itself when it is no address, such as a path of a Unix socket
  */
 export function ipSubject(address: string, ipv6Prefix: number): string {
-  const [ip = ''] = address.split('%', 1)
+  const ip = plainIp(address)
   if (isIP(ip) !== 6) return ip
-  const text = canonical(ip)
-  const groups = expand(text)
-  if (IPV4_PREFIXES.some((prefix) => startsWith(groups, prefix))) return ipv4Of(groups.slice(6))
-  if (startsWith(groups, SINGLE_HOSTS)) return text
+  const groups = expand(ip)
+  if (startsWith(groups, SINGLE_HOSTS)) return ip
   const kept = groups.map((group, i) => group & maskOf(ipv6Prefix - 16 * i))
   return `${kept
     .slice(0, Math.ceil(ipv6Prefix / 16))
     .map((group) => group.toString(16))
     .join(':')}::/${ipv6Prefix}`
+}
+
+/** An address without zone and in one spelling; the IPv4 address where IPv6 only carries one. */
+export function plainIp(address: string): string {
+  const [ip = ''] = address.split('%', 1)
+  if (isIP(ip) !== 6) return ip
+  const text = canonical(ip)
+  const groups = expand(text)
+  return IPV4_PREFIXES.some((prefix) => startsWith(groups, prefix)) ? ipv4Of(groups.slice(6)) : text
 }
 
 function startsWith(groups: readonly number[], prefix: readonly number[]): boolean {

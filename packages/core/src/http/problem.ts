@@ -1,54 +1,82 @@
 import type { Decision } from '../decision.js'
+import { negotiate } from './accept.js'
+import type { HttpAnswer } from './adapter.js'
 import { seconds } from './headers.js'
 
-/** An answer of core's own: what a denied client gets. */
+/** What a denied client is told: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
 export interface Problem {
-  readonly status: 429 | 503
-  readonly contentType: string
-  /** In whole seconds; undefined when waiting would not help. */
-  readonly retryAfter: number | undefined
-  readonly body: string
+  readonly type: string
+  readonly title: string
+  readonly status: 403 | 429 | 503
+  readonly detail: string
+  readonly 'violated-policies'?: readonly string[]
+  readonly code: 'rate_limit_exceeded' | 'rate_limit_unavailable' | 'blocked'
 }
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /**
- * The problem details (RFC 9457) of a denial, with the problem types of the RateLimit fields draft: 429 when a
- * limit denied it, 503 when the store could not answer.
+ * The problem of a denial: 429 when a limit denied it, 503 when the store could not answer, 403 for the block list.
+ *
+ * @param retryAfter in whole seconds; undefined when waiting would not help
  */
-export function problemOf(decision: Decision): Problem {
-  return decision.reason === 'store-unavailable' ? reducedCapacity(decision) : quotaExceeded(decision)
+export function problemOf(decision: Decision, retryAfter: number | undefined): Problem {
+  switch (decision.reason) {
+    case 'blocked':
+      return {
+        type: 'about:blank',
+        title: 'Forbidden',
+        status: 403,
+        detail: 'This client is blocked.',
+        code: 'blocked',
+      }
+    case 'store-unavailable':
+      return {
+        type: `${TYPES}temporary-reduced-capacity`,
+        title: 'Temporary Reduced Capacity',
+        status: 503,
+        detail: 'The service cannot check rate limits at the moment. Try again shortly.',
+        code: 'rate_limit_unavailable',
+      }
+    default:
+      return {
+        type: `${TYPES}quota-exceeded`,
+        title: 'Quota Exceeded',
+        status: 429,
+        detail: detailOf(decision, retryAfter),
+        'violated-policies': decision.violated,
+        code: 'rate_limit_exceeded',
+      }
+  }
 }
 
-function quotaExceeded(decision: Decision): Problem {
-  const retryAfter = retryAfterOf(decision)
-  return problem(429, retryAfter, {
-    type: `${TYPES}quota-exceeded`,
-    title: 'Quota Exceeded',
-    status: 429,
-    detail: detailOf(decision, retryAfter),
-    'violated-policies': decision.violated,
-    code: 'rate_limit_exceeded',
-  })
+/**
+ * When a denied client should come back, in whole seconds, at least 1; undefined when waiting would not help.
+ *
+ * @param jitterMs at most so much later, at random, so that not all come back at once
+ */
+export function retryAfterOf({ retryAfterMs }: Decision, jitterMs: number): number | undefined {
+  if (retryAfterMs === null) return undefined
+  return Math.max(seconds(retryAfterMs + Math.random() * jitterMs), 1)
 }
 
-function reducedCapacity(decision: Decision): Problem {
-  return problem(503, retryAfterOf(decision), {
-    type: `${TYPES}temporary-reduced-capacity`,
-    title: 'Temporary Reduced Capacity',
-    status: 503,
-    detail: 'The service cannot check rate limits at the moment. Try again shortly.',
-    code: 'rate_limit_unavailable',
-  })
+/** The problem in the words that the client accepts: JSON, or plain text for people. */
+export function renderProblem(problem: Problem, accept: string | undefined): Omit<HttpAnswer, 'decision'> {
+  const { status, title, detail } = problem
+  const type = negotiate(accept, ['application/problem+json', 'application/json', 'text/plain', 'text/html'])
+  if (type === 'application/problem+json' || type === 'application/json') {
+    return { status, contentType: type, body: JSON.stringify(problem) }
+  }
+  return { status, contentType: PLAIN, body: `${title}. ${detail}\n` }
 }
 
-function problem(status: Problem['status'], retryAfter: number | undefined, details: object): Problem {
-  return { status, contentType: 'application/problem+json', retryAfter, body: JSON.stringify(details) }
+/** What a user has made in place of our body: text, or anything else as JSON. */
+export function renderBody(status: number, body: unknown): Omit<HttpAnswer, 'decision'> {
+  if (typeof body === 'string') return { status, contentType: PLAIN, body }
+  return { status, contentType: 'application/json', body: JSON.stringify(body) ?? 'null' }
 }
 
-function retryAfterOf({ retryAfterMs }: Decision): number | undefined {
-  return retryAfterMs === null ? undefined : Math.max(seconds(retryAfterMs), 1)
-}
+const PLAIN = 'text/plain; charset=utf-8'
 
 function detailOf({ limits, violated, cost }: Decision, retryAfter: number | undefined): string {
   const names = limits

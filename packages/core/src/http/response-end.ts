@@ -10,6 +10,7 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
     listener({ status: response.statusCode, isAborted: !response.writableFinished })
   }
   // Injected requests, as tests make them, may never close.
+  if (response.destroyed || response.writableFinished) return tell()
   response.once('finish', tell)
   response.once('close', tell)
 }

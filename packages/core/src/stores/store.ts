@@ -2,7 +2,6 @@ import type { Refund } from '../algorithms/kernel.js'
 import type { StoreError } from '../errors.js'
 import type { LimitSet } from '../limit-set.js'
 import type { MaybePromise } from '../maybe-promise.js'
-export type { MaybePromise } from '../maybe-promise.js'
 
 /** Units asked of one key. */
 export interface Ask {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { LimitInput } from '../../src/index.js'
-import { benches, closeBenches, START_MS } from '../support/benches.js'
+import { createLimiter, memoryStore, type Decision, type Limiter, type LimitInput } from '../../src/index.js'
+import { benches, closeBenches, jointBenches, START_MS, type Clock } from '../support/benches.js'
 import { advance, play, RUNS, schedule } from '../support/schedules.js'
 import { variants, windowOf } from '../support/variants.js'
 
@@ -72,3 +72,111 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     expect(allowed).toBe(20)
   })
 })
+
+/** Tenants and users on plans, in a group, and with a limit of a route on top. */
+const joint = fc.record({
+  gapUs: fc.integer({ min: 0, max: 1_500_000 }),
+  tenant: fc.constantFrom('t1', 't2'),
+  user: fc.constantFrom('u1', 'u2'),
+  isExport: fc.boolean(),
+  cost: fc.integer({ min: 1, max: 4 }),
+  isRefunded: fc.boolean(),
+})
+
+describe.each(jointBenches)('law 2, all or nothing over several keys, on $store', (bench) => {
+  test('a request of several subjects takes what each alone would take, when all have room, or nothing', async () => {
+    const algorithms = fc.record({ tenant: fc.constantFrom(...variants), user: fc.constantFrom(...variants) })
+    const requests = fc.array(joint, { minLength: 2, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(algorithms, requests, async (chosen, all) => {
+        const clock = { now: START_MS }
+        const plans = { tenant: chosen.tenant.limit(8, 1000), user: chosen.user.limit(5, 3000) }
+        const limiter = bench.limiter({ plans, defaultPlan: 'user' }, clock)
+        const exports = limiter.scope({ group: 'exports', stacked: { export: '3/2s' } })
+        const oracle = oracleOf(plans, clock)
+        for (const { gapUs, tenant, user, isExport, cost, isRefunded } of all) {
+          advance(clock, gapUs)
+          const subjects = [
+            { id: tenant, plan: 'tenant' },
+            { id: user, plan: 'user' },
+          ]
+          const decision = await (isExport ? exports : limiter).consume(subjects, { cost })
+          const group = isExport ? 'exports ' : ''
+          const parts = [`tenant ${group}${tenant}`, `user ${group}${user}`]
+          const expected = oracle.consume(isExport ? [...parts, `export ${tenant}`] : parts, cost)
+          expect(decision.limits.map(({ remaining, resetMs }) => [remaining, resetMs])).toEqual(
+            expected.limits,
+          )
+          expect([decision.allowed, decision.retryAfterMs]).toEqual([expected.allowed, expected.retryAfterMs])
+          if (isRefunded) expect(await limiter.refund(decision)).toBe(await expected.refund())
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  test('a limit of a route and the plan deny together, each by its name', async () => {
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ plans: { pro: '3/min', guard: '9/min' }, defaultPlan: 'pro' }, clock)
+    const exports = limiter.scope({ stacked: { export: ['2/min', '5/h'] } })
+    const subjects = [
+      { id: 'acme', plan: 'pro' },
+      { id: '::1', kind: 'ip', plan: 'guard' },
+    ] as const
+    const first = await exports.consume(subjects, { cost: 2 })
+    expect(first.limits.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['minute', 1],
+      ['guard.minute', 7],
+      ['export.minute', 0],
+      ['export.hour', 3],
+    ])
+    const denied = await exports.consume(subjects, { cost: 2 })
+    expect([denied.allowed, denied.violated]).toEqual([false, ['minute', 'export.minute']])
+    expect((await limiter.peek(subjects)).limits.map(({ remaining }) => remaining)).toEqual([1, 7])
+    expect(await limiter.refund(first)).toBe(true)
+    expect((await exports.peek(subjects)).limits.map(({ remaining }) => remaining)).toEqual([3, 9, 2, 5])
+  })
+})
+
+/** Each counter in a limiter of its own, asked one by one: what all together must say. */
+function oracleOf(
+  plans: { tenant: LimitInput; user: LimitInput },
+  clock: Clock,
+): {
+  consume(
+    counters: string[],
+    cost: number,
+  ): { allowed: boolean; retryAfterMs: number | null; limits: unknown[]; refund(): Promise<boolean> }
+} {
+  const make = (limit: LimitInput): Limiter =>
+    createLimiter({ limit, store: memoryStore({ now: () => clock.now }) })
+  const limiters: Record<string, Limiter> = { ...mapValues(plans, make), export: make('3/2s') }
+  return {
+    consume(counters, cost) {
+      const each = counters.map((id) => ({ id, limiter: limiters[id.split(' ')[0] as string] as Limiter }))
+      const peeked = each.map(({ id, limiter }) => limiter.peek(id, { cost }) as Decision)
+      const allowed = peeked.every((decision) => decision.allowed)
+      const decisions = allowed
+        ? each.map(({ id, limiter }) => limiter.consume(id, { cost }) as Decision)
+        : peeked
+      const waits = peeked.map(({ retryAfterMs }) => retryAfterMs)
+      return {
+        allowed,
+        retryAfterMs: waits.includes(null) ? null : Math.max(...(waits as number[])),
+        limits: decisions.flatMap(({ limits }) =>
+          limits.map(({ remaining, resetMs }) => [remaining, resetMs]),
+        ),
+        refund: async () => {
+          const given = await Promise.all(
+            each.map(({ limiter }, i) => limiter.refund(decisions[i] as Decision)),
+          )
+          return given.includes(true)
+        },
+      }
+    },
+  }
+}
+
+function mapValues<T, U>(given: Record<string, T>, map: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, map(value)]))
+}

@@ -1,6 +1,13 @@
 import { testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
+import {
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+} from '../../src/index.js'
 
 /** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */
 export interface Clock {
@@ -12,7 +19,7 @@ export const START_MS = 1_769_862_896_789
 
 /** A store on a clock of our own, to try laws on. */
 export interface Bench {
-  readonly store: 'memory' | 'redis'
+  readonly store: 'memory' | 'redis' | 'a store that does not join'
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
 }
 
@@ -40,6 +47,25 @@ export const benches: readonly Bench[] = [
     limiter: (options, clock) => {
       const store = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clock.now })
       return createLimiter({ ...options, store, deadlineMs: 10_000, onStoreFailure: 'closed' })
+    },
+  },
+]
+
+/** As a store of the user's own, or a cluster across slots: it decides each key for itself. */
+export const jointBenches: readonly Bench[] = [
+  ...benches,
+  {
+    store: 'a store that does not join',
+    limiter: (options, clock) => {
+      const inner = memoryStore({ now: () => clock.now })
+      const store: Store = {
+        immediate: false,
+        consume: async (batch) => inner.consume(batch),
+        peek: async (batch) => inner.peek(batch),
+        refund: (request) => inner.refund(request),
+        reset: (key) => inner.reset(key),
+      }
+      return createLimiter({ ...options, store, deadlineMs: 10_000 })
     },
   },
 ]

@@ -1,0 +1,156 @@
+import { requestOf, takeRefund, type Decision } from './decision.js'
+import { Decider } from './decider.js'
+import { show, TollgateError } from './errors.js'
+import { Events, type LimiterEvents } from './events.js'
+import {
+  checkLimiterOptions,
+  type ConsumeOptions,
+  type Consumer,
+  type Limiter,
+  type LimiterOptions,
+} from './limiter.js'
+import { chain, type MaybePromise } from './maybe-promise.js'
+import { needOptions } from './options.js'
+import type { PlansInput } from './plan.js'
+import { Planner } from './planner.js'
+import { COMMON, compileScope, type Scope, type ScopeOptions } from './scope.js'
+import type { Subject, Subjects } from './subject.js'
+
+/**
+ * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
+ *
+ * @throws {ConfigError} when an option is wrong: a request never meets that error
+ * @example
+ * const limiter = createLimiter({ plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] } })
+ * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
+ */
+export function createLimiter(options: LimiterOptions): Limiter {
+  return new StoreLimiter(options)
+}
+
+/** One place of the application where requests are counted. */
+class ScopedConsumer implements Consumer {
+  readonly #planner: Planner
+  readonly #decider: Decider
+  readonly #scope: Scope
+
+  constructor(planner: Planner, decider: Decider, scope: Scope) {
+    this.#planner = planner
+    this.#decider = decider
+    this.#scope = scope
+    planner.add(scope)
+  }
+
+  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    const request = this.#planner.plan(subjects, readCost(options), this.#scope)
+    return chain(request, (planned) => this.#decider.consume(planned))
+  }
+
+  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    const request = this.#planner.plan(subjects, readCost(options), this.#scope)
+    return chain(request, (planned) => this.#decider.peek(planned))
+  }
+
+  async reset(subject: Subject | string): Promise<void> {
+    await this.#decider.reset(this.#planner.keysOf(subject, this.#scope))
+  }
+}
+
+class StoreLimiter implements Limiter {
+  readonly #events = new Events()
+  readonly #planner: Planner
+  readonly #decider: Decider
+  readonly #common: Consumer
+
+  constructor(options: LimiterOptions) {
+    checkLimiterOptions(options)
+    this.#planner = new Planner(options, this.#events)
+    this.#decider = new Decider(options, this.#events)
+    this.#common = new ScopedConsumer(this.#planner, this.#decider, COMMON)
+  }
+
+  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    return this.#common.consume(subjects, options)
+  }
+
+  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    return this.#common.peek(subjects, options)
+  }
+
+  async refund(decision: Decision): Promise<boolean> {
+    return this.#decider.refund(takeRefund(decision))
+  }
+
+  async settle(decision: Decision, cost: number): Promise<number> {
+    needCost(cost, 0)
+    const request = requestOf(decision)
+    if (!request || !decision.allowed) return 0
+    const missing = cost - decision.cost
+    if (missing <= 0) {
+      if (missing < 0) await this.#decider.refund(takeRefund(decision, -missing))
+      return cost
+    }
+    takeRefund(decision)
+    const { limits } = await this.#decider.peek({ ...request, cost: 1 })
+    const fits = Math.min(missing, ...limits.map(({ remaining }) => remaining))
+    if (limits.length === 0 || fits === 0) return decision.cost
+    const also = request.also?.map((ask) => ({ ...ask, cost: fits }))
+    const { allowed } = await this.#decider.consume({ ...request, cost: fits, also })
+    return allowed ? decision.cost + fits : decision.cost
+  }
+
+  async reset(subject: Subject | string): Promise<void> {
+    await this.#decider.reset(this.#planner.keysOf(subject))
+  }
+
+  scope(options: ScopeOptions): Consumer {
+    return new ScopedConsumer(this.#planner, this.#decider, compileScope(options))
+  }
+
+  setPlans(plans: PlansInput, options: { readonly defaultPlan?: string } = {}): void {
+    needOptions(options, ['defaultPlan'])
+    this.#planner.setPlans({ plans, ...options })
+  }
+
+  forgetPlan(subject: Subject | string): void {
+    this.#planner.forgetPlan(subject)
+  }
+
+  on<Name extends keyof LimiterEvents>(
+    event: Name,
+    listener: (...args: LimiterEvents[Name]) => void,
+  ): Limiter {
+    this.#events.on(event, listener)
+    return this
+  }
+
+  off<Name extends keyof LimiterEvents>(
+    event: Name,
+    listener: (...args: LimiterEvents[Name]) => void,
+  ): Limiter {
+    this.#events.off(event, listener)
+    return this
+  }
+
+  async close(): Promise<void> {
+    await this.#decider.close()
+  }
+}
+
+const CONSUME_OPTIONS = ['cost']
+
+function readCost(options: ConsumeOptions | undefined): number {
+  if (options === undefined) return 1
+  needOptions(options, CONSUME_OPTIONS)
+  const { cost = 1 } = options
+  needCost(cost, 1)
+  return cost
+}
+
+function needCost(cost: number, least: 0 | 1): void {
+  if (Number.isSafeInteger(cost) && cost >= least) return
+  throw new TollgateError(
+    'ERR_TOLLGATE_COST',
+    `cost: got ${show(cost)}, expected a whole number of units from ${least}`,
+  )
+}

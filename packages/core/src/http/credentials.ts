@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { ConfigError, show, TollgateError } from '../errors.js'
+import { needOptions } from '../options.js'
+import type { Subject } from '../subject.js'
+import type { RequestWithHeaders } from './identify.js'
+
+export interface ByBearerTokenOptions {
+  /** The plan of whoever has a token, or how to find it for one. Default: the default plan. */
+  readonly plan?: string | ((token: string) => string | undefined)
+}
+
+const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
+const LONGEST_TOKEN = 8192
+
+/**
+ * The bearer token of the Authorization header is the id, hashed, since tokens are secrets. Without one that is well
+ * formed: the client's address. It says nothing of whether the token is valid: check that before.
+ *
+ * @throws {ConfigError} when an option is wrong
+ * @see https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+ */
+export function byBearerToken(
+  options: ByBearerTokenOptions = {},
+): (req: RequestWithHeaders) => Subject | undefined {
+  needOptions(options, ['plan'], 'byBearerToken')
+  const { plan } = options
+  if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
+    throw new ConfigError('byBearerToken.plan', plan, 'the name of a plan, or a function that returns one')
+  }
+  return (req) => {
+    const token = bearerOf(req)
+    if (token === undefined) return undefined
+    const id = createHash('sha256').update(token).digest('base64url')
+    return { id: `bearer:${id}`, plan: typeof plan === 'function' ? plan(token) : plan }
+  }
+}
+
+export interface ByJwtClaimOptions<Req> {
+  /** The claim that names the plan. Default: none, so the default plan, or `planOf`. */
+  readonly planClaim?: string
+  /** The verified token on a request. Default: what express-jwt, @fastify/jwt and koa-jwt leave there. */
+  readonly token?: (req: Req) => unknown
+}
+
+/** Where packages that verify tokens leave the payload. */
+interface Verified {
+  readonly auth?: unknown
+  readonly user?: unknown
+  readonly state?: { readonly user?: unknown }
+}
+
+/**
+ * A claim of a JSON Web Token is the id. The token must have been verified by then: this reads what a package that
+ * verifies left on the request, never the header, which anyone can write. Without it: the client's address, and a
+ * warning when a token came that nobody verified.
+ *
+ * @param claim such as `sub` or `org_id`; its value is a text or a number
+ * @throws {ConfigError} when an option is wrong
+ * @see https://www.rfc-editor.org/rfc/rfc7519
+ */
+export function byJwtClaim<Req extends RequestWithHeaders>(
+  claim: string,
+  options: ByJwtClaimOptions<Req> = {},
+): (req: Req) => Subject | undefined {
+  if (typeof claim !== 'string' || claim === '')
+    throw new ConfigError('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
+  needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
+  const { planClaim, token = verifiedOf } = options
+  if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
+    throw new ConfigError('byJwtClaim.planClaim', planClaim, 'the name of a claim')
+  }
+  if (typeof token !== 'function') throw new ConfigError('byJwtClaim.token', token, 'a function')
+  let mayWarn = true
+  return (req) => {
+    const payload = token(req)
+    if (payload === undefined || payload === null) {
+      if (mayWarn && bearerOf(req) !== undefined) {
+        mayWarn = false
+        warnOfUnverified()
+      }
+      return undefined
+    }
+    const claims = claimsOf(payload)
+    const plan = planClaim === undefined ? undefined : claims[planClaim]
+    return claims[claim] === undefined ? undefined : ({ id: claims[claim], plan } as Subject)
+  }
+}
+
+function verifiedOf({ auth, user, state }: Verified): unknown {
+  return auth ?? user ?? state?.user
+}
+
+/** Own claims only, so that one called `constructor` is none. */
+function claimsOf(payload: unknown): Readonly<Record<string, unknown>> {
+  if (typeof payload === 'object' && payload !== null) return Object.assign(Object.create(null), payload)
+  throw new TollgateError(
+    'ERR_TOLLGATE_SUBJECT',
+    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token`,
+  )
+}
+
+function bearerOf({ headers }: RequestWithHeaders): string | undefined {
+  const { authorization } = headers
+  if (typeof authorization !== 'string' || authorization.length > LONGEST_TOKEN) return undefined
+  return BEARER.exec(authorization)?.[1]
+}
+
+function warnOfUnverified(): void {
+  process.emitWarning(
+    'byJwtClaim met a request with a bearer token that nothing has verified, and counts it by client address. ' +
+      'Mount the limiter behind what verifies tokens, or say with `token` where that leaves them.',
+    'TollgateWarning',
+  )
+}

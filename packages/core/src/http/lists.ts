@@ -1,0 +1,66 @@
+import { BlockList, isIP } from 'node:net'
+import { ConfigError } from '../errors.js'
+import { chain, isPromise, type MaybePromise } from '../maybe-promise.js'
+import type { Subject } from '../subject.js'
+import { plainIp } from './ip.js'
+
+/**
+ * Who is on a list: ids, client addresses and networks (`'10.0.0.0/8'`), or a function that says so of a subject.
+ */
+export type ListOption<Req> = readonly string[] | ((subject: Subject, req: Req) => MaybePromise<boolean>)
+
+/** Whether one of the subjects, or the client's address, is on the list. */
+export type List<Req> = (
+  subjects: readonly Subject[],
+  address: string | undefined,
+  req: Req,
+) => MaybePromise<boolean>
+
+/**
+ * Checks a list and makes it quick to ask.
+ *
+ * @throws {ConfigError} when it is neither a list of texts nor a function
+ */
+export function compileList<Req>(path: string, given: ListOption<Req>): List<Req> {
+  if (typeof given === 'function')
+    return (subjects, _, req) => anyOf(subjects, (subject) => given(subject, req))
+  if (!Array.isArray(given))
+    throw new ConfigError(path, given, 'a list of ids, addresses and networks, or a function')
+  const ids = new Set<string>()
+  const addresses = new BlockList()
+  given.forEach((entry: unknown, i) => {
+    if (typeof entry !== 'string' || entry === '')
+      throw new ConfigError(`${path}[${i}]`, entry, 'an id, address or network')
+    const [base = '', bits] = entry.split('/')
+    const family = isIP(base) === 6 ? 'ipv6' : 'ipv4'
+    if (!isIP(base)) ids.add(entry)
+    else if (bits === undefined) addresses.addAddress(base, family)
+    else addresses.addSubnet(base, needBits(`${path}[${i}]`, entry, bits, family), family)
+  })
+  const isListed = (address: string): boolean => {
+    const ip = plainIp(address)
+    return isIP(ip) !== 0 && addresses.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return (subjects, address) =>
+    subjects.some(({ id, kind }) => kind !== 'ip' && ids.has(String(id))) ||
+    (address !== undefined && isListed(address))
+}
+
+function needBits(path: string, entry: string, bits: string, family: 'ipv4' | 'ipv6'): number {
+  const most = family === 'ipv4' ? 32 : 128
+  if (/^\d{1,3}$/.test(bits) && Number(bits) <= most) return Number(bits)
+  throw new ConfigError(path, entry, `a network of 0 to ${most} bits`)
+}
+
+/** Stops at the first that is. */
+function anyOf(
+  subjects: readonly Subject[],
+  test: (subject: Subject) => MaybePromise<boolean>,
+): MaybePromise<boolean> {
+  for (const [i, subject] of subjects.entries()) {
+    const found = test(subject)
+    if (isPromise(found)) return chain(found, (yes) => Boolean(yes) || anyOf(subjects.slice(i + 1), test))
+    if (found) return true
+  }
+  return false
+}

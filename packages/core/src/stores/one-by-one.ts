@@ -1,0 +1,76 @@
+import { StoreError } from '../errors.js'
+import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js'
+
+/**
+ * A store around one that decides each key for itself: several keys of a request are asked one after another, and
+ * what was taken goes back when a later one denies or fails. For that moment others can be denied by units that go
+ * back; none are lost, and none are admitted too many.
+ */
+export class OneByOne implements Store {
+  readonly joins = true
+  readonly immediate = false
+  readonly ready?: () => Promise<void> | undefined
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+    if (store.ready) this.ready = () => store.ready?.()
+  }
+
+  consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return Promise.all(batch.map((request) => this.#consume(asksOf(request), call)))
+  }
+
+  peek(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return Promise.all(batch.map((request) => this.#peek(asksOf(request), call)))
+  }
+
+  refund: Store['refund'] = (request, call) => this.#store.refund(request, call)
+
+  reset: Store['reset'] = (key) => this.#store.reset(key)
+
+  async #consume(asks: readonly Ask[], call: Call | undefined): Promise<Answer> {
+    const taken: Outcome[] = []
+    for (const ask of asks) {
+      const answer = await this.#ask('consume', ask, call)
+      if (!('limits' in answer)) {
+        await this.#giveBack(asks, taken)
+        return answer
+      }
+      if (answer.limits.some(({ wait }) => wait !== 0)) {
+        await this.#giveBack(asks, taken)
+        return this.#peek(asks, call)
+      }
+      taken.push(answer)
+    }
+    return join(taken)
+  }
+
+  async #peek(asks: readonly Ask[], call: Call | undefined): Promise<Answer> {
+    const answers = await Promise.all(asks.map((ask) => this.#ask('peek', ask, call)))
+    return answers.find((answer) => !('limits' in answer)) ?? join(answers as Outcome[])
+  }
+
+  async #ask(how: 'consume' | 'peek', ask: Ask, call: Call | undefined): Promise<Answer> {
+    const [answer] = await this.#store[how]([ask], call)
+    return answer ?? new StoreError('the store gave no answer to a request')
+  }
+
+  async #giveBack(asks: readonly Ask[], taken: readonly Outcome[]): Promise<void> {
+    await Promise.all(
+      taken.map(({ at, limits }, i) => {
+        const { key, set, cost: units } = asks[i] as Ask
+        const told = limits.map(({ remaining, reset }) => ({ units, at, remaining, reset }))
+        return this.#store.refund({ key, set, limits: told })
+      }),
+    )
+  }
+}
+
+function asksOf({ key, set, cost, also = [] }: StoreRequest): Ask[] {
+  return [{ key, set, cost }, ...also]
+}
+
+function join(outcomes: readonly Outcome[]): Outcome {
+  return { at: Math.max(...outcomes.map(({ at }) => at)), limits: outcomes.flatMap(({ limits }) => limits) }
+}
