@@ -1,0 +1,151 @@
+import { createLimiter, type Consumer, type Limiter, type ScopeOptions, type Subjects } from '../src/index.js'
+import { closeBenches, jointBenches, sharedRedis, START_MS } from './support/benches.js'
+import { redisStore } from '../src/index.js'
+import { testPrefix } from '@tollgate/testing'
+
+afterAll(closeBenches)
+
+const left = async (consumer: Consumer, subjects: Subjects): Promise<(string | number)[]> =>
+  (await consumer.peek(subjects)).limits.map(({ remaining }) => remaining)
+
+describe.each(jointBenches)('scopes and several subjects, on $store', (bench) => {
+  const limiterOf = (options: Parameters<typeof bench.limiter>[0]): Limiter =>
+    bench.limiter(options, { now: START_MS })
+
+  test('reset forgets a subject everywhere; of a scope, only there', async () => {
+    const limiter = limiterOf({ limit: '5/min' })
+    const search = limiter.scope({ group: 'search', stacked: { burst: '3/min' } })
+    for (const consumer of [limiter, search]) await consumer.consume('acme')
+    await search.reset('acme')
+    expect([await left(limiter, 'acme'), await left(search, 'acme')]).toEqual([[4], [5, 3]])
+    await search.consume('acme')
+    await limiter.reset('acme')
+    expect([await left(limiter, 'acme'), await left(search, 'acme')]).toEqual([[5], [5, 3]])
+  })
+
+  test('settle gives back what was too much, and takes what was too little as far as it fits', async () => {
+    const limiter = limiterOf({ plans: { org: '10/min', user: '8/min' }, defaultPlan: 'org' })
+    const both: Subjects = [
+      { id: 'o', plan: 'org' },
+      { id: 'u', plan: 'user' },
+    ]
+    const settled = async (taken: number, cost: number): Promise<unknown[]> => {
+      const decision = await limiter.consume(both, { cost: taken })
+      return [await limiter.settle(decision, cost), ...(await left(limiter, both))]
+    }
+    expect(await settled(5, 2)).toEqual([2, 8, 6])
+    expect(await settled(1, 3)).toEqual([3, 5, 3])
+    expect(await settled(1, 9)).toEqual([3, 2, 0])
+    expect(await settled(1, 5)).toEqual([0, 2, 0])
+  })
+
+  test('settle is once, in place of refund; to nothing is a refund', async () => {
+    const limiter = limiterOf({ limit: '10/min' })
+    const decision = await limiter.consume('acme', { cost: 4 })
+    expect(await limiter.settle(decision, 0)).toBe(0)
+    expect(await limiter.refund(decision)).toBe(false)
+    expect(await left(limiter, 'acme')).toEqual([10])
+    await expect(limiter.settle(decision, -1)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_COST' })
+    await expect(limiter.settle({ ...decision }, 1)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
+  })
+
+  test('unlimited among several subjects holds nobody else up', async () => {
+    const limiter = limiterOf({ plans: { free: '2/min', internal: 'unlimited' }, defaultPlan: 'free' })
+    const ops = { id: 'ops', plan: 'internal' }
+    expect(await limiter.consume([ops, { id: 'ops2', plan: 'internal' }])).toMatchObject({
+      source: 'unlimited',
+    })
+    const mixed = await limiter.consume([ops, { id: 'a', plan: 'free' }])
+    expect(mixed).toMatchObject({ plan: 'internal', limits: [{ name: 'free.minute', remaining: 1 }] })
+  })
+
+  test('names of limits stay apart, by label or plan', async () => {
+    const limiter = limiterOf({ limit: '9/min' })
+    const scope = limiter.scope({ stacked: { default: '7/min' } })
+    const subjects = ['a', { id: 'b', label: 'user' }, 'c', 'd'] as const
+    expect((await scope.consume(subjects)).limits.map(({ name }) => name)).toEqual([
+      'minute',
+      'user.minute',
+      'default.minute',
+      'default.minute-2',
+      'default.minute-3',
+    ])
+  })
+
+  test('one subject given twice counts once; with two plans it is refused, and nothing taken', async () => {
+    const limiter = limiterOf({ plans: { a: '5/min', b: '6/min' }, defaultPlan: 'a' })
+    expect((await limiter.consume(['x', 'x'])).limits).toHaveLength(1)
+    const twice = async (): Promise<unknown> =>
+      limiter.consume([
+        { id: 'x', plan: 'a' },
+        { id: 'x', plan: 'b' },
+      ])
+    await expect(twice()).rejects.toMatchObject({ code: 'ERR_TOLLGATE_SUBJECT' })
+    expect(await left(limiter, 'x')).toEqual([4])
+  })
+
+  test('plans that change hold in every scope from the next request', async () => {
+    const limiter = limiterOf({ plans: { p: '5/min' } })
+    const group = limiter.scope({ group: 'g', stacked: { s: '9/min' } })
+    await group.consume(['acme', 'other'])
+    limiter.setPlans({ p: '3/min' })
+    const { limits } = await group.peek(['acme', 'other'])
+    expect(limits.map(({ name, quota, remaining }) => [name, quota, remaining])).toEqual([
+      ['minute', 3, 2],
+      ['p.minute', 3, 2],
+      ['s.minute', 9, 8],
+    ])
+  })
+})
+
+test('hashIds keeps ids out of Redis, the same for the same secret', async () => {
+  const prefix = testPrefix()
+  const store = redisStore(sharedRedis(), { prefix })
+  const options = { limit: '5/min', store, deadlineMs: 5000 } as const
+  const limiter = createLimiter({ ...options, hashIds: 'a secret of many characters' })
+  await limiter.consume(['acme@example.org', { id: '203.0.113.9', kind: 'ip' }])
+  const keys = await sharedRedis().keys(`${prefix}*`)
+  expect(keys).toHaveLength(2)
+  for (const key of keys) expect(key).toMatch(/^[\w.:-]+:\{\d+\}:@?#[\w-]{43}$/)
+  const same = createLimiter({ ...options, hashIds: 'a secret of many characters' })
+  const other = createLimiter({ ...options, hashIds: 'another secret, as long' })
+  expect([await left(same, 'acme@example.org'), await left(other, 'acme@example.org')]).toEqual([[4], [5]])
+})
+
+describe('what is refused', () => {
+  const limiter = createLimiter({ limit: '5/min' })
+
+  test.each<[unknown, string]>([
+    [{ group: 'a b' }, 'group'],
+    [{ group: '' }, 'group'],
+    [{ group: 5 }, 'group'],
+    [{ limit: '5/min' }, 'group'],
+    [{ group: 'g', limit: '5/fortnight' }, 'limit'],
+    [{ stacked: '5/min' }, 'stacked'],
+    [{ stacked: { 'a b': '5/min' } }, 'stacked["a b"]'],
+    [{ stacked: { a: '0/min' } }, 'stacked.a'],
+    [{ grup: 'a' }, 'scope.grup'],
+    [null, 'scope'],
+  ])('a scope of %p', (options, path) => {
+    expect(() => limiter.scope(options as ScopeOptions)).toThrow(expect.objectContaining({ path }))
+  })
+
+  test.each<[unknown]>([
+    [Array(9).fill('a')],
+    [[{ id: 'a', label: '' }]],
+    [[{ id: 'a', label: 'x'.repeat(65) }]],
+    [[{ id: Promise.resolve() }]],
+    [[]],
+    [['', undefined]],
+  ])('subjects %p', (subjects) => {
+    expect(() => limiter.consume(subjects as Subjects)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_SUBJECT' }),
+    )
+  })
+
+  test.each([true, 'short', 5])('hashIds of %p, without showing it', (hashIds) => {
+    const make = (): unknown => createLimiter({ limit: '5/min', hashIds: hashIds as string })
+    expect(make).toThrow(expect.objectContaining({ path: 'hashIds' }))
+    expect(make).not.toThrow('short')
+  })
+})
