@@ -1,13 +1,14 @@
 --[[
   consume: takes units from every limit of each request's subject, wholly or not at all.
 
-  KEYS[i]       the subject of request i; a key that occurs twice is charged twice, in order
+  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
   ARGV[2]       take, or look: answer the same and change nothing
   ARGV[3]       limit sets, as subject.lua says
-  ARGV[4...]    runs of requests, to the end: limit set (from 1), cost in units (whole, from 1), number of requests
+  ARGV[4...]    runs of requests, to the end: limit set (from 1), cost in units (whole, from 1), number of requests;
+                or 0, how many of the requests that follow are one, which takes from all its subjects or none, 1
 
-  Returns       now, then for each request either, for each limit of its set: wait, remaining, reset; or one
+  Returns       now, then for each request either, for each limit of its sets: wait, remaining, reset; or one
                 error text, when that request could not be decided; the others are not affected
     wait        µs until the cost fits: 0 it does (and was taken if every limit says 0), -1 it never can,
                 -2 the calendar sent does not reach now: send it again with another
@@ -15,7 +16,7 @@
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
 
   State         one string a key, as subject.lua says, gone when the longest window is over
-  Complexity    O(n) for n requests: a GET each, and a SET for each that is allowed
+  Complexity    O(n) for n requests: a GET each, and a SET for each that is allowed; two GETs where several are one
 ]]
 -- @include algorithms
 -- @include subject.lua
@@ -25,15 +26,21 @@ local sets, run = read_sets(ARGV[3]), 4
 local reply, size = { now, 0, 0, 0 }, 1
 local request, run_left = 0, 0
 
-local function decide(set, key, cost)
-  local blob, fits = call('GET', key), take
-  load_limits(set, blob)
+-- Whether the cost fits; leaves what was found in the limits.
+local function look(set, key, cost)
+  local fits = true
+  load_limits(set, call('GET', key))
   for i = 1, #set do
     local limit = set[i]
     local wait = limit.kernel.wait(limit, cost)
     limit.waits = wait
     if wait ~= 0 then fits = false end
   end
+  return fits
+end
+
+local function decide(set, key, cost, may_take)
+  local fits = look(set, key, cost) and may_take
   if fits then
     for i = 1, #set do
       set[i].kernel.take(set[i], cost)
@@ -48,14 +55,44 @@ local function decide(set, key, cost)
   end
 end
 
+-- Several subjects of one request. A set holds one subject at a time, so each is looked at twice.
+local function decide_together(count)
+  local asks, first_size = {}, size
+  while #asks < count do
+    run = run + 3
+    for _ = 1, tonumber(ARGV[run + 2]) do
+      request = request + 1
+      asks[#asks + 1] = { sets[tonumber(ARGV[run])], KEYS[request], tonumber(ARGV[run + 1]) }
+    end
+  end
+  local decided, err = pcall(function()
+    local fit = take
+    for i = 1, count do
+      fit = look(unpack(asks[i])) and fit
+    end
+    for i = 1, count do
+      local set, key, cost = unpack(asks[i])
+      decide(set, key, cost, fit)
+    end
+  end)
+  if not decided then
+    size = first_size + 1
+    reply[size] = message(err)
+  end
+end
+
 -- Goes on where it stopped: an error ends it at one request, and the next call takes up the one after.
 local function serve()
   while run < #ARGV do
     if run_left == 0 then run_left = tonumber(ARGV[run + 2]) end
     local set, cost = sets[tonumber(ARGV[run])], tonumber(ARGV[run + 1])
+    if not set then
+      run_left = 0
+      decide_together(cost)
+    end
     while run_left > 0 do
       request, run_left = request + 1, run_left - 1
-      decide(set, KEYS[request], cost)
+      decide(set, KEYS[request], cost, take)
     end
     run = run + 3
   end

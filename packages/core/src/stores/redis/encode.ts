@@ -1,6 +1,6 @@
 import { kernels } from '../../algorithms/algorithm.js'
 import type { LimitSet, Params } from '../../limit-set.js'
-import type { StoreRequest } from '../store.js'
+import type { Ask, StoreRequest } from '../store.js'
 import type { ScriptArg } from './clients.js'
 
 /** The limit sets of a batch as arguments of a script, each once. */
@@ -52,22 +52,35 @@ function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptM
   return JSON.stringify([lists, String(ttlMs + keptMs)])
 }
 
-/** Requests as runs of the same set and cost: set, cost, how many. */
+/** Requests as runs of the same set and cost: set, cost, how many; and before those that are one: 0, how many, 1. */
 export function encodeRuns(batch: readonly StoreRequest[], sets: SetsEncoder): ScriptArg[] {
   const runs: ScriptArg[] = []
-  let last: StoreRequest | undefined
+  let last: Ask | undefined
   let count = 0
   const close = (): void => {
     if (last) runs.push(sets.indexOf(last.set), last.cost, count)
   }
-  for (const request of batch) {
-    if (last && last.set === request.set && last.cost === request.cost) {
+  const add = (ask: Ask): void => {
+    if (last && last.set === ask.set && last.cost === ask.cost) {
       count += 1
+      return
+    }
+    close()
+    last = ask
+    count = 1
+  }
+  for (const request of batch) {
+    if (!request.also) {
+      add(request)
       continue
     }
     close()
-    last = request
-    count = 1
+    last = undefined
+    runs.push(0, 1 + request.also.length, 1)
+    add(request)
+    request.also.forEach(add)
+    close()
+    last = undefined
   }
   close()
   return runs

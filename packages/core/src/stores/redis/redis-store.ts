@@ -47,6 +47,7 @@ type Mode = 'take' | 'look'
 
 class RedisStore implements Store {
   readonly immediate = false
+  readonly joins = true
   readonly #port: RedisPort
   readonly #prefix: string
   readonly #now: (() => number) | undefined
@@ -113,7 +114,11 @@ class RedisStore implements Store {
   #ask(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     const sets = this.#encoder()
     const runs = encodeRuns(batch, sets)
-    const keys = batch.map(({ key }) => this.#keyOf(key))
+    const keys: string[] = []
+    for (const { key, also } of batch) {
+      keys.push(this.#keyOf(key))
+      if (also) keys.push(...also.map((ask) => this.#keyOf(ask.key)))
+    }
     const args = [this.#nowUs(), mode, sets.json(), ...runs]
     return this.#consume.run(keys, args, call).then((given) => {
       const reply = readReply(given)
@@ -164,11 +169,15 @@ function readAnswers(batch: readonly StoreRequest[], reply: readonly unknown[]):
     next += 3
     return outcome
   }
-  return batch.map(({ set }) => {
+  return batch.map((request) => {
     const error = errorIn(reply[next])
-    if (!error) return { at, limits: set.limits.map(readLimit) }
-    next += 1
-    return error
+    if (error) {
+      next += 1
+      return error
+    }
+    const limits = request.set.limits.map(readLimit)
+    for (const { set } of request.also ?? []) limits.push(...set.limits.map(readLimit))
+    return { at, limits }
   })
 }
 
