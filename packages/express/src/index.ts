@@ -31,7 +31,9 @@ const express: HttpAdapter<Request, Response> = {
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
-  end: (res, { status, contentType, body }) => void res.status(status).type(contentType).send(body),
+  // By Node's own methods: Express's add a charset and an ETag.
+  end: (res, { status, contentType, body }) =>
+    void res.status(status).setHeader('Content-Type', contentType).end(body),
   onEnd: onResponseEnd,
 }
 

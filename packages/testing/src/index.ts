@@ -1,6 +1,7 @@
 export { findRedisBinary, NO_REDIS, type Machine } from './redis/binary.ts'
 export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './redis/server.ts'
 export { testPrefix, testRedisUrl } from './redis/test-redis.ts'
-export { adapterContract, type ServeOptions, type Served } from './contracts/adapter-contract.ts'
+export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { storeContract } from './contracts/store-contract.ts'
+export { clientOf, serveHandler, type Client, type Served } from './served.ts'
 export { makeProject, packPackages, type Project } from './packed.ts'

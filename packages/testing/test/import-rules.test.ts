@@ -33,7 +33,9 @@ const FORBIDDEN = [
   ['express/src/b.ts', '../../core/src/limiter.js'],
   ['express/src/c.ts', 'fastify'],
   ['fastify/src/a.ts', 'express'],
+  ['fastify/src/b.ts', '../../core/src/limiter.js'],
   ['koa/src/a.ts', 'node:fs'],
+  ['koa/src/b.ts', '@tollgate/core/src/limiter.js'],
 ] as const
 
 const ALLOWED = [
@@ -55,6 +57,7 @@ const ALLOWED = [
   ['express/src/f.ts', '@tollgate/core'],
   ['express/src/f.ts', 'express'],
   ['fastify/src/f.ts', 'fastify-plugin'],
+  ['fastify/src/f.ts', './adapter.js'],
   ['koa/src/f.ts', 'koa'],
   ['core/test/laws/f.ts', '../../src/stores/memory.js'],
 ] as const

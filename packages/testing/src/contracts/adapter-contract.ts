@@ -1,5 +1,16 @@
 import type { ServerResponse } from 'node:http'
-import type { Decision, MaybePromise, RateLimitOptions } from '@tollgate/core'
+import {
+  redisStore,
+  type Decision,
+  type MaybePromise,
+  type RateLimitOptions,
+  type Store,
+} from '@tollgate/core'
+import { Redis } from 'ioredis'
+import type { Served } from '../served.ts'
+import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
+import { bytesContract } from './adapter-bytes.ts'
+import { httpContract } from './http-contract.ts'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
 export interface ServeOptions {
@@ -17,19 +28,37 @@ export interface AnyRequest {
 }
 
 /**
- * An application that answers `GET /` with `{ "ok": true, "decision": what the application finds }` behind the
- * limiter; on 127.0.0.1.
+ * Serves an application behind the limiter: `GET /` answers `{ "ok": true, "decision": what it finds }`, `GET /error`
+ * throws an error.
  */
-export interface Served {
-  readonly url: string
-  close(): Promise<void>
-}
+export type Serve = (options: ServeOptions) => Promise<Served>
 
 const TYPE = 'https://iana.org/assignments/http-problem-types#'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 
-/** What every adapter must do, over real HTTP. Call it once for each framework and version. */
-export function adapterContract(name: string, serve: (options: ServeOptions) => Promise<Served>): void {
+/**
+ * What every adapter must do, over real HTTP, on every store. Call it once for each framework and version: `serve` is
+ * all that differs between them.
+ */
+export function adapterContract(name: string, serve: Serve): void {
+  let redis: Redis
+  beforeAll(() => {
+    redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  })
+  afterAll(() => redis.quit())
+
+  const stores: readonly [string, () => Store | undefined][] = [
+    ['memory store', () => undefined],
+    ['Redis', () => redisStore(redis, { prefix: testPrefix() })],
+  ]
+  for (const [store, makeStore] of stores) {
+    roadContract(`${name}, ${store}`, serve, makeStore)
+    httpContract(`${name}, ${store}`, serve, makeStore)
+  }
+  bytesContract(name, serve)
+}
+
+function roadContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`adapter contract: ${name}`, () => {
     let served: Served | undefined
     afterEach(async () => {
@@ -41,10 +70,11 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       options: ServeOptions['options'],
       rest: Omit<ServeOptions, 'options'> = {},
     ): Promise<void> => {
-      served = await serve({ options, ...rest })
+      const store = makeStore()
+      served = await serve({ options: { ...(store && { store }), ...options }, ...rest })
     }
-    const get = (headers: Record<string, string> = {}): Promise<Response> =>
-      fetch(served?.url ?? '', { headers })
+    const get = (headers: Record<string, string> = {}, path = ''): Promise<Response> =>
+      fetch(`${served?.url}${path}`, { headers })
     const statuses = async (count: number, headers?: Record<string, string>): Promise<number[]> => {
       const answers = []
       for (let i = 0; i < count; i += 1) answers.push((await get(headers)).status)
@@ -80,7 +110,7 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       expect(response.headers.get('retry-after')).toMatch(/^(59|60)$/)
       expect(response.headers.get('cache-control')).toBe('no-store')
       expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
-      expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+      expect(response.headers.get('content-type')).toBe('application/problem+json')
       expect(await response.json()).toMatchObject({
         type: `${TYPE}quota-exceeded`,
         title: 'Quota Exceeded',
@@ -101,6 +131,10 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       const response = await get()
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
       expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
+      // The limit is unused, and that is what its numbers say: all of it is there, and no unit is yet to come.
+      expect(response.headers.get('ratelimit')).toBe('"minute";r=10')
+      expect(response.headers.get('ratelimit-remaining')).toBe('10')
+      expect(response.headers.get('ratelimit-reset')).toBe('0')
     })
 
     test('every tenant has its own plan; an async identify is awaited (D7)', async () => {
@@ -184,6 +218,25 @@ export function adapterContract(name: string, serve: (options: ServeOptions) => 
       expect(await statuses(1)).toEqual([500])
       expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'ERR_TOLLGATE_COST' })]])
       expect(String(onError.mock.calls[0]?.[0])).toContain(String(cost))
+    })
+
+    test('an error of the application is its own affair, and told once', async () => {
+      const onError = jest.fn()
+      await start({ limit: '5/min', identify: async () => 'acme' }, { onError })
+      expect((await get({}, 'error')).status).toBe(500)
+      expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'of the application' })]])
+      expect(await statuses(1)).toEqual([200])
+    })
+
+    test('a HEAD request counts as others do, and its denial has no body', async () => {
+      await start({ limit: '1/min' })
+      const answers = [
+        await fetch(served?.url ?? '', { method: 'HEAD' }),
+        await fetch(served?.url ?? '', { method: 'HEAD' }),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([200, 429])
+      expect(answers[1]?.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
+      expect(await answers[1]?.text()).toBe('')
     })
 
     test('a cost per request', async () => {

@@ -1,0 +1,176 @@
+import {
+  ConfigError,
+  createHttpLimiter,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+  type RateLimitOptions,
+  type ScopeOptions,
+} from '@tollgate/core'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { fastify, makeHook, noteErrorHandler, type Http, type RateLimitHook } from './adapter.js'
+
+export * from '@tollgate/core'
+export type { RateLimitHook } from './adapter.js'
+
+const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+
+export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest, FastifyReply> {
+  /**
+   * The stage that decides. Hooks of one stage run in the order they were added in, so `identify` finds what earlier
+   * ones left, such as the user. Default: `onRequest`.
+   */
+  readonly hook?: (typeof HOOKS)[number]
+}
+
+/** What one route or place can have otherwise than the plugin: all but what makes the limiter. */
+export type RouteRateLimitOptions = Omit<
+  RateLimitOptions<FastifyRequest, FastifyReply>,
+  Exclude<keyof LimiterOptions, keyof ScopeOptions>
+>
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Makes a hook to mount by hand. Without options it decides as the plugin does, and only requests that the plugin
+     * has not; with options of its own it decides on top of the plugin.
+     *
+     * @throws {ConfigError} when an option is wrong
+     */
+    readonly rateLimit: (options?: RouteRateLimitOptions) => RateLimitHook
+    /** For events, `peek`, `refund`, `reset` and `setPlans`. */
+    readonly rateLimiter: Limiter
+  }
+  interface FastifyRequest {
+    /** What Tollgate decided on this request; undefined when it was skipped. */
+    rateLimit?: Decision
+  }
+  interface FastifyContextConfig {
+    /** Options of this route, over those of the plugin; false: it is not limited. */
+    rateLimit?: RouteRateLimitOptions | false
+  }
+}
+
+/** What a route as it is declared, and that of a request, have in common. */
+interface Route {
+  readonly method?: string | readonly string[]
+  readonly url?: string | undefined
+  readonly config?: { readonly rateLimit?: unknown }
+}
+
+async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+  const { hook = 'onRequest', ...given } = options
+  if (!HOOKS.includes(hook)) throw new ConfigError('hook', hook, `one of ${HOOKS.join(', ')}`)
+  const http = createHttpLimiter(fastify, given)
+  const derive = (own: object): Http =>
+    createHttpLimiter(fastify, { ...shareable(given, http.limiter), ...own })
+  const decided = new WeakSet<FastifyRequest>()
+  const rateLimit: FastifyInstance['rateLimit'] = (own) => {
+    if (own === undefined) return makeHook(() => http, decided)
+    const made = derive(own)
+    return makeHook(() => made)
+  }
+
+  const ofRoutes = new WeakMap<object, Http>()
+  const find = (server: FastifyInstance, route: Route): Http | undefined => {
+    const own = route.config?.rateLimit
+    if (own === false) return undefined
+    // Of several registrations around a route, its options are for the nearest, and the last of those.
+    if (own === undefined || server.rateLimit !== rateLimit) return http
+    const known = ofRoutes.get(own as object)
+    if (known) return known
+    const made = deriveForRoute(route, own, derive)
+    ofRoutes.set(own as object, made)
+    return made
+  }
+
+  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  decorate(app, { rateLimit, rateLimiter: http.limiter })
+  let hasRoutes = false
+  app.addHook('onRoute', function (route) {
+    hasRoutes = true
+    // Here already, so that a mistake is thrown where the route is declared.
+    find(this, route)
+    noteErrorHandler(route)
+  })
+  // One hook of the context, and not one a route: so it is also run for routes that were declared before, in any
+  // context within this one, and for requests that match no route.
+  const run = makeHook((request) => find(request.server, request.routeOptions), decided)
+  app.addHook(hook as 'onRequest', run)
+  app.addHook('onReady', async () => {
+    if (!hasRoutes) refuseUnlessEmpty(app)
+  })
+  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
+}
+
+/** The options that other places can share: what makes a limiter gives way to the limiter. */
+function shareable(given: RateLimitPluginOptions, limiter: Limiter): object {
+  if (given.limiter) return given
+  const rest = Object.entries(given).filter(([name]) => !Object.hasOwn(LIMITER_OPTIONS, name))
+  return { ...Object.fromEntries(rest), limiter }
+}
+
+/** Held complete by its type. */
+const LIMITER_OPTIONS: Record<keyof LimiterOptions, true> = {
+  store: true,
+  onStoreFailure: true,
+  deadlineMs: true,
+  plans: true,
+  limit: true,
+  defaultPlan: true,
+  planOf: true,
+  planCache: true,
+  hashIds: true,
+}
+
+function deriveForRoute({ method, url }: Route, own: unknown, derive: (own: object) => Http): Http {
+  const where = `(route ${String(method)} ${url})`
+  if (typeof own !== 'object' || own === null) {
+    throw new ConfigError('config.rateLimit', own, `false, or an object of options ${where}`)
+  }
+  try {
+    return derive(own)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new ConfigError(`config.rateLimit.${error.path}`, error.given, `${error.expected} ${where}`)
+  }
+}
+
+function decorate(app: FastifyInstance, ours: Pick<FastifyInstance, 'rateLimit' | 'rateLimiter'>): void {
+  if (Object.hasOwn(app, 'rateLimiter')) Object.assign(app, ours)
+  else app.decorate('rateLimit', ours.rateLimit).decorate('rateLimiter', ours.rateLimiter)
+}
+
+/** Registered after all routes, or in a context that has none: that is not what anyone means. */
+function refuseUnlessEmpty(app: FastifyInstance): void {
+  const routes = app.printRoutes({ commonPrefix: false })
+  if (routes.startsWith('(empty')) return
+  const expected =
+    'at least one: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
+    'on the instance that has them; a plugin of yours that registers it for others needs fastify-plugin. The routes ' +
+    `of the application:\n${routes}`
+  throw new ConfigError('routes declared after rateLimit was registered', 0, expected)
+}
+
+/**
+ * Fastify plugin that holds every subject to the limits of its plan, in the context it is registered in. The decision
+ * is at `request.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw goes to Fastify's error handling, and
+ * so do denials, as `LimitedError`, if the application has set an error handler.
+ *
+ * @throws {ConfigError} by `register` or `ready`, when an option is wrong
+ * @example
+ * await app.register(rateLimit, {
+ *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
+ *   hook: 'preHandler', // after authentication
+ *   identify: (request) => ({ id: request.user.id, plan: request.user.plan }),
+ *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
+ * })
+ * app.get('/reports', { config: { rateLimit: { cost: 5 } } }, handler)
+ */
+export const rateLimit: FastifyPluginAsync<RateLimitPluginOptions> = fp(plugin, {
+  name: '@tollgate/fastify',
+  fastify: '5.x',
+})
+
+export default rateLimit

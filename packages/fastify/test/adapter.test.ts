@@ -1,0 +1,21 @@
+import { adapterContract, type Serve } from '@tollgate/testing'
+import Fastify from 'fastify'
+import { rateLimit, type RateLimitPluginOptions } from '../src/index.js'
+
+const serve: Serve = async ({ options, trustProxy, onError }) => {
+  const app = Fastify({ trustProxy: trustProxy ?? false, forceCloseConnections: true })
+  if (onError) {
+    app.setErrorHandler((error, _request, reply) => {
+      onError(error)
+      void reply.code(500).send()
+    })
+  }
+  await app.register(rateLimit, options as unknown as RateLimitPluginOptions)
+  app.get('/', (request) => ({ ok: true, decision: request.rateLimit }))
+  app.get('/error', () => {
+    throw new Error('of the application')
+  })
+  return { url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/`, close: async () => app.close() }
+}
+
+adapterContract('Fastify 5', serve)

@@ -1,0 +1,97 @@
+import type { FastifyInstance } from 'fastify'
+import { rateLimit } from '../src/index.js'
+import { byKey, ok, useApp } from './support/app.ts'
+
+let app: FastifyInstance
+const { get, statuses } = useApp((made) => {
+  app = made
+})
+
+describe('denials and the error handler of the application', () => {
+  const own = jest.fn((error, _request, reply) => reply.code(error.statusCode).send({ oops: error.code }))
+  const limited = expect.objectContaining({
+    name: 'LimitedError',
+    code: 'ERR_TOLLGATE_LIMITED',
+    status: 429,
+    statusCode: 429,
+    message: 'Over the rate limit: minute',
+    contentType: 'application/problem+json',
+    body: expect.stringContaining('"violated-policies":["minute"]'),
+    decision: expect.objectContaining({ allowed: false, violated: ['minute'] }),
+  })
+  beforeEach(() => own.mockClear())
+
+  test('set: it gets them, with the headers set', async () => {
+    app.setErrorHandler(own)
+    await app.register(rateLimit, { limit: '1/min' })
+    app.get('/', ok)
+    await get('/')
+    const response = await get('/')
+    expect([response.status, JSON.parse(response.body)]).toEqual([429, { oops: 'ERR_TOLLGATE_LIMITED' }])
+    expect(response.headers).toMatchObject({
+      'retry-after': '60',
+      'cache-control': 'no-store',
+      ratelimit: '"minute";r=0;t=60',
+      'content-type': 'application/json; charset=utf-8',
+    })
+    expect(own.mock.calls).toEqual([[limited, expect.anything(), expect.anything()]])
+  })
+
+  test('can send what Tollgate would have', async () => {
+    app.setErrorHandler(
+      async (error: { statusCode: number; contentType: string; body: string }, _request, reply) =>
+        reply.code(error.statusCode).type(error.contentType).send(Buffer.from(error.body)),
+    )
+    await app.register(rateLimit, { limit: '1/min' })
+    app.get('/', ok)
+    await get('/')
+    const response = await get('/')
+    expect([response.status, response.headers['content-type']]).toEqual([429, 'application/problem+json'])
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'rate_limit_exceeded' })
+  })
+
+  test('of a context, or of a route: of that one alone', async () => {
+    await app.register(rateLimit, { limit: '1/min', identify: byKey })
+    app.get('/', ok)
+    app.get('/own', { errorHandler: own, config: { rateLimit: { cost: 1 } } }, ok)
+    app.register(async (api) => {
+      api.setErrorHandler(own)
+      api.get('/api', ok)
+    })
+    const types = []
+    for (const url of ['/', '/own', '/api']) {
+      expect(await statuses(2, url, { headers: { 'x-api-key': url } })).toEqual([200, 429])
+      types.push((await get(url, { headers: { 'x-api-key': url } })).headers['content-type'])
+    }
+    const json = 'application/json; charset=utf-8'
+    expect(types).toEqual(['application/problem+json', json, json])
+    expect(own).toHaveBeenCalledTimes(4)
+  })
+
+  test('none, but a hook that set a type before: the answer has its own', async () => {
+    app.addHook('onRequest', async (_request, reply) => void reply.type('text/html'))
+    await app.register(rateLimit, { limit: '1/min' })
+    app.get('/', ok)
+    await get('/')
+    const response = await get('/')
+    expect([response.headers['content-type'], JSON.parse(response.body).status]).toEqual([
+      'application/problem+json',
+      429,
+    ])
+  })
+
+  test('a store that failed is a 503 there, too', async () => {
+    app.setErrorHandler(own)
+    const fail = (): never => {
+      throw new Error('down')
+    }
+    const store = { immediate: true, consume: fail, peek: fail, refund: fail, reset: fail }
+    await app.register(rateLimit, { limit: '1/min', store, onStoreFailure: 'closed' })
+    app.get('/', ok)
+    expect(await statuses(1, '/')).toEqual([503])
+    expect(own.mock.calls[0]?.[0]).toMatchObject({
+      code: 'ERR_TOLLGATE_LIMITED',
+      decision: { source: 'closed' },
+    })
+  })
+})

@@ -1,0 +1,216 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { createLimiter, rateLimit } from '../src/index.js'
+import { byKey, ok, useApp } from './support/app.ts'
+
+let app: FastifyInstance
+const { get, statuses, remaining } = useApp((made) => {
+  app = made
+})
+
+describe('options of a route', () => {
+  test('false: not limited, and nothing decided', async () => {
+    await app.register(rateLimit, { limit: '1/min' })
+    app.get('/', ok)
+    app.get('/health', { config: { rateLimit: false } }, (request) => ({
+      skipped: request.rateLimit === undefined,
+    }))
+    expect(await statuses(2, '/')).toEqual([200, 429])
+    const response = await get('/health')
+    expect([response.status, response.headers['ratelimit'], response.body]).toEqual([
+      200,
+      undefined,
+      '{"skipped":true}',
+    ])
+  })
+
+  test('go over those of the plugin; counters stay common (D3)', async () => {
+    const onDenied = jest.fn((_request, reply) => reply.code(420).send('calm down'))
+    await app.register(rateLimit, { limit: '10/min', identify: byKey })
+    app.get('/', ok)
+    app.get('/report', { config: { rateLimit: { cost: 5 } } }, ok)
+    app.get('/mine', { config: { rateLimit: { identify: () => 'me', headers: { single: false } } } }, ok)
+    app.get('/ping', { config: { rateLimit: { skip: () => true } } }, ok)
+    app.get('/calm', { config: { rateLimit: { cost: async () => 7, onDenied } } }, ok)
+    const acme = { headers: { 'x-api-key': 'acme' } }
+    expect(await remaining('/', acme)).toBe('9')
+    expect(await remaining('/report', acme)).toBe('4')
+    expect(await remaining('/', acme)).toBe('3')
+    expect((await get('/report', acme)).status).toBe(429)
+    expect(await remaining('/', acme)).toBe('2')
+    const mine = await get('/mine', acme)
+    expect([mine.headers['ratelimit'], mine.headers['ratelimit-limit']]).toEqual([
+      '"minute";r=9;t=60',
+      undefined,
+    ])
+    expect((await get('/ping', acme)).headers['ratelimit']).toBeUndefined()
+    const calm = await get('/calm', acme)
+    expect([calm.status, calm.body, calm.headers['ratelimit-remaining']]).toEqual([420, 'calm down', '2'])
+    expect(onDenied).toHaveBeenCalledTimes(1)
+  })
+
+  test('name a group: routes of one share its counters and limits, apart from all others (D3)', async () => {
+    const exports = { group: 'exports', limit: '3/min' } as const
+    await app.register(rateLimit, { plans: { free: '10/min' }, defaultPlan: 'free' })
+    app.get('/', ok)
+    app.get('/csv', { config: { rateLimit: exports } }, ok)
+    app.get('/pdf', { config: { rateLimit: { ...exports, cost: 2 } } }, ok)
+    expect([await remaining('/csv'), await remaining('/pdf'), await remaining('/')]).toEqual(['2', '0', '9'])
+    expect([...(await statuses(1, '/csv')), ...(await statuses(1, '/'))]).toEqual([429, 200])
+  })
+
+  test('hold more limits at once, or give units back', async () => {
+    await app.register(rateLimit, { limit: '10/min' })
+    app.get('/both', { config: { rateLimit: { stacked: { export: '2/min' } } } }, ok)
+    app.get(
+      '/miss',
+      { config: { rateLimit: { refundWhen: ({ status }) => status === 404 } } },
+      (_request, reply) => reply.code(404).send(),
+    )
+    expect(await statuses(3, '/both')).toEqual([200, 200, 429])
+    expect([await remaining('/miss'), await remaining('/miss')]).toEqual(['7', '7'])
+  })
+
+  test('can name another limiter', async () => {
+    const limiter = createLimiter({ limit: '1/h' })
+    await app.register(rateLimit, { limit: '10/min' })
+    app.post('/login', { config: { rateLimit: { limiter } } }, ok)
+    expect(await statuses(2, '/login', { method: 'POST' })).toEqual([200, 429])
+    expect(await limiter.peek({ id: '127.0.0.1', kind: 'ip' })).toMatchObject({ allowed: false })
+  })
+
+  test.each([
+    [{ grup: 'x' }, 'config.rateLimit.grup', 'limiter'],
+    [{ limit: '5/min' }, 'config.rateLimit.group', 'counters of `limit`'],
+    [{ cost: 0 }, 'config.rateLimit.cost', 'whole number'],
+    [{ headers: { legacy: 'iso' } }, 'config.rateLimit.headers.legacy', "'epoch'"],
+    [{ store: {} }, 'config.rateLimit.store', 'has its own'],
+    [{ hook: 'preHandler' }, 'config.rateLimit.hook', 'identify'],
+    [{ limiter: {} }, 'config.rateLimit.limiter', 'createLimiter'],
+    ['5/min', 'config.rateLimit', 'false, or an object'],
+    [null, 'config.rateLimit', 'false, or an object'],
+    [true, 'config.rateLimit', 'false, or an object'],
+  ])('%j is thrown where the route is declared', async (given, path, expected) => {
+    await app.register(rateLimit, { limit: '5/min' })
+    const declare = (): unknown =>
+      app.route({
+        method: ['GET', 'POST'],
+        url: '/reports',
+        config: { rateLimit: given as never },
+        handler: ok,
+      })
+    expect(declare).toThrow(expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }))
+    expect(declare).toThrow(expected)
+    expect(declare).toThrow('(route GET,POST /reports)')
+  })
+})
+
+describe('requests that match no route (D4)', () => {
+  test.each(['onRequest', 'preHandler'] as const)('are limited, in %s', async (hook) => {
+    await app.register(rateLimit, { limit: '2/min', hook })
+    expect(await statuses(3, '/nowhere')).toEqual([404, 404, 429])
+  })
+
+  test('also by a handler of the application, mounted by hand or not, and counted once', async () => {
+    await app.register(rateLimit, { limit: '3/min' })
+    app.setNotFoundHandler({ preHandler: app.rateLimit() }, (request, reply) =>
+      reply.code(404).send(request.rateLimit?.limits[0]?.remaining),
+    )
+    app.get('/', ok)
+    expect((await get('/nowhere')).body).toBe('2')
+    expect(await statuses(3, '/nowhere')).toEqual([404, 404, 429])
+    expect(await statuses(1, '/')).toEqual([429])
+  })
+
+  test('a route that calls for the not-found handler is counted once', async () => {
+    await app.register(rateLimit, { limit: '10/min', hook: 'preHandler' })
+    app.get('/gone', { config: { rateLimit: { cost: 2 } } }, (_request, reply) => reply.callNotFound())
+    const response = await get('/gone')
+    expect([response.status, response.headers['ratelimit-remaining']]).toEqual([404, '8'])
+    expect(await remaining('/gone')).toBe('6')
+  })
+})
+
+describe('app.rateLimit', () => {
+  test('with options decides on top of the plugin', async () => {
+    await app.register(rateLimit, { limit: '10/min' })
+    const twice = app.rateLimit({ cost: 3 })
+    app.post('/', { onRequest: twice, preParsing: twice as never }, ok)
+    expect(await remaining('/', { method: 'POST' })).toBe('6')
+    expect(() => app.rateLimit({ cost: 0 })).toThrow('cost: got 0')
+    expect(() => app.rateLimit({ grup: 'x' } as never)).toThrow('grup')
+  })
+
+  test('without options limits a route that is not limited otherwise', async () => {
+    await app.register(rateLimit, { limit: '1/min' })
+    app.get('/', { config: { rateLimit: false }, preHandler: [app.rateLimit(), app.rateLimit()] }, ok)
+    app.get('/free', { config: { rateLimit: false } }, ok)
+    expect(await statuses(2, '/')).toEqual([200, 429])
+    expect(await statuses(2, '/free')).toEqual([200, 200])
+  })
+})
+
+describe('routes declared before (D4)', () => {
+  test('all of them, because register was not awaited: refused, with their names and what to do', async () => {
+    app.register(rateLimit, { limit: '1/min' })
+    app.get('/users/:id', ok)
+    app.register(async (api) => void api.addHook('onRequest', async () => {}), { prefix: '/api' })
+    const error: Error = await app.ready().then(
+      () => new Error('not refused'),
+      (thrown: Error) => thrown,
+    )
+    expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG' })
+    expect(error.message).toContain('/users/:id (GET, HEAD)')
+    expect(error.message).toContain('await app.register(rateLimit, ...)` before the routes')
+  })
+
+  test('or it is in a context of its own that has no routes: refused, too', async () => {
+    app.register(async (limits) => {
+      await limits.register(rateLimit, { limit: '1/min' })
+    })
+    app.get('/', ok)
+    await expect(app.ready()).rejects.toThrow('fastify-plugin')
+  })
+
+  test('a plugin of the user that registers it for others is fine', async () => {
+    await app.register(
+      fp(async (outer) => {
+        await outer.register(rateLimit, { limit: '1/min' })
+      }),
+    )
+    app.get('/', ok)
+    expect(await statuses(2, '/')).toEqual([200, 429])
+  })
+
+  test('some of them, by plugins that came first: limited like all others, in any context', async () => {
+    await app.register(fp(async (outer) => void outer.options('*', ok)))
+    await app.register(async (inner) => {
+      inner.get('/inner', { config: { rateLimit: { cost: 2 } } }, ok)
+    })
+    app.get('/health', { config: { rateLimit: false } }, ok)
+    app.get('/early', { config: { rateLimit: { cost: 3 } } }, ok)
+    await app.register(rateLimit, { limit: '10/min' })
+    app.get('/', ok)
+    expect(await remaining('/early')).toBe('7')
+    expect(await remaining('/inner')).toBe('5')
+    expect(await remaining('/x', { method: 'OPTIONS' })).toBe('4')
+    expect(await remaining('/health')).toBeUndefined()
+    expect(await remaining('/')).toBe('3')
+  })
+
+  test('a mistake in the options of such a one is an error of its requests, not silence', async () => {
+    app.get('/early', { config: { rateLimit: { grup: 'x' } as never } }, ok)
+    await app.register(rateLimit, { limit: '10/min' })
+    app.get('/', ok)
+    const response = await get('/early')
+    expect([response.status, JSON.parse(response.body).message]).toEqual([
+      500,
+      expect.stringContaining('config.rateLimit.grup'),
+    ])
+  })
+
+  test('none, and none after: nothing to refuse', async () => {
+    await app.register(rateLimit, { limit: '1/min' })
+    await expect(app.ready()).resolves.toBeDefined()
+  })
+})

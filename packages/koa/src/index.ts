@@ -1,0 +1,69 @@
+import {
+  createHttpLimiter,
+  onResponseEnd,
+  toError,
+  type Decision,
+  type HttpAdapter,
+  type Limiter,
+  type RateLimitOptions,
+} from '@tollgate/core'
+import type { Context, Middleware, Response } from 'koa'
+
+export * from '@tollgate/core'
+
+declare module 'koa' {
+  interface DefaultState {
+    /** What Tollgate decided on this request; undefined when it was skipped. */
+    rateLimit?: Decision
+  }
+}
+
+const koa: HttpAdapter<Context, Response> = {
+  framework: 'Koa',
+  trustSetting: 'new Koa({ proxy: true, maxIpsCount: ... })',
+  method: (ctx) => ctx.method,
+  header: (ctx, name) => ctx.get(name) || undefined,
+  ip: (ctx) => ctx.ip,
+  trustsProxy: (ctx) => ctx.app.proxy,
+  attach: (ctx, decision) => void (ctx.state.rateLimit = decision),
+  isSent: (response) => response.headerSent,
+  getHeader: (response, name) => response.res.getHeader(name)?.toString(),
+  setHeader: (response, name, value) => response.set(name, value),
+  end: (response, { status, contentType, body }) => {
+    response.status = status
+    // Not by `type`, which adds a charset to some media types.
+    response.set('Content-Type', contentType)
+    response.body = body
+  },
+  onEnd: (response, listener) => onResponseEnd(response.res, listener),
+}
+
+/** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
+export type RateLimitMiddleware = Middleware & { readonly limiter: Limiter }
+
+/**
+ * Koa middleware, for 2 and 3, that holds every subject to the limits of its plan. The decision is at
+ * `ctx.state.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw is thrown on to Koa.
+ *
+ * @throws {ConfigError} here, when an option is wrong; a request never meets that error
+ * @example
+ * app.use(rateLimit({
+ *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
+ *   identify: (ctx) => ({ id: ctx.state.user.id, plan: ctx.state.user.plan }),
+ *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
+ * }))
+ */
+export function rateLimit(options: RateLimitOptions<Context, Response>): RateLimitMiddleware {
+  const http = createHttpLimiter(koa, options)
+  const middleware: Middleware = async (ctx, next) => {
+    try {
+      const admitted = http.admit(ctx, ctx.response)
+      if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
+    } catch (error) {
+      throw toError(error)
+    }
+    // next stands outside of what catches, so that errors of the application pass as they are.
+    await next()
+  }
+  return Object.assign(middleware, { limiter: http.limiter })
+}

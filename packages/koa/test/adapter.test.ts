@@ -1,0 +1,20 @@
+import { adapterContract, serveHandler, type Serve } from '@tollgate/testing'
+import Koa3, { type Context, type Response } from 'koa'
+import Koa2 from 'koa2'
+import { rateLimit, type RateLimitOptions } from '../src/index.js'
+
+const serveWith =
+  (Koa: typeof Koa3): Serve =>
+  ({ options, trustProxy, onError }) => {
+    const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
+    app.on('error', (error) => onError?.(error))
+    app.use(rateLimit(options as unknown as RateLimitOptions<Context, Response>))
+    app.use((ctx) => {
+      if (ctx.path === '/error') throw new Error('of the application')
+      ctx.body = { ok: true, decision: ctx.state.rateLimit }
+    })
+    return serveHandler(app.callback())
+  }
+
+adapterContract('Koa 3', serveWith(Koa3))
+adapterContract('Koa 2', serveWith(Koa2))

@@ -1,0 +1,135 @@
+import Router from '@koa/router'
+import { clientOf, serveHandler, type Served } from '@tollgate/testing'
+import Koa3 from 'koa'
+import Koa2 from 'koa2'
+import { byIp, createLimiter, rateLimit } from '../src/index.js'
+
+describe.each([
+  ['Koa 3', Koa3],
+  ['Koa 2', Koa2],
+])('%s', (_, Koa) => {
+  let app: Koa3
+  let served: Served | undefined
+  beforeEach(() => {
+    app = new Koa()
+  })
+  afterEach(async () => {
+    await served?.close()
+    served = undefined
+  })
+
+  const { get, statuses } = clientOf(async () => (served ??= await serveHandler(app.callback())))
+
+  test('on routes of @koa/router: each as it says, with common counters where the limiter is one', async () => {
+    const limiter = createLimiter({ limit: '5/min' })
+    const router = new Router()
+    const plain = rateLimit({ limiter })
+    router.get('/report', rateLimit({ limiter, cost: 3 }), (ctx) => (ctx.body = ctx.state.rateLimit?.cost))
+    router.get('/items/:id', plain, (ctx) => (ctx.body = ctx.params.id))
+    router.post('/login', rateLimit({ limit: '1/h' }), (ctx) => (ctx.status = 204))
+    router.get('/health', (ctx) => (ctx.body = { skipped: ctx.state.rateLimit === undefined }))
+    app.use(router.routes())
+
+    expect(plain.limiter).toBe(limiter)
+    const report = await get('report')
+    expect([await report.text(), report.headers.get('ratelimit-remaining')]).toEqual(['3', '2'])
+    const item = await get('items/7')
+    expect([await item.text(), item.headers.get('ratelimit-remaining')]).toEqual(['7', '1'])
+    expect([...(await statuses(1, 'report')), ...(await statuses(2, 'items/7'))]).toEqual([429, 200, 429])
+    const logins = [await fetch(`${served?.url}login`, { method: 'POST' })]
+    logins.push(await fetch(`${served?.url}login`, { method: 'POST' }))
+    expect(logins.map(({ status }) => status)).toEqual([204, 429])
+    const health = await get('health')
+    expect([await health.json(), health.headers.get('ratelimit')]).toEqual([{ skipped: true }, null])
+  })
+
+  test('twice in one application: a guard by address, then authentication, then plans', async () => {
+    const limiter = createLimiter({ plans: { guard: '4/min', free: '2/min' } })
+    const authenticated = jest.fn()
+    app.use(rateLimit({ limiter, identify: byIp({ plan: 'guard' }), headers: false }))
+    app.use(async (ctx, next) => {
+      authenticated()
+      ctx.state.user = { id: ctx.get('x-api-key'), plan: 'free' }
+      await next()
+    })
+    app.use(rateLimit({ limiter, identify: (ctx) => ctx.state.user }))
+    app.use((ctx) => {
+      ctx.body = ctx.state.rateLimit?.subject
+    })
+
+    const first = await get('', { 'x-api-key': 'a' })
+    expect([await first.json(), first.headers.get('ratelimit')]).toEqual([
+      { id: 'a', plan: 'free' },
+      '"minute";r=1;t=60',
+    ])
+    expect(await statuses(2, '', { 'x-api-key': 'a' })).toEqual([200, 429])
+    expect(await statuses(2, '', { 'x-api-key': 'b' })).toEqual([200, 429])
+    expect(authenticated).toHaveBeenCalledTimes(4)
+    expect(await limiter.peek({ id: 'b', plan: 'free' })).toMatchObject({ limits: [{ remaining: 1 }] })
+  })
+
+  test('middleware before it sees denials, and can make them its own', async () => {
+    const seen: unknown[] = []
+    app.use(async (ctx, next) => {
+      await next()
+      seen.push([ctx.status, ctx.state.rateLimit?.allowed])
+      if (ctx.state.rateLimit?.allowed === false) ctx.body = { slow: 'down' }
+    })
+    app.use(rateLimit({ limit: '1/min' }))
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    expect(await (await get('')).text()).toBe('ok')
+    const denied = await get('')
+    expect([denied.status, await denied.json()]).toEqual([429, { slow: 'down' }])
+    expect(seen).toEqual([
+      [200, true],
+      [429, false],
+    ])
+  })
+
+  test('errors of the application pass through it as they are, be they errors or not', async () => {
+    const caught: unknown[] = []
+    app.use(async (ctx, next) => {
+      try {
+        await next()
+      } catch (error) {
+        caught.push(error)
+        ctx.status = 418
+      }
+    })
+    app.use(rateLimit({ limit: '5/min' }))
+    app.use(() => {
+      throw 'odd'
+    })
+    expect(await statuses(1, '')).toEqual([418])
+    expect(caught).toEqual(['odd'])
+  })
+
+  test('onDenied answers by the response, or throws to Koa', async () => {
+    app.use(async (ctx, next) => {
+      await rateLimit({
+        limiter,
+        onDenied: (_ctx, response, decision) => {
+          if (ctx.path === '/throw') ctx.throw(503, 'busy')
+          response.status = 420
+          response.body = { wait: decision.retryAfterMs !== null }
+        },
+      })(ctx, next)
+    })
+    const limiter = createLimiter({ limit: '1/min' })
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    app.on('error', () => {})
+    await get('')
+    const denied = await get('')
+    expect([denied.status, await denied.json()]).toEqual([420, { wait: true }])
+    expect(denied.headers.get('retry-after')).toBe('60')
+    expect((await get('throw')).status).toBe(503)
+  })
+})
+
+test('a wrong option is thrown at once', () => {
+  expect(() => rateLimit({ limit: '5/min', kost: 1 } as never)).toThrow('kost')
+})

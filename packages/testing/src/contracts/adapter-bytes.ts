@@ -1,0 +1,105 @@
+import { get, type IncomingMessage } from 'node:http'
+import type { Store } from '@tollgate/core'
+import type { Serve } from './adapter-contract.ts'
+
+const TYPE = 'https://iana.org/assignments/http-problem-types#'
+
+/** What stores answered, and all that clients then get of Tollgate, byte by byte. */
+const RECORDED: [what: string, wait: number | Error, answer: string][] = [
+  [
+    'an allowed request',
+    0,
+    `200 OK
+RateLimit-Policy: "minute";q=100;w=60
+RateLimit: "minute";r=7;t=13
+RateLimit-Limit: 100
+RateLimit-Remaining: 7
+RateLimit-Reset: 13`,
+  ],
+  [
+    'a denied one',
+    12_345_678,
+    `429 Too Many Requests
+RateLimit-Policy: "minute";q=100;w=60
+RateLimit: "minute";r=7;t=13
+RateLimit-Limit: 100
+RateLimit-Remaining: 7
+RateLimit-Reset: 13
+Cache-Control: no-store
+Retry-After: 13
+Content-Type: application/problem+json
+
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests for the limit: minute (100 per 60 s). Try again in 13 s.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+  ],
+  [
+    'a cost that can never fit',
+    -1,
+    `429 Too Many Requests
+RateLimit-Policy: "minute";q=100;w=60
+RateLimit: "minute";r=7;t=13
+RateLimit-Limit: 100
+RateLimit-Remaining: 7
+RateLimit-Reset: 13
+Cache-Control: no-store
+Content-Type: application/problem+json
+
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request costs 1 units, more than the limit allows at once: minute (100 per 60 s).","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+  ],
+  [
+    'a store that failed',
+    new Error('down'),
+    `503 Service Unavailable
+Cache-Control: no-store
+Retry-After: 1
+Content-Type: application/problem+json
+
+{"type":"${TYPE}temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"The service cannot check rate limits at the moment. Try again shortly.","code":"rate_limit_unavailable"}`,
+  ],
+]
+
+/** Headers that an answer has anyway, of Node or of the framework. */
+const NOT_OURS = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
+
+/**
+ * The part of the contract that has no word of its own in any framework: for the same answer of the store, a client
+ * gets the same bytes, whatever the framework adds by itself.
+ */
+export function bytesContract(name: string, serve: Serve): void {
+  test.each(RECORDED)(`${name}: the bytes of %s`, async (_, wait, answer) => {
+    const served = await serve({
+      options: { limit: '100/min', store: storeThatSays(wait), onStoreFailure: 'closed' },
+    })
+    try {
+      expect(await rawAnswer(served.url)).toBe(answer)
+    } finally {
+      await served.close()
+    }
+  })
+}
+
+function storeThatSays(wait: number | Error): Store {
+  const answer: Store['consume'] = (batch) =>
+    batch.map(() => {
+      if (wait instanceof Error) throw wait
+      return { at: 1, limits: [{ wait, remaining: 7, reset: 12_345_678 }] }
+    })
+  return { immediate: true, consume: answer, peek: answer, refund: () => false, reset: () => {} }
+}
+
+/** Status, header names and values as they came; and the body, unless the application made it. */
+async function rawAnswer(url: string): Promise<string> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { agent: false }, resolve).on('error', reject)
+  })
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const isOurs = response.statusCode !== 200
+  const lines = [`${response.statusCode} ${response.statusMessage}`]
+  const { rawHeaders } = response
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i] as string
+    if (NOT_OURS.includes(header.toLowerCase())) continue
+    if (isOurs || header.startsWith('RateLimit')) lines.push(`${header}: ${rawHeaders[i + 1]}`)
+  }
+  return isOurs ? `${lines.join('\n')}\n\n${Buffer.concat(chunks).toString('latin1')}` : lines.join('\n')
+}

@@ -1,0 +1,283 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLimiter, RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
+import type { Served } from '../served.ts'
+import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+
+type Options = ServeOptions['options']
+
+const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
+const acme = { 'x-api-key': 'acme' }
+
+/**
+ * Who pays, where, how much, what goes back and how a client is told: what `adapterContract` asks of each adapter
+ * beyond the main road.
+ */
+export function httpContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
+  describe(`http contract: ${name}`, () => {
+    const servers: Served[] = []
+    afterEach(async () => {
+      await Promise.all(servers.splice(0).map((served) => served.close()))
+    })
+
+    const start = async (options: Options, rest: Omit<ServeOptions, 'options'> = {}): Promise<string> => {
+      const store = options.limiter ? undefined : makeStore()
+      const served = await serve({ options: { ...(store && { store }), ...options }, ...rest })
+      servers.push(served)
+      return served.url
+    }
+    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
+      const store = makeStore()
+      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
+    }
+    const statuses = async (
+      url: string,
+      count: number,
+      init: RequestInit = { headers: acme },
+    ): Promise<number[]> => {
+      const answers = []
+      for (let i = 0; i < count; i += 1) answers.push((await fetch(url, init)).status)
+      return answers
+    }
+    const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
+      (await limiter.peek(id)).limits[0]?.remaining
+    const becomes = async (limiter: Limiter, expected: number): Promise<void> => {
+      for (const until = Date.now() + 3000; Date.now() < until; await sleep(10)) {
+        if ((await remaining(limiter)) === expected) return
+      }
+      expect(await remaining(limiter)).toBe(expected)
+    }
+
+    test('routes of one group share counters, apart from other groups and the rest (D3)', async () => {
+      const limiter = limiterOf({ limit: '2/min' })
+      const options = { limiter, identify: byKey }
+      const search = await start({ ...options, group: 'search' })
+      const more = await start({ ...options, group: 'search' })
+      const other = await start({ ...options, group: 'other' })
+      const common = await start(options)
+      expect(await statuses(search, 1)).toEqual([200])
+      expect(await statuses(more, 2)).toEqual([200, 429])
+      expect(await statuses(other, 3)).toEqual([200, 200, 429])
+      expect(await statuses(common, 3)).toEqual([200, 200, 429])
+    })
+
+    test('a group with limits of its own, in place of the plan', async () => {
+      const limiter = limiterOf({ limit: '100/min' })
+      const login = await start({ limiter, identify: byKey, group: 'login', limit: '1/min' })
+      expect(await statuses(login, 2)).toEqual([200, 429])
+      expect(await remaining(limiter)).toBe(100)
+    })
+
+    test("limits of a route on top of the plan's: all of them, or nothing", async () => {
+      const limiter = limiterOf({ limit: '3/min' })
+      const url = await start({ limiter, identify: byKey, stacked: { export: '1/h' } })
+      const first = await fetch(url, { headers: acme })
+      expect(first.headers.get('ratelimit-policy')).toBe('"minute";q=3;w=60, "export.hour";q=1;w=3600')
+      const second = await fetch(url, { headers: acme })
+      expect([second.status, await second.json()]).toMatchObject([
+        429,
+        { 'violated-policies': ['export.hour'] },
+      ])
+      expect(await remaining(limiter)).toBe(2)
+    })
+
+    test('several subjects: all must have room, or nothing is taken', async () => {
+      const limiter = limiterOf({ plans: { org: '3/min', user: '2/min' }, defaultPlan: 'org' })
+      const identify = (req: AnyRequest): object[] => [
+        { id: 'acme', plan: 'org' },
+        { id: byKey(req), plan: 'user' },
+      ]
+      const url = await start({ limiter, identify: identify as never })
+      const as = (user: string): RequestInit => ({ headers: { 'x-api-key': user } })
+      expect(await statuses(url, 3, as('u1'))).toEqual([200, 200, 429])
+      expect(await statuses(url, 2, as('u2'))).toEqual([200, 429])
+      const { limits } = await limiter.peek([
+        { id: 'acme', plan: 'org' },
+        { id: 'u2', plan: 'user' },
+      ])
+      expect(limits.map(({ name: limit, remaining: left }) => [limit, left])).toEqual([
+        ['minute', 0],
+        ['user.minute', 1],
+      ])
+    })
+
+    test('one limiter in two places: a guard by address first, then the plan', async () => {
+      const limiter = limiterOf({ plans: { guard: '3/min', pro: '100/min' }, defaultPlan: 'guard' })
+      const guard = await start({ limiter })
+      const api = await start({ limiter, identify: (req) => ({ id: byKey(req), plan: 'pro' }) })
+      expect(await statuses(guard, 4)).toEqual([200, 200, 200, 429])
+      expect(await statuses(api, 4)).toEqual([200, 200, 200, 200])
+    })
+
+    test('allow and block lists: ids, addresses, networks, functions', async () => {
+      const lists: Options = {
+        limit: '1/min',
+        identify: byKey,
+        allowList: ['friend', '203.0.113.0/24', '2001:db8::/32'],
+        blockList: (subject) => Promise.resolve(subject.id === 'enemy'),
+      }
+      const url = await start(lists, { trustProxy: true })
+      const from = (ip: string): RequestInit => ({ headers: { ...acme, 'x-forwarded-for': ip } })
+      expect(await statuses(url, 3, { headers: { 'x-api-key': 'friend' } })).toEqual([200, 200, 200])
+      expect(await statuses(url, 3, from('::ffff:203.0.113.9'))).toEqual([200, 200, 200])
+      expect(await statuses(url, 3, from('2001:db8:7::1'))).toEqual([200, 200, 200])
+      expect(await statuses(url, 2, from('198.51.100.1'))).toEqual([200, 429])
+      const blocked = await fetch(url, { headers: { 'x-api-key': 'enemy' } })
+      expect([blocked.status, blocked.headers.get('retry-after'), blocked.headers.get('ratelimit')]).toEqual([
+        403,
+        null,
+        null,
+      ])
+      expect(await blocked.json()).toMatchObject({ status: 403, code: 'blocked' })
+    })
+
+    test('HEAD counts as any other; a preflight of CORS does not; methods can be chosen', async () => {
+      const limiter = limiterOf({ limit: '3/min' })
+      const url = await start({ limiter, identify: byKey })
+      const preflight = { method: 'OPTIONS', headers: { ...acme, 'access-control-request-method': 'POST' } }
+      expect(await statuses(url, 4, preflight)).not.toContain(429)
+      await fetch(url, { method: 'HEAD', headers: acme })
+      expect(await remaining(limiter)).toBe(2)
+      const posts = await start({ limiter, identify: byKey, methods: ['POST'], group: 'posts' })
+      expect(await statuses(posts, 5)).toEqual([200, 200, 200, 200, 200])
+      expect(await statuses(posts, 5, { method: 'POST', headers: acme })).toContain(429)
+    })
+
+    test('units go back when the user says so of a response, once', async () => {
+      const limiter = limiterOf({ limit: '5/min' })
+      const refundWhen = jest.fn(({ status }: { status: number }) => status >= 500)
+      const url = await start({ limiter, identify: byKey, refundWhen })
+      await fetch(`${url}error`, { headers: acme })
+      await becomes(limiter, 5)
+      await fetch(url, { headers: acme })
+      await sleep(30)
+      expect(await remaining(limiter)).toBe(4)
+      expect(refundWhen.mock.calls.map(([end]) => end)).toEqual([
+        { status: 500, isAborted: false },
+        { status: 200, isAborted: false },
+      ])
+    })
+
+    test('also of a client that left before it was decided', async () => {
+      const limiter = limiterOf({ limit: '5/min' })
+      const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
+      const identify = async (): Promise<string> => {
+        await sleep(80)
+        return 'acme'
+      }
+      const url = await start({ limiter, identify, refundWhen })
+      const abort = new AbortController()
+      const left = fetch(url, { signal: abort.signal })
+      await sleep(30)
+      abort.abort()
+      await expect(left).rejects.toThrow('abort')
+      await sleep(120)
+      await becomes(limiter, 5)
+      expect(refundWhen).toHaveBeenCalledTimes(1)
+    })
+
+    test('refundWhen that throws is a warning, and takes nothing from anyone', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      const limiter = limiterOf({ limit: '5/min' })
+      const url = await start({ limiter, identify: byKey, refundWhen: () => Promise.reject(new Error('no')) })
+      expect(await statuses(url, 2)).toEqual([200, 200])
+      await sleep(20)
+      expect(await remaining(limiter)).toBe(3)
+      expect(String(warn.mock.calls[0]?.[0])).toContain('refundWhen threw: no')
+      warn.mockRestore()
+    })
+
+    test.each([
+      ['*/*', 'application/problem+json'],
+      ['application/json', 'application/json'],
+      ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/plain; charset=utf-8'],
+      ['text/plain', 'text/plain; charset=utf-8'],
+      ['image/png', 'application/problem+json'],
+      [`${'a/b,'.repeat(500)};;q=x,`, 'application/problem+json'],
+    ])('a client that accepts %s is denied in %s', async (accept, type) => {
+      const url = await start({ limit: '1/min', identify: byKey })
+      await statuses(url, 1)
+      const response = await fetch(url, { headers: { ...acme, accept } })
+      expect([response.status, response.headers.get('content-type')]).toEqual([429, type])
+      expect(await response.text()).toMatch(/Try again in (59|60) s/)
+    })
+
+    test.each<[string, NonNullable<Options['body']>, string, string]>([
+      ['text', () => 'calm down', 'text/plain; charset=utf-8', 'calm down'],
+      [
+        'an object',
+        ({ violated }: Decision) => ({ violated }),
+        'application/json',
+        '{"violated":["minute"]}',
+      ],
+    ])('a body of the user: %s', async (_, body, type, text) => {
+      const url = await start({ limit: '1/min', identify: byKey, body })
+      await statuses(url, 1)
+      const response = await fetch(url, { headers: acme })
+      expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+        429,
+        type,
+        text,
+      ])
+    })
+
+    test('Retry-After with jitter is never earlier, and not always the same', async () => {
+      const url = await start({ limit: '1/min', identify: byKey, retryJitterMs: 60_000 })
+      await statuses(url, 1)
+      const told = new Set<number>()
+      for (let i = 0; i < 12; i += 1) {
+        told.add(Number((await fetch(url, { headers: acme })).headers.get('retry-after')))
+      }
+      expect(Math.min(...told)).toBeGreaterThanOrEqual(59)
+      expect(Math.max(...told)).toBeLessThanOrEqual(120)
+      expect(told.size).toBeGreaterThan(2)
+    })
+
+    test('scripts of other origins may read the headers; whose each limit is can be told by a hash', async () => {
+      const headers = { expose: true, partitionKey: true }
+      const url = await start({ limit: '9/min', identify: byKey, headers })
+      const response = await fetch(url, { headers: acme })
+      expect(response.headers.get('access-control-expose-headers')).toBe(RATE_LIMIT_HEADERS.join(', '))
+      const [, key] =
+        /^"minute";r=8;t=60;(pk=:[\w+/]{12}:)$/.exec(response.headers.get('ratelimit') ?? '') ?? []
+      expect(response.headers.get('ratelimit-policy')).toBe(`"minute";q=9;w=60;${key}`)
+      const other = await fetch(url, { headers: { 'x-api-key': 'other' } })
+      expect(other.headers.get('ratelimit')).not.toContain(String(key))
+    })
+
+    test('a plan from a look-up; one that hangs gets the default plan within its deadline', async () => {
+      const planOf = ({ id }: { id: string | number }): Promise<string> =>
+        id === 'slow' ? new Promise(() => {}) : Promise.resolve('pro')
+      const limiter = limiterOf({
+        plans: { free: '1/min', pro: '3/min' },
+        defaultPlan: 'free',
+        planOf,
+        planCache: { deadlineMs: 50 },
+      })
+      const url = await start({ limiter, identify: byKey })
+      expect(await statuses(url, 4)).toEqual([200, 200, 200, 429])
+      expect(await statuses(url, 2, { headers: { 'x-api-key': 'slow' } })).toEqual([200, 429])
+    })
+
+    test.each<[string, Options]>([
+      ['cost', { cost: () => Promise.reject(new Error('no')) }],
+      ['skip', { skip: () => Promise.reject(new Error('no')) }],
+      ['allowList', { allowList: () => Promise.reject(new Error('no')) }],
+      [
+        'body',
+        {
+          cost: 9,
+          body: () => {
+            throw new Error('no')
+          },
+        },
+      ],
+    ])('%s that throws: the error handler, once, and no unit is lost', async (_, options) => {
+      const onError = jest.fn()
+      const limiter = limiterOf({ limit: '5/min' })
+      const url = await start({ ...options, limiter, identify: byKey }, { onError })
+      expect(await statuses(url, 1)).toEqual([500])
+      expect(onError.mock.calls).toEqual([[expect.any(Error)]])
+      expect(await remaining(limiter)).toBe(5)
+    })
+  })
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** An application that listens on 127.0.0.1. */
+export interface Served {
+  /** With a slash at the end. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Serves what handles Node's requests, as applications of most frameworks do. */
+export async function serveHandler(handler: RequestListener): Promise<Served> {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Requests to an application. */
+export interface Client {
+  get(path: string, headers?: Record<string, string>): Promise<Response>
+  /** The statuses of so many requests, one after another. */
+  statuses(count: number, path: string, headers?: Record<string, string>): Promise<number[]>
+}
+
+/** @param serve called for each request: where the application is by then */
+export function clientOf(serve: () => Promise<Served>): Client {
+  const get: Client['get'] = async (path, headers = {}) => fetch(`${(await serve()).url}${path}`, { headers })
+  return {
+    get,
+    statuses: async (count, path, headers) => {
+      const answers = []
+      for (let i = 0; i < count; i += 1) answers.push((await get(path, headers)).status)
+      return answers
+    },
+  }
+}
