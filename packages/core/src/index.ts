@@ -18,7 +18,7 @@ export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
 export { LimitedError } from './http/limited-error.js'
 export { onResponseEnd } from './http/response-end.js'
 export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
-export type { RateLimitOptions } from './http/options.js'
+export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS, type HeaderOptions } from './http/headers.js'
 export type { ListOption } from './http/lists.js'
 export {

@@ -3,9 +3,8 @@ import {
   createHttpLimiter,
   type Decision,
   type Limiter,
-  type LimiterOptions,
+  type PlaceOptions,
   type RateLimitOptions,
-  type ScopeOptions,
 } from '@tollgate/core'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -25,10 +24,7 @@ export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest,
 }
 
 /** What one route or place can have otherwise than the plugin: all but what makes the limiter. */
-export type RouteRateLimitOptions = Omit<
-  RateLimitOptions<FastifyRequest, FastifyReply>,
-  Exclude<keyof LimiterOptions, keyof ScopeOptions>
->
+export type RouteRateLimitOptions = PlaceOptions<FastifyRequest, FastifyReply>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -63,12 +59,10 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   const { hook = 'onRequest', ...given } = options
   if (!HOOKS.includes(hook)) throw new ConfigError('hook', hook, `one of ${HOOKS.join(', ')}`)
   const http = createHttpLimiter(fastify, given)
-  const derive = (own: object): Http =>
-    createHttpLimiter(fastify, { ...shareable(given, http.limiter), ...own })
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
-    const made = derive(own)
+    const made = http.at(own)
     return makeHook(() => made)
   }
 
@@ -80,7 +74,7 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
     if (own === undefined || server.rateLimit !== rateLimit) return http
     const known = ofRoutes.get(own as object)
     if (known) return known
-    const made = deriveForRoute(route, own, derive)
+    const made = atRoute(http, route, own)
     ofRoutes.set(own as object, made)
     return made
   }
@@ -104,36 +98,16 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
 }
 
-/** The options that other places can share: what makes a limiter gives way to the limiter. */
-function shareable(given: RateLimitPluginOptions, limiter: Limiter): object {
-  if (given.limiter) return given
-  const rest = Object.entries(given).filter(([name]) => !Object.hasOwn(LIMITER_OPTIONS, name))
-  return { ...Object.fromEntries(rest), limiter }
-}
+/** Where the options of a route stand. */
+const PATH = 'config.rateLimit'
 
-/** Held complete by its type. */
-const LIMITER_OPTIONS: Record<keyof LimiterOptions, true> = {
-  store: true,
-  onStoreFailure: true,
-  deadlineMs: true,
-  plans: true,
-  limit: true,
-  defaultPlan: true,
-  planOf: true,
-  planCache: true,
-  hashIds: true,
-}
-
-function deriveForRoute({ method, url }: Route, own: unknown, derive: (own: object) => Http): Http {
-  const where = `(route ${String(method)} ${url})`
-  if (typeof own !== 'object' || own === null) {
-    throw new ConfigError('config.rateLimit', own, `false, or an object of options ${where}`)
-  }
+function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
   try {
-    return derive(own)
+    return http.at(own as RouteRateLimitOptions, PATH)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new ConfigError(`config.rateLimit.${error.path}`, error.given, `${error.expected} ${where}`)
+    const expected = error.path === PATH ? `false, or ${error.expected}` : error.expected
+    throw new ConfigError(error.path, error.given, `${expected} (route ${String(method)} ${url})`)
   }
 }
 

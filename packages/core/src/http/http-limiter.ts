@@ -1,14 +1,22 @@
 import { createLimiter } from '../create-limiter.js'
 import { decideBlocked, type Decision } from '../decision.js'
-import { reasonOf } from '../errors.js'
+import { ConfigError, reasonOf } from '../errors.js'
 import type { Consumer, Limiter } from '../limiter.js'
 import { chain, type MaybePromise } from '../maybe-promise.js'
+import { isOptions } from '../options.js'
 import { readSubjects, type Subject } from '../subject.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { IPV6_PREFIX, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
-import { checkHttpOptions, limiterOptions, scopeOptions, type RateLimitOptions } from './options.js'
+import {
+  checkHttpOptions,
+  limiterOptions,
+  placeOptions,
+  scopeOptions,
+  type PlaceOptions,
+  type RateLimitOptions,
+} from './options.js'
 import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
 
 export interface HttpLimiter<Req, Res> {
@@ -18,6 +26,13 @@ export interface HttpLimiter<Req, Res> {
    * `cost`, `skip` or another function of the options threw, for the framework's error handling.
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
+  /**
+   * The same limiter for one place, such as a route, with options of its own over those given here.
+   *
+   * @param path where the user wrote them, for errors
+   * @throws {ConfigError} when an option is wrong
+   */
+  at(own: PlaceOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
 }
 
 /**
@@ -30,8 +45,12 @@ export function createHttpLimiter<Req, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
-  checkHttpOptions(options)
-  return new Road(adapter, options)
+  return new Road(adapter, options, { isTold: false })
+}
+
+/** Told once for all places of an application. */
+interface Warning {
+  isTold: boolean
 }
 
 const ON_NO_LIST = (): boolean => false
@@ -44,9 +63,12 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
   readonly #writeHeaders: ReturnType<typeof headerWriter>
   readonly #isAllowed: List<Req>
   readonly #isBlocked: List<Req>
-  #mayWarn = true
+  readonly #proxyWarning: Warning
 
-  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
+  /** @throws {ConfigError} when an option is wrong */
+  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, proxyWarning: Warning) {
+    checkHttpOptions(options)
+    this.#proxyWarning = proxyWarning
     const { allowList, blockList, headers, limiter } = options
     this.#adapter = adapter
     this.#options = options
@@ -63,6 +85,16 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
     return chain(skip(req), (skipped) => skipped || this.#identify(req, res))
+  }
+
+  at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
+    try {
+      if (!isOptions(own)) throw new ConfigError('', own, 'an object of options')
+      return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter), this.#proxyWarning)
+    } catch (error) {
+      if (!(error instanceof ConfigError) || path === '') throw error
+      throw new ConfigError(error.path === '' ? path : `${path}.${error.path}`, error.given, error.expected)
+    }
   }
 
   #isLimited(req: Req): boolean {
@@ -155,8 +187,8 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
   /** Once: a proxy in front that is not trusted makes all its clients one. */
   #warnOfProxy(req: Req): void {
     const { header, trustsProxy, framework, trustSetting } = this.#adapter
-    if (!this.#mayWarn || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
-    this.#mayWarn = false
+    if (this.#proxyWarning.isTold || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
+    this.#proxyWarning.isTold = true
     if (trustsProxy(req)) return
     process.emitWarning(
       `A request came with a forwarded header, but ${framework} trusts no proxy, so all clients behind one count ` +

@@ -44,6 +44,12 @@ export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, Sc
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
 }
 
+/** What one place of an application can have otherwise than the rest: all but what makes the limiter. */
+export type PlaceOptions<Req, Res = unknown> = Omit<
+  RateLimitOptions<Req, Res>,
+  Exclude<keyof LimiterOptions, keyof ScopeOptions>
+>
+
 const HTTP_OPTIONS = [
   'limiter',
   'identify',
@@ -71,6 +77,17 @@ export function limiterOptions(options: LimiterOptions): LimiterOptions {
 /** Those that say where requests are counted. With a limiter of its own, `limit` is that one's. */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
+}
+
+/** The options of a place within another, which shares its limiter. */
+export function placeOptions<Req, Res>(
+  outer: RateLimitOptions<Req, Res>,
+  own: PlaceOptions<Req, Res>,
+  limiter: Limiter,
+): RateLimitOptions<Req, Res> {
+  const isLimiters = (name: string): boolean => !outer.limiter && LIMITER_OPTIONS.includes(name)
+  const shared = Object.entries(outer).filter(([name]) => !isLimiters(name))
+  return { ...Object.fromEntries(shared), limiter, ...own }
 }
 
 function pick(options: object, names: readonly string[]): object {
