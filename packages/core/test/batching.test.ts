@@ -25,7 +25,7 @@ test('the requests of one tick are one EVALSHA, of two ticks two', async () => {
     defaultPlan: 'a',
     store: redisStore(client),
   })
-  await limiter.consume('warm up')
+  await Promise.all(['warm', 'up'].map((id) => limiter.consume(id)))
   await client.config('RESETSTAT')
   const tick = (): Promise<unknown>[] =>
     Array.from({ length: 100 }, (_, i) =>

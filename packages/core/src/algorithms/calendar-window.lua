@@ -49,18 +49,19 @@ function calendar_window.left(limit)
   return max(limit.quota - count, 0), reset
 end
 
-function calendar_window.give(limit, units, at)
-  local before = limit.count
-  if at >= limit.start then
-    limit.count = max(before - units, 0)
-  end
-  return limit.count < before
-end
-
 function calendar_window.save(limit)
   return limit.count
 end
 
 function calendar_window.lifetime(limit)
   return limit.ends - now
+end
+
+-- @refund
+function calendar_window.give(limit, units, at)
+  local before = limit.count
+  if at >= limit.start then
+    limit.count = max(before - units, 0)
+  end
+  return limit.count < before
 end

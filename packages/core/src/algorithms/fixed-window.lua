@@ -44,18 +44,19 @@ function fixed_window.left(limit)
   return max(limit.quota - count, 0), reset
 end
 
-function fixed_window.give(limit, units, at)
-  local before = limit.count
-  if at >= now - limit.age then
-    limit.count = max(before - units, 0)
-  end
-  return limit.count < before
-end
-
 function fixed_window.save(limit)
   return limit.age, limit.count
 end
 
 function fixed_window.lifetime(limit)
   return limit.window - limit.age
+end
+
+-- @refund
+function fixed_window.give(limit, units, at)
+  local before = limit.count
+  if at >= now - limit.age then
+    limit.count = max(before - units, 0)
+  end
+  return limit.count < before
 end

@@ -137,6 +137,21 @@ function sliding_log.left(limit)
   return quota - total, limit.window - (limit.oldest or 0)
 end
 
+function sliding_log.save(limit)
+  return limit.total, limit.entries, limit.unit_bytes
+end
+
+function sliding_log.save_tail(limit)
+  local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
+  if limit.head == limit.tail then return added end
+  return sub(limit.log, limit.head, limit.tail - 1) .. added
+end
+
+function sliding_log.lifetime(limit)
+  return limit.window
+end
+
+-- @refund
 local function same_slot(limit, a, b)
   return a - fmod(a, limit.slot) == b - fmod(b, limit.slot)
 end
@@ -168,18 +183,4 @@ function sliding_log.give(limit, units, at)
     .. sub(limit.log, from + limit.entry, limit.tail - 1)
   limit.head, limit.tail = 1, #limit.log + 1
   return true
-end
-
-function sliding_log.save(limit)
-  return limit.total, limit.entries, limit.unit_bytes
-end
-
-function sliding_log.save_tail(limit)
-  local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
-  if limit.head == limit.tail then return added end
-  return sub(limit.log, limit.head, limit.tail - 1) .. added
-end
-
-function sliding_log.lifetime(limit)
-  return limit.window
 end

@@ -67,6 +67,15 @@ function sliding_window.left(limit)
   return remaining, sliding_window.wait(limit, remaining + 1)
 end
 
+function sliding_window.save(limit)
+  return limit.current, limit.previous
+end
+
+function sliding_window.lifetime(limit)
+  return limit.to_come + limit.window
+end
+
+-- @refund
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous
   if at >= limit.start then
@@ -75,12 +84,4 @@ function sliding_window.give(limit, units, at)
     limit.previous = max(limit.previous - units, 0)
   end
   return limit.current + limit.previous < before
-end
-
-function sliding_window.save(limit)
-  return limit.current, limit.previous
-end
-
-function sliding_window.lifetime(limit)
-  return limit.to_come + limit.window
 end

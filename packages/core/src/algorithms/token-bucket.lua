@@ -56,6 +56,15 @@ function token_bucket.left(limit)
   return remaining, until_fits(limit, remaining + 1)
 end
 
+function token_bucket.save(limit)
+  return limit.scale, limit.filled
+end
+
+function token_bucket.lifetime(limit)
+  return limit.filled / limit.rate
+end
+
+-- @refund
 local function still_held(limit, units, at, remaining, reset)
   local filled_to = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
   local left = filled_to - floor(max(now - at, 0) * limit.rate + 0.5)
@@ -67,12 +76,4 @@ function token_bucket.give(limit, units, at, remaining, reset)
   limit.filled = limit.level - given
   limit.level, limit.elapsed = limit.filled, 0
   return given > 0
-end
-
-function token_bucket.save(limit)
-  return limit.scale, limit.filled
-end
-
-function token_bucket.lifetime(limit)
-  return limit.filled / limit.rate
 end

@@ -1,5 +1,5 @@
 import { show, StoreError, toStoreError } from '../errors.js'
-import type { MaybePromise } from '../maybe-promise.js'
+import { isPromise, type MaybePromise } from '../maybe-promise.js'
 import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/store.js'
 
 export interface GuardOptions {
@@ -76,19 +76,26 @@ export class Guard implements Store {
     batch: readonly StoreRequest[],
     ask: (call: Call) => MaybePromise<readonly Answer[]>,
   ): Promise<readonly Answer[]> {
-    return this.#within(ask)
-      .then((answers) => this.#tellOf(answers))
-      .catch((error: unknown) => {
-        const failure = toStoreError(error)
-        this.#options.onFailure(failure, batch.length)
-        return batch.map(() => failure)
-      })
+    return this.#within(ask).then(
+      (answers) => (Array.isArray(answers) ? this.#tellOf(answers) : this.#fail(batch, notAList(answers))),
+      (error: unknown) => this.#fail(batch, toStoreError(error)),
+    )
+  }
+
+  #fail(batch: readonly StoreRequest[], error: StoreError): readonly Answer[] {
+    this.#options.onFailure(error, batch.length)
+    return batch.map(() => error)
   }
 
   #tellOf(answers: readonly Answer[]): readonly Answer[] {
-    if (!Array.isArray(answers)) throw new StoreError(`the store answered a batch with ${show(answers)}`)
-    const failed = answers.filter((answer) => answer instanceof StoreError)
-    if (failed[0]) this.#options.onFailure(failed[0], failed.length)
+    let failed = 0
+    let first: StoreError | undefined
+    for (const answer of answers) {
+      if (!(answer instanceof StoreError)) continue
+      failed += 1
+      first ??= answer
+    }
+    if (first) this.#options.onFailure(first, failed)
     return answers
   }
 
@@ -116,13 +123,17 @@ export class Guard implements Store {
       const pending: Pending = {
         send: () => {
           isSent = true
-          attempt(() => ask(call)).then(
-            (value) => {
-              settle()
-              resolve(value)
-            },
-            (error: unknown) => pending.fail(error),
-          )
+          const succeed = (value: T): void => {
+            settle()
+            resolve(value)
+          }
+          try {
+            const asked = ask(call)
+            if (isPromise(asked)) asked.then(succeed, pending.fail)
+            else succeed(asked)
+          } catch (error) {
+            pending.fail(error)
+          }
         },
         fail: (error) => {
           settle()
@@ -161,9 +172,8 @@ export class Guard implements Store {
   }
 }
 
-/** The same promise for what is thrown at once. */
-async function attempt<T>(ask: () => MaybePromise<T>): Promise<T> {
-  return ask()
+function notAList(given: unknown): StoreError {
+  return new StoreError(`the store answered a batch with ${show(given)}`)
 }
 
 function stuck(): StoreError {

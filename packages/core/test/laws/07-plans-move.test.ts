@@ -42,7 +42,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
         isRefunded: fc.boolean(),
       })
       await fc.assert(
-        fc.asyncProperty(fc.array(request, { minLength: 2, maxLength: 25 }), async (requests) => {
+        fc.asyncProperty(fc.array(request, { minLength: 2, maxLength: 12 }), async (requests) => {
           const clock = { now: START_MS }
           const limiter = bench.limiter({ plans, defaultPlan: 'own' }, clock)
           for (const { gapUs, plan, cost, isRefunded } of requests) {

@@ -15,10 +15,11 @@
     remaining   units left after this
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
 
-  State         one string a key, as subject.lua says, gone when the longest window is over
+  State         one string a key, as value.lua says, gone when the longest window is over
   Complexity    O(n) for n requests: a GET each, and a SET for each that is allowed; two GETs where several are one
 ]]
 -- @include algorithms
+-- @include value.lua
 -- @include subject.lua
 
 local take = ARGV[2] == 'take'

@@ -1,5 +1,5 @@
 import { kernels } from '../../algorithms/algorithm.js'
-import type { LimitSet, Params } from '../../limit-set.js'
+import type { CompiledLimit, LimitSet, Params } from '../../limit-set.js'
 import type { Ask, StoreRequest } from '../store.js'
 import type { ScriptArg } from './clients.js'
 
@@ -39,6 +39,20 @@ export class SetsEncoder {
     return json
   }
 }
+
+/** The one limit of a set as arguments of the script for one request, from the time to live on. */
+export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
+  const [{ kernel, mark, paramsAt }] = set.limits as readonly [CompiledLimit]
+  const params = paramsAt(nowMs)
+  const known = encodedOnes.get(set)
+  if (known?.params === params && known.keptMs === keptMs) return known.args
+  const values = kernels[kernel].wire.map((name) => params[name] as number)
+  const args = [String(set.ttlMs + keptMs), mark, ...values]
+  encodedOnes.set(set, { args, params, keptMs })
+  return args
+}
+
+const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
 
 /** What was encoded of a set before: the same, unless a calendar has moved on. */
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()

@@ -1,5 +1,7 @@
+import type { KernelName } from '../../algorithms/algorithm.js'
 import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
 import { ConfigError, StoreError } from '../../errors.js'
+import type { CompiledLimit } from '../../limit-set.js'
 import { needOptions } from '../../options.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -11,9 +13,9 @@ import {
   type StoreRequest,
 } from '../store.js'
 import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients.js'
-import { encodeRuns, SetsEncoder } from './encode.js'
+import { encodeOne, encodeRuns, SetsEncoder } from './encode.js'
 import { refuseLate, Script } from './script.js'
-import { consumeScript, refundScript } from './scripts.generated.js'
+import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
 
 export interface RedisStoreOptions {
   /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
@@ -51,7 +53,9 @@ class RedisStore implements Store {
   readonly #port: RedisPort
   readonly #prefix: string
   readonly #now: (() => number) | undefined
+  readonly #keptMs: number
   readonly #consume: Script
+  readonly #consumeOne: Readonly<Record<KernelName, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
   #aheadMs = 0
@@ -60,7 +64,9 @@ class RedisStore implements Store {
     this.#port = port
     this.#prefix = prefix
     this.#now = now
+    this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
+    this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
   }
 
@@ -101,14 +107,32 @@ class RedisStore implements Store {
     return this.#now ? Math.round(this.#now() * 1000) : ''
   }
 
-  #encoder(): SetsEncoder {
-    if (this.#now) return new SetsEncoder(this.#now(), KEPT_UNDER_TEST_CLOCK_MS)
-    return new SetsEncoder(Date.now() + this.#aheadMs, 0)
+  /** Redis's time, near enough to choose the windows of a calendar around it. */
+  #nowMs(): number {
+    return this.#now ? this.#now() : Date.now() + this.#aheadMs
   }
 
-  async #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
-    const answers = await this.#ask(batch, mode, call)
-    return answers.some(isOutsideCalendar) ? this.#askAgain(batch, answers, mode, call) : answers
+  #encoder(): SetsEncoder {
+    return new SetsEncoder(this.#nowMs(), this.#keptMs)
+  }
+
+  #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
+    return asked.then((answers) =>
+      answers.some(isOutsideCalendar) ? this.#askAgain(batch, answers, mode, call) : answers,
+    )
+  }
+
+  /** A request that is alone and simple; where what its subject has used is not, it is asked as any other. */
+  #askOne(batch: readonly [StoreRequest], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    const [{ set, key, cost }] = batch
+    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).kernel]
+    const limit = encodeOne(set, this.#nowMs(), this.#keptMs)
+    return script.run([this.#keyOf(key)], [this.#nowUs(), mode, cost, ...limit], call).then((given) => {
+      if (!Array.isArray(given) || given.length > 0) return this.#read(batch, given)
+      refuseLate(call)
+      return this.#ask(batch, mode, call)
+    })
   }
 
   #ask(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
@@ -120,11 +144,13 @@ class RedisStore implements Store {
       if (also) keys.push(...also.map((ask) => this.#keyOf(ask.key)))
     }
     const args = [this.#nowUs(), mode, sets.json(), ...runs]
-    return this.#consume.run(keys, args, call).then((given) => {
-      const reply = readReply(given)
-      this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
-      return readAnswers(batch, reply)
-    })
+    return this.#consume.run(keys, args, call).then((given) => this.#read(batch, given))
+  }
+
+  #read(batch: readonly StoreRequest[], given: unknown): Answer[] {
+    const reply = readReply(given)
+    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+    return readAnswers(batch, reply)
   }
 
   /** Those whose calendar was too far from Redis's time, which is known now. They have not been counted. */
@@ -146,6 +172,11 @@ class RedisStore implements Store {
     })
     return answers
   }
+}
+
+function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
+  const [first] = batch
+  return batch.length === 1 && first?.also === undefined && first?.set.limits.length === 1
 }
 
 function isOutsideCalendar(answer: Answer): boolean {
@@ -187,4 +218,14 @@ function errorIn(value: unknown): StoreError | undefined {
   // Clients can be told to answer numbers as strings.
   if (typeof value === 'string' && /^-?\d+$/.test(value)) return undefined
   return new StoreError(`Redis could not decide a request: ${String(value)}`)
+}
+
+function mapValues<Key extends string, T, U>(
+  given: Readonly<Record<Key, T>>,
+  map: (value: T) => U,
+): Record<Key, U> {
+  return Object.fromEntries(Object.entries<T>(given).map(([key, value]) => [key, map(value)])) as Record<
+    Key,
+    U
+  >
 }

@@ -15,6 +15,7 @@
   Complexity    O(n) for n requests: a GET and a SET each; the log looks at the entries since the units were taken
 ]]
 -- @include algorithms
+-- @include value.lua
 -- @include subject.lua
 
 local sets, at = read_sets(ARGV[2]), 3

@@ -1,22 +1,13 @@
 --[[
-  What both frames share: the limit sets, and a subject's value. `make` makes the algorithm of a name, one of
-  NAMES; the build puts both before this file.
+  What the frames for any requests share: the limit sets, and subjects that have several of them. `make` makes the
+  algorithm of a name, one of NAMES; the build puts both before this file.
 
   Limit sets come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, mark,
   parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in
   32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit.
-
-  A subject's value: 1 byte format, 7 bytes time of the last write in µs, 4 bytes when nothing of it can count any
-  more, in seconds, then for each limit: 4 bytes mark, and what its algorithm keeps: some numbers, and for some a
-  tail. A limit finds its part by the mark, so that a part outlives a change of plan. Parts of limits that other
-  plans have follow behind a mark of 0 with a time and an end of their own, the latest first, until their end: they
-  count again when their plan is back.
 ]]
-local FORMAT = 1
-local HEADER, HEADER_FORMAT = 12, '>I1I7I4'
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local MOST_OTHERS = 8
-local MARK = 4
 local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 
@@ -197,15 +188,7 @@ local function save_limits(set, key)
     -- As text with all its digits.
     if others_end > ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
-  -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough; and a
-  -- value of the same length is cheapest to write in place.
-  if not keep then
-    call('SET', key, saved, 'PX', ttl)
-  elseif #saved == #value then
-    call('SETRANGE', key, '0', saved)
-  else
-    call('SET', key, saved, 'KEEPTTL')
-  end
+  write(key, saved, value, keep, ttl)
 end
 
 local function message(err)
