@@ -19,7 +19,7 @@ export interface MemoryStoreOptions {
    * subject takes 0.3 to 3 kB. Default: 100 000.
    */
   readonly maxSubjects?: number
-  /** Now, in ms since 1970, in place of Date.now; for tests. Subjects are then remembered an hour longer. */
+  /** Now, in ms since 1970, in place of the system's clock; for tests. Subjects are then remembered an hour longer. */
   readonly now?: () => number
 }
 
@@ -78,7 +78,7 @@ class MemoryStore implements Store {
 
   constructor(maxSubjects: number, now: (() => number) | undefined) {
     this.#maxSubjects = maxSubjects
-    this.#now = now ?? Date.now
+    this.#now = now ?? fineClock()
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
   }
 
@@ -195,6 +195,24 @@ interface Look {
 
 function createEntry(set: LimitSet, now: number): Entry {
   return { last: now, ends: 0, expires: 0, set, states: [], others: [] }
+}
+
+/** How far the two clocks of a process may part before the finer one is set anew, in ms. */
+const CLOCKS_PART_MS = 1000
+
+/**
+ * The time in ms since 1970, to the µs: a clock that counts whole ms would free units up to one of them early. It
+ * follows the system's clock when that is set, or the machine has slept.
+ */
+function fineClock(): () => number {
+  let origin = performance.timeOrigin
+  return () => {
+    const now = origin + performance.now()
+    const system = Date.now()
+    if (Math.abs(now - system) <= CLOCKS_PART_MS) return now
+    origin += system - now
+    return system
+  }
 }
 
 /** A limit of a subject, brought to now. */
