@@ -1,57 +1,86 @@
-// The three tenants, and the burst at second 59 and second 01.
+// The three tenants, what each of them does, and the burst around the seam of a minute.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { slidingLog, tokenBucket } from './check.js'
 import { Tenant } from './tenant.js'
 
+/** What the price list promises. Written again, not read from the plans, so that a wrong plan is found. */
+const promisesOf = (minuteMs) => ({
+  free: slidingLog({ quota: 100, windowMs: minuteMs }),
+  // Above a quota of 128 a sliding log counts in 128 slots, and gives units back up to one slot late.
+  starter: slidingLog({ quota: 300, windowMs: minuteMs, lateMs: minuteMs / 128 }),
+  pro: tokenBucket({ perSecond: 50, burst: 100 }),
+})
+
 /**
- * Tenants of this run alone, so that two replicas on one Redis do not count each other's.
+ * Tenants of this run alone: several demos on one Redis must not count each other's.
  *
  * @param urls of the API, and of the same behind a fixed window
  */
-export function createTenants(urls) {
-  const run = process.pid
+export function createTenants(urls, minuteMs) {
+  const run = randomUUID().slice(0, 8)
+  const promises = promisesOf(minuteMs)
+  const tenant = (plan, name) =>
+    new Tenant({ name, plan, url: urls.api, key: `${plan}-${run}`, promise: promises[plan] })
   return {
-    free: new Tenant('free    100/min', urls.api, `free-${run}`),
-    starter: new Tenant('starter 3000/min', urls.api, `starter-${run}`),
-    pro: new Tenant('pro     50/s burst 100', urls.api, `pro-${run}`),
-    fixed: new Tenant('the same on a fixed window', urls.fixed, `free-${run}`),
+    free: tenant('free', 'free     100/min'),
+    fixed: new Tenant({ name: ' same, fixed window', url: urls.fixed, key: `free-${run}` }),
+    starter: tenant('starter', 'starter  300/min'),
+    pro: tenant('pro', 'pro      50/s burst 100'),
   }
 }
 
-/**
- * Plays for a little more than a minute of the demo, and resolves with what each tenant got at the moments that
- * matter.
- */
-export async function drive({ free, starter, pro, fixed }, minuteMs) {
+/** Plays for two minutes of the demo and a little; resolves with what passed at the moments that matter. */
+export async function drive({ free, fixed, starter, pro }, minuteMs) {
+  const started = performance.now()
   const second = minuteMs / 60
-  const [, bursts, rush] = await Promise.all([
-    starter.steady(25, minuteMs + 4 * second),
-    seam([free, fixed], minuteMs, second),
-    rushHour(pro, minuteMs),
+  const until = (seconds) => sleep(Math.max(started + seconds * second - performance.now(), 0))
+  const [seam, flood, rush] = await Promise.all([
+    attackSeam([free, fixed], until),
+    runAway(starter, minuteMs),
+    rushIn(pro, minuteMs, until),
   ])
-  return { ...bursts, ...rush }
+  return { ...seam, ...flood, ...rush }
 }
 
-/** One request opens the window; 99 come at second 58, 100 more at second 62 of it. */
-async function seam(tenants, minuteMs, second) {
-  const opened = performance.now()
-  const at = (seconds) => sleep(Math.max(opened + seconds * second - performance.now(), 0))
-  const each = async (count) => Promise.all(tenants.map((tenant) => tenant.burst(count)))
+/** The first request opens the minute. The rest of its 100 come at its very end, 100 more right after. */
+async function attackSeam(tenants, until) {
+  const each = (count) => Promise.all(tenants.map((tenant) => tenant.burst(count)))
   const first = await each(1)
-  await at(58)
+  await until(58)
   const before = await each(99)
-  await at(62)
+  await until(62)
   const after = await each(100)
-  const [free, fixed] = tenants.map((_, i) => ({ before: first[i] + before[i], after: after[i] }))
+  for (let second = 66; second <= 114; second += 4) {
+    await until(second)
+    await each(1)
+  }
+  await until(124)
+  const later = await each(100)
+  const [free, fixed] = tenants.map((_, i) => ({
+    before: first[i] + before[i],
+    after: after[i],
+    later: later[i],
+  }))
   return { free, fixed }
 }
 
-/** The whole burst and 40 more at once; then what its rate allows. */
-async function rushHour(pro, minuteMs) {
-  await sleep(1000)
-  const started = performance.now()
+/** Two thirds of its plan for a minute, then nearly three times its plan. */
+async function runAway(starter, minuteMs) {
+  await starter.steady((200 * 1000) / minuteMs, minuteMs)
+  const polite = { sent: starter.log.length, limited: starter.limited }
+  await starter.steady((800 * 1000) / minuteMs, minuteMs)
+  return { polite }
+}
+
+/** More than its burst at once, half of its rate for the rest of the minute, then twice its rate. */
+async function rushIn(pro, minuteMs, until) {
+  await until(8)
   const burst = await pro.burst(140)
-  const burstMs = performance.now() - started
-  await sleep(2500)
-  await pro.steady(40, minuteMs - 4000)
-  return { pro: { burst, burstMs } }
+  await until(30)
+  const limitedBefore = pro.limited
+  await pro.steady(25, minuteMs / 2)
+  const limitedAtHalf = pro.limited - limitedBefore
+  await pro.steady(100, minuteMs)
+  return { pro: { burst, limitedAtHalf } }
 }

@@ -3,7 +3,7 @@ import { byHeader, rateLimit, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 
-const redis = new Redis(process.env.REDIS_URL)
+const redis = new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })
 redis.on('error', () => {})
 
 const app = express()
