@@ -40,6 +40,21 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
       expect(outcomes.map(({ limits }) => limits[0]?.remaining)).toEqual([1, 1, 0])
     })
 
+    test('of several keys of one request it takes all or nothing, if it joins', async () => {
+      const { store, request } = make()
+      if (!store.joins) return
+      const both = (cost: number): Request => ({ ...request('a', cost), also: [request('b', cost)] })
+      const outcomes = await ask('consume', store, both(2), request('b', 2), both(2), request('a', 3))
+      expect(outcomes.map(({ limits }) => limits.map(({ remaining }) => remaining))).toEqual([
+        [3, 3],
+        [1],
+        [3, 1],
+        [0],
+      ])
+      const [peeked] = await ask('peek', store, both(2))
+      expect(peeked?.limits.map(({ wait }) => wait === 0)).toEqual([false, false])
+    })
+
     test('says -1 for a cost that can never fit', async () => {
       const { store, request } = make()
       const [outcome] = await ask('consume', store, request('a', 6))
