@@ -25,12 +25,14 @@ local limit = kernel.prepare(
   tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 )
 
-local version, last, ends, found, a, b, c = FORMAT, 0, 0, mark
+local ends, first, low = 0, 0, 0
+local last, found, a, b, c
 if old then
   if #old < size then return {} end
-  version, last, ends, found, a, b, c = unpack_bytes(packing, old)
+  first, last, low, found, a, b, c = unpack_bytes(packing, old)
   local tail = kernel.tail_size and kernel.tail_size(limit.window, a, b, c) or 0
-  if version ~= FORMAT or found ~= mark or #old ~= size + tail then return {} end
+  if floor(first / 16) ~= FORMAT or found ~= mark or #old ~= size + tail then return {} end
+  ends = read_ends(first, last, low)
   kernel.load(limit, last, a, b, c, old, size + 1)
 else
   kernel.start(limit)
@@ -41,8 +43,8 @@ local wait = kernel.wait(limit, cost)
 if wait == 0 and ARGV[2] == 'take' then
   kernel.take(limit, cost)
   local keep = ends * 1000000 >= now + kernel.lifetime(limit)
-  if not keep then ends = floor((now + ttl * 1000) / 1000000) end
-  local value = pack_bytes(packing, FORMAT, now, ends, mark, kernel.save(limit))
+  if not keep then first, low = pack_ends(floor((now + ttl * 1000) / 1000000)) end
+  local value = pack_bytes(packing, first, now, low, mark, kernel.save(limit))
   if kernel.save_tail then value = value .. kernel.save_tail(limit) end
   write(key, value, old, keep, ttl)
 end

@@ -27,22 +27,17 @@ local sets, run = read_sets(ARGV[3]), 4
 local reply, size = { now, 0, 0, 0 }, 1
 local request, run_left = 0, 0
 
--- Whether the cost fits; leaves what was found in the limits.
-local function look(set, key, cost)
-  local fits = true
-  load_limits(set, call('GET', key))
+-- Whether the cost fits.
+local function decide(set, key, cost, may_take)
+  local blob, fits = call('GET', key), true
+  load_limits(set, blob)
   for i = 1, #set do
     local limit = set[i]
     local wait = limit.kernel.wait(limit, cost)
     limit.waits = wait
     if wait ~= 0 then fits = false end
   end
-  return fits
-end
-
-local function decide(set, key, cost, may_take)
-  local fits = look(set, key, cost) and may_take
-  if fits then
+  if fits and may_take then
     for i = 1, #set do
       set[i].kernel.take(set[i], cost)
     end
@@ -54,9 +49,10 @@ local function decide(set, key, cost, may_take)
     reply[size + 2], reply[size + 3] = limit.kernel.left(limit)
     size = size + 3
   end
+  return fits
 end
 
--- Several subjects of one request. A set holds one subject at a time, so each is looked at twice.
+-- Several subjects of one request: looked at first, and where all have room, taken from.
 local function decide_together(count)
   local asks, first_size = {}, size
   while #asks < count do
@@ -67,13 +63,15 @@ local function decide_together(count)
     end
   end
   local decided, err = pcall(function()
-    local fit = take
+    local fit = true
     for i = 1, count do
-      fit = look(unpack(asks[i])) and fit
+      fit = decide(unpack(asks[i])) and fit
     end
+    if not take or not fit then return end
+    size = first_size
     for i = 1, count do
       local set, key, cost = unpack(asks[i])
-      decide(set, key, cost, fit)
+      decide(set, key, cost, true)
     end
   end)
   if not decided then

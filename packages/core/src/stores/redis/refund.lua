@@ -24,8 +24,9 @@ local reply = { now }
 local function give(set, key, units, taken_at, first)
   local blob = call('GET', key)
   if not blob then return 0 end
+  missing = 0
   load_limits(set, blob)
-  if not is_known then return 0 end
+  if missing == #set then return 0 end
   for i = 1, #set do
     if set[i].kernel.wait(set[i], 1) == OUTSIDE_CALENDAR then return 0 end
   end

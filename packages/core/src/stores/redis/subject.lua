@@ -11,10 +11,11 @@ local MOST_OTHERS = 8
 local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 
--- Of the subject at hand: its value, and when its first parts end; whether those are the parts of the set, in order;
--- whether there are others; and whether any part of the set was found.
-local value, ends = false, 0
-local is_first, has_others, is_known = true, false, false
+-- Of the subject at hand: its value; when its first parts end, also as that stands there; whether those are the parts
+-- of the set, in order, and alone; and of how many limits there is no part.
+local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
+local value, ends, first_byte, low_ends = false, 0, 0, 0
+local layout, missing = PLAIN, 0
 
 local kernels = {}
 
@@ -52,8 +53,8 @@ local function each_part(visit)
       by_code[kernel.code] = kernel
     end
   end
-  local _, last, part_ends = unpack_bytes(HEADER_FORMAT, value)
-  local at = HEADER + 1
+  local first, last, low = unpack_bytes(HEADER_FORMAT, value)
+  local part_ends, at = read_ends(first, last, low), HEADER + 1
   while at <= #value do
     local mark, from = unpack_bytes('>I4', value, at), at
     if mark == 0 then
@@ -84,7 +85,6 @@ end
 -- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
 local function load_numbers(limit, tail, last, a, b, c)
   local kernel = limit.kernel
-  is_known = true
   if not kernel.tail_size then
     kernel.load(limit, last, a, b)
     return tail
@@ -99,12 +99,13 @@ local function load_limit(limit, at, last)
   local found, a, b, c
   if at + size <= #value + 1 then found, a, b, c = unpack_bytes(kernel.packing, value, at) end
   if found ~= limit.mark then
-    is_first, has_others = false, true
+    layout = MIXED
     at, last = find_part(limit.mark)
     if at then
       found, a, b, c = unpack_bytes(kernel.packing, value, at)
       load_numbers(limit, at + size, last, a, b, c)
     else
+      missing = missing + 1
       kernel.start(limit)
     end
     return HEADER + 1
@@ -114,21 +115,26 @@ end
 
 -- Brings every limit of the set to now, from the value of its subject, or from nothing.
 local function load_limits(set, blob)
-  value, ends, is_first, has_others, is_known = blob, 0, true, false, false
+  value, layout = blob, PLAIN
   if not blob then
+    ends, missing = 0, #set
     for i = 1, #set do
       set[i].kernel.start(set[i])
     end
     return
   end
   local limit, size = set[1], HEADER + MARK + set[1].kernel.size
-  local version, last, found, a, b, c
+  local last, found, a, b, c
   if #blob >= size then
-    version, last, ends, found, a, b, c = unpack_bytes(limit.kernel.first_packing, blob)
+    first_byte, last, low_ends, found, a, b, c = unpack_bytes(limit.kernel.first_packing, blob)
   elseif #blob > HEADER then
-    version, last, ends = unpack_bytes(HEADER_FORMAT, blob)
+    first_byte, last, low_ends = unpack_bytes(HEADER_FORMAT, blob)
+  else
+    error(FOREIGN, 0)
   end
-  if version ~= FORMAT then error(FOREIGN, 0) end
+  if floor(first_byte / 16) ~= FORMAT then error(FOREIGN, 0) end
+  local last_s = floor(last / 1000000)
+  ends = last_s + (first_byte % 16 * LOW_ENDS + low_ends - last_s) % ENDS
 
   local at
   if found == limit.mark then
@@ -139,7 +145,7 @@ local function load_limits(set, blob)
   for i = 2, #set do
     at = load_limit(set[i], at, last)
   end
-  if at <= #blob then has_others = true end
+  if at <= #blob and layout == PLAIN then layout = OTHERS_BEHIND end
 end
 
 -- The parts of other plans that still count, as they go behind those of the set, and the last of their ends.
@@ -170,11 +176,14 @@ local function save_limits(set, key)
     local lifetime = set[i].kernel.lifetime(set[i])
     if lifetime > needed then needed = lifetime end
   end
-  local keep = is_first and ends * 1000000 >= now + needed
-  if not keep then ends = floor((now + set.lifetime) / 1000000) end
+  local keep = layout ~= MIXED and ends * 1000000 >= now + needed
+  if not keep then
+    ends = floor((now + set.lifetime) / 1000000)
+    first_byte, low_ends = pack_ends(ends)
+  end
 
   local limit = set[1]
-  local saved = pack_bytes(limit.kernel.first_packing, FORMAT, now, ends, limit.mark, limit.kernel.save(limit))
+  local saved = pack_bytes(limit.kernel.first_packing, first_byte, now, low_ends, limit.mark, limit.kernel.save(limit))
   if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
   for i = 2, #set do
     limit = set[i]
@@ -182,7 +191,7 @@ local function save_limits(set, key)
     if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
   end
   local ttl = set.ttl
-  if has_others then
+  if layout ~= PLAIN then
     local others, others_end = pack_others(set)
     saved = saved .. others
     -- As text with all its digits.
