@@ -125,12 +125,16 @@ function withOurs(exposed: string | undefined): string {
   return [...given, ...RATE_LIMIT_HEADERS.filter((name) => !known.has(name.toLowerCase()))].join(', ')
 }
 
-/** A String of structured fields: printable ASCII; anything else is percent-encoded. */
+/** A String of structured fields. */
 function quoted(name: string): string {
-  const ascii = name.replace(/[^\x20-\x7e]+/gu, (part) =>
+  return `"${policyName(name).replace(/["\\]/g, '\\$&')}"`
+}
+
+/** A limit's name as clients see it, in headers and bodies: printable ASCII; anything else is percent-encoded. */
+export function policyName(name: string): string {
+  return name.replace(/[^\x20-\x7e]+/gu, (part) =>
     [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   )
-  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
 }
 
 /** Of a denial, the limit to wait longest for; else the one with the least left. */

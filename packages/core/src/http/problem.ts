@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.js'
 import { negotiate } from './accept.js'
 import type { HttpAnswer } from './adapter.js'
-import { seconds } from './headers.js'
+import { policyName, seconds } from './headers.js'
 
 /** What a denied client is told: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
 export interface Problem {
@@ -44,7 +44,7 @@ export function problemOf(decision: Decision, retryAfter: number | undefined): P
         title: 'Quota Exceeded',
         status: 429,
         detail: detailOf(decision, retryAfter),
-        'violated-policies': decision.violated,
+        'violated-policies': decision.violated.map(policyName),
         code: 'rate_limit_exceeded',
       }
   }
