@@ -1,0 +1,58 @@
+import { createServer } from 'node:http'
+import { check, listen, makeStore, play, statuses } from '@tollgate/example-kit'
+import { byIp, createLimiter, rateLimit } from '@tollgate/express'
+import express from 'express'
+
+const { store, close } = makeStore()
+const limiter = createLimiter({
+  store,
+  plans: { team: '6/min', seat: '4/min', address: '9/min' },
+  defaultPlan: 'address',
+  deadlineMs: 1000,
+})
+const byAddress = byIp({ plan: 'address' })
+
+const app = express()
+app.use(
+  rateLimit({
+    limiter,
+    // An organisation, a user of it, and the client's address: all must have room, or nothing is taken of any.
+    identify: (req) => [
+      { id: `org:${req.get('x-org')}`, plan: 'team' },
+      { id: `user:${req.get('x-user')}`, plan: 'seat', label: 'user' },
+      { ...byAddress(req), label: 'address' },
+    ],
+  }),
+)
+app.get('/', (req, res) => {
+  const left = req.rateLimit.limits.map(({ name, remaining }) => [name, remaining])
+  res.json(Object.fromEntries(left))
+})
+
+const server = createServer(app)
+await play({
+  url: await listen(server),
+  hint: ["curl -i localhost:3000/ -H 'x-org: acme' -H 'x-user: ada'"],
+  drive: async (url) => {
+    const as = (org, user) => fetch(url, { headers: { 'x-org': org, 'x-user': user } })
+    const why = async (org, user) => (await (await as(org, user)).json())['violated-policies']
+    check('ada has 4 a minute', await statuses(5, () => as('acme', 'ada')), { 200: 4, 429: 1 })
+    check('she is denied for herself', await why('acme', 'ada'), ['user.minute'])
+    check('her organisation has 2 of 6 left, for bob', await statuses(3, () => as('acme', 'bob')), {
+      200: 2,
+      429: 1,
+    })
+    check('he is denied for the organisation', await why('acme', 'bob'), ['minute'])
+    check('and the address has 3 of 9 left', await statuses(4, () => as('globex', 'carl')), {
+      200: 3,
+      429: 1,
+    })
+    check('which denies a third', await why('globex', 'dora'), ['address.minute'])
+  },
+  close: async () => {
+    server.closeAllConnections()
+    server.close()
+    await limiter.close()
+    await close()
+  },
+})

@@ -1,0 +1,15 @@
+// npm run example NAME: sets everything up and runs one of the examples. Further arguments are its own.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { prepare, root, run } from './workspace.mjs'
+
+const [name = '', ...args] = process.argv.slice(2)
+const mainOf = (example) => join(root, 'examples', example, 'src/main.js')
+if (!/^[\w-]+$/.test(name) || !existsSync(mainOf(name))) {
+  const names = readdirSync(join(root, 'examples')).filter((example) => existsSync(mainOf(example)))
+  process.stderr.write(`Which one? npm run example NAME, where NAME is one of: ${names.join(', ')}\n`)
+  process.exit(1)
+}
+await prepare()
+const { code } = await run(process.execPath, [mainOf(name), ...args])
+process.exit(code)
