@@ -1,4 +1,5 @@
 import { ConfigError, show, toError } from './errors.js'
+import { LruMap } from './lru-map.js'
 import { isPromise, type MaybePromise } from './maybe-promise.js'
 import { needOptions } from './options.js'
 import { subjectKey, type Subject } from './subject.js'
@@ -42,8 +43,7 @@ export class PlanLookup {
   readonly #planOf: PlanOf
   readonly #onError: (error: Error, subject: Subject) => void
   readonly #options: Required<PlanCacheOptions>
-  /** In the order of last use. */
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries: LruMap<Entry>
   readonly #underWay = new Map<string, Promise<string | undefined>>()
 
   /**
@@ -55,6 +55,7 @@ export class PlanLookup {
       throw new ConfigError('planOf', planOf, 'a function that gives the name of a plan, or a promise of it')
     }
     this.#options = checked(options)
+    this.#entries = new LruMap(this.#options.maxSubjects)
     this.#planOf = planOf
     this.#onError = onError
   }
@@ -65,7 +66,7 @@ export class PlanLookup {
     const entry = this.#entries.get(key)
     const now = Date.now()
     if (entry && now < entry.usableUntil) {
-      this.#use(key, entry)
+      this.#entries.use(key, entry)
       if (now >= entry.freshUntil) void this.#lookUp(key, subject, entry)
       return entry.plan
     }
@@ -122,26 +123,16 @@ export class PlanLookup {
   #keep(key: string, plan: string | undefined): string | undefined {
     const { ttlMs, staleMs } = this.#options
     const freshUntil = Date.now() + ttlMs
-    this.#use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
+    this.#entries.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
     return plan
   }
 
   #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): string | undefined {
     const freshUntil = Date.now() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
-    this.#use(key, { plan: known?.plan, freshUntil, usableUntil })
+    this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
     this.#onError(toError(error), subject)
     return known?.plan
-  }
-
-  #use(key: string, entry: Entry): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    if (this.#entries.size <= this.#options.maxSubjects) return
-    for (const [oldest] of this.#entries) {
-      this.#entries.delete(oldest)
-      return
-    }
   }
 }
 

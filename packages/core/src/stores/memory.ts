@@ -2,6 +2,7 @@ import { kernels, type AnyKernel } from '../algorithms/algorithm.js'
 import type { Refund } from '../algorithms/kernel.js'
 import { ConfigError } from '../errors.js'
 import type { LimitSet, Params } from '../limit-set.js'
+import { LruMap } from '../lru-map.js'
 import { needOptions } from '../options.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -69,15 +70,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 class MemoryStore implements Store {
   readonly immediate = true
   readonly joins = true
-  /** In the order of last use, so that the first is the one idle longest. */
-  readonly #entries = new Map<string, Entry>()
-  readonly #maxSubjects: number
+  readonly #entries: LruMap<Entry>
   readonly #now: () => number
   readonly #keptUs: number
-  #sweep: Iterator<[string, Entry]> = this.#entries.entries()
+  #sweep: Iterator<[string, Entry]>
 
   constructor(maxSubjects: number, now: (() => number) | undefined) {
-    this.#maxSubjects = maxSubjects
+    this.#entries = new LruMap(maxSubjects)
+    this.#sweep = this.#entries.entries()
     this.#now = now ?? fineClock()
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
   }
@@ -123,7 +123,7 @@ class MemoryStore implements Store {
     const taken = take && looks.every(({ waits }) => waits.every((wait) => wait === 0))
     for (const look of looks) {
       if (taken) this.#take(look, now)
-      else if (take && look.isKnown) this.#touch(look.ask.key, look.entry)
+      else if (take && look.isKnown) this.#entries.use(look.ask.key, look.entry)
     }
     return { at: now, limits: looks.flatMap(outcomesOf) }
   }
@@ -146,7 +146,7 @@ class MemoryStore implements Store {
   #take({ ask: { key, set, cost }, entry, loaded }: Look, now: number): void {
     for (const { kernel, state, params } of loaded) kernel.take(state, cost, params)
     this.#write(entry, set, loaded, now)
-    this.#touch(key, entry)
+    this.#entries.use(key, entry)
   }
 
   #write(entry: Entry, set: LimitSet, loaded: readonly Loaded[], now: number): void {
@@ -158,17 +158,6 @@ class MemoryStore implements Store {
     entry.last = now
     entry.ends = now + set.ttlMs * 1000 + this.#keptUs
     entry.expires = Math.max(entry.ends, ...entry.others.map(({ ends }) => ends))
-  }
-
-  /** Makes it the last in the order of use, and forgets the first when there is no room. */
-  #touch(key: string, entry: Entry): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    if (this.#entries.size <= this.#maxSubjects) return
-    for (const [oldest] of this.#entries) {
-      this.#entries.delete(oldest)
-      return
-    }
   }
 
   #forgetIdle(now: number): void {

@@ -104,4 +104,53 @@ describe('law 5, one truth: Lua and TypeScript say the same of any history', () 
       RUNS,
     )
   })
+
+  test('scopes, several subjects, settled costs and resets', async () => {
+    const chosen = fc.tuple(fc.constantFrom(...variants), fc.constantFrom(...variants))
+    await fc.assert(
+      fc.asyncProperty(chosen, fc.array(wideAct, { minLength: 1, maxLength: 20 }), async (some, acts) => {
+        expect(await replayWide(redis, some, acts)).toEqual(await replayWide(memory, some, acts))
+      }),
+      RUNS,
+    )
+  })
 })
+
+/** What can happen to some subjects in two places of an application. */
+const wideAct = fc.record({
+  kind: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'settle', 'reset'),
+  gapUs,
+  place: fc.constantFrom(0, 1),
+  who: fc.subarray(['a', 'b', 'c'], { minLength: 1 }),
+  cost: fc.integer({ min: 1, max: 9 }),
+  back: fc.nat({ max: 3 }),
+})
+
+async function replayWide(
+  bench: Bench,
+  [plain, routed]: readonly Variant[],
+  acts: readonly (typeof wideAct extends fc.Arbitrary<infer T> ? T : never)[],
+): Promise<unknown[]> {
+  const clock = { now: START_MS }
+  const plans = { p: (plain as Variant).limit(12, 1000), q: (routed as Variant).limit(20, 2500) }
+  const limiter = bench.limiter({ plans, defaultPlan: 'p' }, clock)
+  const route = (routed as Variant).limit(15, 1000)
+  const places = [limiter, limiter.scope({ group: 'g', stacked: { r: route } })] as const
+  const decisions: Decision[] = []
+  const said: unknown[] = []
+  for (const { kind, gapUs: gap, place, who, cost, back } of acts) {
+    advance(clock, gap)
+    const subjects = who.map((id) => ({ id, plan: id === 'c' ? 'q' : 'p' }))
+    const decision = decisions.at(-1 - back)
+    if (kind === 'consume') {
+      const made = await places[place].consume(subjects, { cost })
+      decisions.push(made)
+      said.push({ ...made })
+    } else if (kind === 'peek') said.push({ ...(await places[place].peek(subjects, { cost })) })
+    else if (kind === 'reset') said.push(await places[place].reset(who[0] as string))
+    else if (decision) {
+      said.push(await (kind === 'refund' ? limiter.refund(decision) : limiter.settle(decision, cost - 1)))
+    }
+  }
+  return said
+}
