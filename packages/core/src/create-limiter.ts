@@ -1,4 +1,5 @@
-import { requestOf, takeRefund, type Decision } from './decision.js'
+import type { Consumption } from './consumption.js'
+import { settleDecision, takenBy, type Decision } from './decision.js'
 import { Decider } from './decider.js'
 import { show, TollgateError } from './errors.js'
 import { Events, type LimiterEvents } from './events.js'
@@ -78,25 +79,27 @@ class StoreLimiter implements Limiter {
   }
 
   async refund(decision: Decision): Promise<boolean> {
-    return this.#decider.refund(takeRefund(decision))
+    return this.#decider.refund(settleDecision(decision, 0)?.refunds ?? [])
   }
 
   async settle(decision: Decision, cost: number): Promise<number> {
     needCost(cost, 0)
-    const request = requestOf(decision)
-    if (!request || !decision.allowed) return 0
-    const missing = cost - decision.cost
-    if (missing <= 0) {
-      if (missing < 0) await this.#decider.refund(takeRefund(decision, -missing))
-      return cost
-    }
-    takeRefund(decision)
+    const settlement = settleDecision(decision, cost)
+    if (!settlement) return takenBy(decision)
+    const { request, refunds } = settlement
+    await this.#decider.refund(refunds)
+    return cost > decision.cost ? decision.cost + (await this.#takeMore(request, cost - decision.cost)) : cost
+  }
+
+  /** As many more units as fit; resolves with how many those were. */
+  async #takeMore(request: Consumption, wanted: number): Promise<number> {
     const { limits } = await this.#decider.peek({ ...request, cost: 1 })
-    const fits = Math.min(missing, ...limits.map(({ remaining }) => remaining))
-    if (limits.length === 0 || fits === 0) return decision.cost
-    const also = request.also?.map((ask) => ({ ...ask, cost: fits }))
-    const { allowed } = await this.#decider.consume({ ...request, cost: fits, also })
-    return allowed ? decision.cost + fits : decision.cost
+    if (limits.length === 0) return 0
+    const cost = Math.min(wanted, ...limits.map(({ remaining }) => remaining))
+    if (cost === 0) return 0
+    const also = request.also?.map((ask) => ({ ...ask, cost }))
+    const { source, allowed } = await this.#decider.consume({ ...request, cost, also })
+    return source === 'store' && allowed ? cost : 0
   }
 
   async reset(subject: Subject | string): Promise<void> {

@@ -75,7 +75,8 @@ class StoreDecision implements Decision {
   // Not for users: what a refund needs.
   readonly #request: Consumption
   readonly #outcome: Outcome
-  #refundable: boolean
+  #taken: number
+  #isSettled = false
 
   constructor(request: Consumption, outcome: Outcome, isPeek: boolean) {
     const { limits } = request.plan
@@ -95,7 +96,7 @@ class StoreDecision implements Decision {
     if (!this.allowed) this.reason = worst === NEVER ? 'cost-exceeds-quota' : 'quota-exceeded'
     this.#request = request
     this.#outcome = outcome
-    this.#refundable = this.allowed && !isPeek
+    this.#taken = this.allowed && !isPeek ? request.cost : 0
   }
 
   static requestOf(decision: StoreDecision): Consumption {
@@ -106,11 +107,22 @@ class StoreDecision implements Decision {
     return decision.#request.plan.limits
   }
 
+  static takenBy(decision: StoreDecision): number {
+    return decision.#taken
+  }
+
+  /** Whether this is the first time; `taken` is what stays of it. */
+  static settle(decision: StoreDecision, taken: number): boolean {
+    if (decision.#isSettled || decision.#taken === 0) return false
+    decision.#isSettled = true
+    decision.#taken = taken
+    return true
+  }
+
   /** Of each key that units were taken from. */
-  static takeRefund(decision: StoreDecision, units: number): RefundRequest[] {
+  static refundOf(decision: StoreDecision, units: number): RefundRequest[] {
     const { key, set, also = [] } = decision.#request
-    if (!decision.#refundable || !set) return []
-    decision.#refundable = false
+    if (!set) return []
     const { at, limits } = decision.#outcome
     let next = 0
     return [{ key, set }, ...also].map((ask) => {
@@ -195,23 +207,32 @@ function withoutLimits(rest: Omit<Decision, 'limits' | 'violated'>): Decision {
   return { ...rest, limits: [], violated: NONE }
 }
 
-/**
- * What gives units of a decision back, once: empty when it took none, or they have been given back.
- *
- * @param units from 1; as many as it took when left out
- * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy, which cannot tell whether it was used before
- */
-export function takeRefund(decision: Decision, units = decision?.cost): RefundRequest[] {
-  return storeDecision(decision) ? StoreDecision.takeRefund(decision, units) : []
+/** What of a decision is settled, once: units that go back, or are to be taken beside it. */
+export interface Settlement {
+  readonly request: Consumption
+  readonly refunds: readonly RefundRequest[]
 }
 
 /**
- * The request that a decision of the store answered; undefined when another source decided.
+ * Settles a decision for so many units; undefined when it took none, or was settled before.
+ *
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy, which cannot tell whether it was used before
+ */
+export function settleDecision(decision: Decision, units: number): Settlement | undefined {
+  if (!storeDecision(decision) || !StoreDecision.settle(decision, Math.min(units, decision.cost)))
+    return undefined
+  const request = StoreDecision.requestOf(decision)
+  const back = decision.cost - units
+  return { request, refunds: back > 0 ? StoreDecision.refundOf(decision, back) : [] }
+}
+
+/**
+ * The units that a decision has taken, as far as it knows: those taken beside it when it was settled not counted.
  *
  * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy
  */
-export function requestOf(decision: Decision): Consumption | undefined {
-  return storeDecision(decision) ? StoreDecision.requestOf(decision) : undefined
+export function takenBy(decision: Decision): number {
+  return storeDecision(decision) ? StoreDecision.takenBy(decision) : 0
 }
 
 function storeDecision(decision: Decision): decision is StoreDecision {

@@ -72,7 +72,7 @@ export interface Limiter extends Consumer {
   refund(decision: Decision): Promise<boolean>
   /**
    * Sets what a request cost, once that is known: gives back what was too much, or takes what was too little, as far
-   * as it fits. Once, in place of `refund`.
+   * as it fits. Once, in place of `refund`: a second call changes nothing.
    *
    * @param cost quota units, a whole number from 0
    * @returns the units that the request has taken in all; 0 when no store had decided it
