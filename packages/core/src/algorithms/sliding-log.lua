@@ -80,21 +80,27 @@ local function drop_expired(limit, last, elapsed)
   if limit.total < 0 or limit.total > 0 and head == limit.tail then error(DAMAGED, 0) end
 end
 
+-- Returns where the log ends in the blob.
 function sliding_log.load(limit, last, total, entries, bytes, blob, head)
-  local elapsed = now > last and now - last or 0
+  local elapsed, tail, width = now > last and now - last or 0, head + entries * (limit.time_bytes + bytes), bytes
   limit.is_same_us = now <= last
-  if elapsed >= limit.window then return sliding_log.start(limit) end
+  if elapsed >= limit.window then
+    sliding_log.start(limit)
+    return tail
+  end
   if bytes < 1 or bytes > 5 then error(DAMAGED, 0) end
 
-  local tail, width = head + entries * (limit.time_bytes + bytes), max(bytes, limit.wanted_bytes)
+  local stop = tail
+  if limit.wanted_bytes > width then width = limit.wanted_bytes end
   limit.added = 0
-  set_width(limit, width)
+  if limit.unit_bytes ~= width then set_width(limit, width) end
   if now < last or bytes < width then
     blob = rewritten(limit, sub(blob, head, tail - 1), bytes, min(now - last, 0))
     head, tail, last = 1, #blob + 1, min(last, now)
   end
   limit.log, limit.head, limit.tail, limit.total, limit.entries = blob, head, tail, total, entries
   drop_expired(limit, last, elapsed)
+  return stop
 end
 
 -- µs until `excess` units have come back
@@ -141,10 +147,10 @@ function sliding_log.save(limit)
   return limit.total, limit.entries, limit.unit_bytes
 end
 
+-- In two parts, so that whoever joins them to more copies each once.
 function sliding_log.save_tail(limit)
   local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
-  if limit.head == limit.tail then return added end
-  return sub(limit.log, limit.head, limit.tail - 1) .. added
+  return sub(limit.log, limit.head, limit.tail - 1), added
 end
 
 function sliding_log.lifetime(limit)

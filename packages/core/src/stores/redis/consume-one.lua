@@ -30,10 +30,9 @@ local last, found, a, b, c
 if old then
   if #old < size then return {} end
   first, last, low, found, a, b, c = unpack_bytes(packing, old)
-  local tail = kernel.tail_size and kernel.tail_size(limit.window, a, b, c) or 0
-  if floor(first / 16) ~= FORMAT or found ~= mark or #old ~= size + tail then return {} end
+  if floor(first / 16) ~= FORMAT or found ~= mark then return {} end
+  if (kernel.load(limit, last, a, b, c, old, size + 1) or size + 1) ~= #old + 1 then return {} end
   ends = read_ends(first, last, low)
-  kernel.load(limit, last, a, b, c, old, size + 1)
 else
   kernel.start(limit)
 end
@@ -45,7 +44,10 @@ if wait == 0 and ARGV[2] == 'take' then
   local keep = ends * 1000000 >= now + kernel.lifetime(limit)
   if not keep then first, low = pack_ends(floor((now + ttl * 1000) / 1000000)) end
   local value = pack_bytes(packing, first, now, low, mark, kernel.save(limit))
-  if kernel.save_tail then value = value .. kernel.save_tail(limit) end
+  if kernel.save_tail then
+    local kept, added = kernel.save_tail(limit)
+    value = value .. kept .. added
+  end
   write(key, value, old, keep, ttl)
 end
 return { now, wait, kernel.left(limit) }

@@ -89,8 +89,7 @@ local function load_numbers(limit, tail, last, a, b, c)
     kernel.load(limit, last, a, b)
     return tail
   end
-  kernel.load(limit, last, a, b, c, value, tail)
-  return tail + kernel.tail_size(limit.window, a, b, c)
+  return kernel.load(limit, last, a, b, c, value, tail)
 end
 
 -- The same from its part, wherever that stands.
@@ -184,11 +183,19 @@ local function save_limits(set, key)
 
   local limit = set[1]
   local saved = pack_bytes(limit.kernel.first_packing, first_byte, now, low_ends, limit.mark, limit.kernel.save(limit))
-  if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
+  if limit.kernel.save_tail then
+    local kept, added = limit.kernel.save_tail(limit)
+    saved = saved .. kept .. added
+  end
   for i = 2, #set do
     limit = set[i]
-    saved = saved .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
-    if limit.kernel.save_tail then saved = saved .. limit.kernel.save_tail(limit) end
+    local part = pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
+    if limit.kernel.save_tail then
+      local kept, added = limit.kernel.save_tail(limit)
+      saved = saved .. part .. kept .. added
+    else
+      saved = saved .. part
+    end
   end
   local ttl = set.ttl
   if layout ~= PLAIN then
