@@ -61,6 +61,7 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #writeHeaders: ReturnType<typeof headerWriter>
+  readonly #hasLists: boolean
   readonly #isAllowed: List<Req>
   readonly #isBlocked: List<Req>
   readonly #proxyWarning: Warning
@@ -73,8 +74,9 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     this.#adapter = adapter
     this.#options = options
     this.#writeHeaders = headerWriter(headers)
-    this.#isAllowed = allowList ? compileList('allowList', allowList) : ON_NO_LIST
-    this.#isBlocked = blockList ? compileList('blockList', blockList) : ON_NO_LIST
+    this.#hasLists = allowList !== undefined || blockList !== undefined
+    this.#isAllowed = allowList === undefined ? ON_NO_LIST : compileList('allowList', allowList)
+    this.#isBlocked = blockList === undefined ? ON_NO_LIST : compileList('blockList', blockList)
     this.limiter = limiter ?? createLimiter(limiterOptions(options))
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -108,15 +110,17 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     return chain(this.#options.identify?.(req), (identified) => {
       const subjects = readSubjects(identified) ?? [subjectOfIp(this.#adapter.ip(req), IPV6_PREFIX)]
       if (subjects.some(({ kind }) => kind === 'ip')) this.#warnOfProxy(req)
-      const address = this.#adapter.ip(req)
-      return chain(this.#isAllowed(subjects, address, req), (isAllowed) => {
-        if (isAllowed) return true
-        return chain(this.#isBlocked(subjects, address, req), (isBlocked) =>
-          isBlocked
-            ? this.#answer(req, res, decideBlocked(subjects[0] as Subject))
-            : this.#consume(req, res, subjects),
-        )
-      })
+      return this.#hasLists ? this.#checkLists(req, res, subjects) : this.#consume(req, res, subjects)
+    })
+  }
+
+  #checkLists(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+    const address = this.#adapter.ip(req)
+    return chain(this.#isAllowed(subjects, address, req), (isAllowed) => {
+      if (isAllowed) return true
+      return chain(this.#isBlocked(subjects, address, req), (isBlocked) =>
+        isBlocked ? this.#answer(req, res, decideBlocked(subjects[0])) : this.#consume(req, res, subjects),
+      )
     })
   }
 
