@@ -147,10 +147,10 @@ function sliding_log.save(limit)
   return limit.total, limit.entries, limit.unit_bytes
 end
 
--- In two parts, so that whoever joins them to more copies each once.
-function sliding_log.save_tail(limit)
+-- Joined to what stands before it at once: every string on the way is a copy of the log.
+function sliding_log.with_tail(limit, saved)
   local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
-  return sub(limit.log, limit.head, limit.tail - 1), added
+  return saved .. sub(limit.log, limit.head, limit.tail - 1) .. added
 end
 
 function sliding_log.lifetime(limit)

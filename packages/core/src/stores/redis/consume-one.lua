@@ -44,10 +44,7 @@ if wait == 0 and ARGV[2] == 'take' then
   local keep = ends * 1000000 >= now + kernel.lifetime(limit)
   if not keep then first, low = pack_ends(floor((now + ttl * 1000) / 1000000)) end
   local value = pack_bytes(packing, first, now, low, mark, kernel.save(limit))
-  if kernel.save_tail then
-    local kept, added = kernel.save_tail(limit)
-    value = value .. kept .. added
-  end
+  if kernel.with_tail then value = kernel.with_tail(limit, value) end
   write(key, value, old, keep, ttl)
 end
 return { now, wait, kernel.left(limit) }

@@ -183,19 +183,11 @@ local function save_limits(set, key)
 
   local limit = set[1]
   local saved = pack_bytes(limit.kernel.first_packing, first_byte, now, low_ends, limit.mark, limit.kernel.save(limit))
-  if limit.kernel.save_tail then
-    local kept, added = limit.kernel.save_tail(limit)
-    saved = saved .. kept .. added
-  end
+  if limit.kernel.with_tail then saved = limit.kernel.with_tail(limit, saved) end
   for i = 2, #set do
     limit = set[i]
-    local part = pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
-    if limit.kernel.save_tail then
-      local kept, added = limit.kernel.save_tail(limit)
-      saved = saved .. part .. kept .. added
-    else
-      saved = saved .. part
-    end
+    saved = saved .. pack_bytes(limit.kernel.packing, limit.mark, limit.kernel.save(limit))
+    if limit.kernel.with_tail then saved = limit.kernel.with_tail(limit, saved) end
   end
   local ttl = set.ttl
   if layout ~= PLAIN then
