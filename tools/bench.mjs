@@ -1,10 +1,15 @@
-// npm run bench: sets everything up and runs the benchmarks. Arguments are theirs.
+// npm run bench: sets everything up and runs the benchmarks. Arguments are theirs; --cluster runs those of a cluster.
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { prepare, root, run } from './workspace.mjs'
 
 await prepare()
+const args = process.argv.slice(2)
+const isCluster = args.includes('--cluster')
 const { code } = await run(process.execPath, [
-  join(root, 'packages/benchmarks/src/main.mjs'),
-  ...process.argv.slice(2),
+  // The cluster is started by what the tests have for it, which is TypeScript.
+  ...['--import', pathToFileURL(join(root, 'packages/faults/src/typescript.mjs')).href],
+  join(root, 'packages/benchmarks/src', isCluster ? 'cluster.mjs' : 'main.mjs'),
+  ...args.filter((arg) => arg !== '--cluster'),
 ])
 process.exit(code)

@@ -24,7 +24,7 @@ await jest()
 async function jest() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const file = join(folder, 'results.json')
-  const { code } = await exec(['jest', '--maxWorkers=2', '--json', `--outputFile=${file}`, ...args], {
+  const { code } = await exec(['jest', '--maxWorkers=3', '--json', `--outputFile=${file}`, ...args], {
     // The results are read from the file; what people read goes to standard error.
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
   })

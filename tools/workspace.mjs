@@ -76,7 +76,8 @@ export function run(command, args, { quiet = false, extraEnv = {}, group = false
   })
 }
 
-function viaPnpm(args, options) {
+/** Runs pnpm in the root folder. */
+export function viaPnpm(args, options) {
   // npx and pnpm do not pass every signal on, so they get a process group, which is signalled as a whole.
   return run('npx', ['-y', pnpm, ...args], { ...options, group: !windows, shell: windows })
 }

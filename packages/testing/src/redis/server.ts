@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,8 @@ export interface RedisServerOptions {
   readonly port?: number
   /** More arguments for redis-server, such as `['--maxmemory', '1mb']`. */
   readonly args?: readonly string[]
+  /** The text of a configuration file, which the server may rewrite: a sentinel does not start without one. */
+  readonly config?: string
 }
 
 const STARTED_WITHIN_MS = 10_000
@@ -36,6 +38,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const port = options.port ?? (await freePort())
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
   const args = [
+    ...configFile(folder, options.config),
     '--port',
     String(port),
     '--bind',
@@ -75,6 +78,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
   }
+}
+
+function configFile(folder: string, text: string | undefined): string[] {
+  if (text === undefined) return []
+  const file = join(folder, 'server.conf')
+  writeFileSync(file, text)
+  return [file]
 }
 
 /** A port of 127.0.0.1 that nobody listens on. */

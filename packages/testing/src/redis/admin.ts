@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+
+const ANSWERS_WITHIN_MS = 5000
+
+/** Asks a server one thing over a connection of its own, so that nothing stays open when a test forgets to stop. */
+export async function ask(port: number, ...command: readonly (string | number)[]): Promise<unknown> {
+  const client = new Redis(port, '127.0.0.1', {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+    commandTimeout: ANSWERS_WITHIN_MS,
+    connectTimeout: ANSWERS_WITHIN_MS,
+    // Its timer outlives a client that is closed twice, and keeps the process up.
+    disconnectTimeout: 100,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return await client.call(String(command[0]), ...command.slice(1))
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** @throws when `isSo` is not true within the time; what it rejects with counts as not yet */
+export async function until(what: string, isSo: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
+  let last: unknown
+  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(25)) {
+    try {
+      if (await isSo()) return
+    } catch (error) {
+      last = error
+    }
+  }
+  throw new Error(`not within ${withinMs} ms: ${what}`, { cause: last })
+}

@@ -1,0 +1,8 @@
+export { ask } from './admin.ts'
+export { findRedisBinary, NO_REDIS, type Machine } from './binary.ts'
+export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './server.ts'
+export { startCluster, type ClusterNode, type ClusterOptions, type RedisCluster } from './cluster.ts'
+export { startProxy, type Proxy } from './proxy.ts'
+export { startSentinel, type RedisSentinel, type SentinelOptions } from './sentinel.ts'
+export { startTlsRedis, type TlsRedis } from './tls.ts'
+export { testPrefix, testRedisUrl } from './test-redis.ts'

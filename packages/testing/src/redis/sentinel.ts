@@ -1,0 +1,126 @@
+import { ask, until } from './admin.ts'
+import { startRedis, type RedisServer } from './server.ts'
+
+export interface RedisSentinel {
+  /** What the sentinels call the primary. */
+  readonly name: string
+  /** Where the sentinels are, as ioredis takes them. */
+  readonly sentinels: readonly { readonly host: string; readonly port: number }[]
+  /** The one that began as primary, then its replica. */
+  readonly nodes: readonly RedisServer[]
+  /** The node that sentinels tell clients to use. */
+  primary(): Promise<RedisServer>
+  /** Ends the primary at once, and does not wait for the failover: `whenFailedOver` does. */
+  killPrimary(): Promise<RedisServer>
+  /** Makes the primary hang; when it goes on later, sentinels make it a replica. */
+  pausePrimary(): Promise<RedisServer>
+  /** Once every sentinel names another primary than this one, and that one takes writes. */
+  whenFailedOver(from: RedisServer): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface SentinelOptions {
+  readonly name?: string
+  /** A primary that is silent for so long is taken for dead; a failover takes 1 to 2 s more. */
+  readonly downAfterMs?: number
+}
+
+const SENTINELS = 3
+const QUORUM = 2
+
+/** A real primary, its replica and three sentinels on 127.0.0.1. */
+export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
+  const { name = 'tollgate', downAfterMs = 500 } = options
+  const servers: RedisServer[] = []
+  const start = async (given: Parameters<typeof startRedis>[0]): Promise<RedisServer> => {
+    const server = await startRedis(given)
+    servers.push(server)
+    return server
+  }
+  const stop = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.kill())))
+  try {
+    const first = await start({ args: ['--repl-diskless-sync-delay', '0'] })
+    const args = ['--replicaof', '127.0.0.1', String(first.port), '--repl-diskless-sync-delay', '0']
+    const nodes = [first, await start({ args })]
+    const watch = { name, port: first.port, downAfterMs }
+    const sentinels = await Promise.all(Array.from({ length: SENTINELS }, () => startOne(start, watch)))
+    await whenWatched(sentinels, name)
+    return { ...sentinelOf(name, nodes, sentinels), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startOne(
+  start: typeof startRedis,
+  { name, port, downAfterMs }: { name: string; port: number; downAfterMs: number },
+): Promise<RedisServer> {
+  const lines = [
+    `sentinel monitor ${name} 127.0.0.1 ${port} ${QUORUM}`,
+    `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
+    // How long a failover that did not come about keeps the next one away is twice this.
+    `sentinel failover-timeout ${name} 5000`,
+  ]
+  return start({ config: `${lines.join('\n')}\n`, args: ['--sentinel'] })
+}
+
+/** A failover needs sentinels that know each other and the replica. */
+async function whenWatched(sentinels: readonly RedisServer[], name: string): Promise<void> {
+  await until('all sentinels know each other and the replica', async () => {
+    const seen = await Promise.all(
+      sentinels.map(async ({ port }) => [
+        ((await ask(port, 'SENTINEL', 'SENTINELS', name)) as unknown[]).length,
+        await replicasThatAreUp(port, name),
+      ]),
+    )
+    return seen.every(([others, replicas]) => others === SENTINELS - 1 && replicas === 1)
+  })
+}
+
+async function replicasThatAreUp(port: number, name: string): Promise<number> {
+  const replicas = (await ask(port, 'SENTINEL', 'REPLICAS', name)) as string[][]
+  return replicas.filter(
+    (fields) => valueOf(fields, 'master-link-status') === 'ok' && valueOf(fields, 'flags') === 'slave',
+  ).length
+}
+
+/** Of a reply that is names and values in turn. */
+function valueOf(fields: readonly string[], name: string): string | undefined {
+  return fields[fields.indexOf(name) + 1]
+}
+
+function sentinelOf(
+  name: string,
+  nodes: readonly RedisServer[],
+  sentinels: readonly RedisServer[],
+): Omit<RedisSentinel, 'stop'> {
+  const portBy = async (sentinel: RedisServer): Promise<number> =>
+    Number(((await ask(sentinel.port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[])[1])
+  const primary = async (): Promise<RedisServer> => {
+    const port = await portBy(sentinels[0] as RedisServer)
+    return nodes.find((node) => node.port === port) as RedisServer
+  }
+  return {
+    name,
+    nodes,
+    sentinels: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
+    primary,
+    killPrimary: async () => {
+      const dead = await primary()
+      await dead.kill()
+      return dead
+    },
+    pausePrimary: async () => {
+      const hung = await primary()
+      hung.pause()
+      return hung
+    },
+    whenFailedOver: (from) =>
+      until('the sentinels have made the replica the primary', async () => {
+        const ports = await Promise.all(sentinels.map(portBy))
+        if (!ports.every((port) => port !== from.port && port === ports[0])) return false
+        return String(await ask(ports[0] as number, 'INFO', 'replication')).includes('role:master')
+      }),
+  }
+}

@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { startProxy, startRedis, type Proxy, type RedisServer } from '../src/index.ts'
+
+describe('a proxy before a Redis', () => {
+  let server: RedisServer
+  let proxy: Proxy
+  let client: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  beforeEach(async () => {
+    proxy = await startProxy(server)
+    // Without retries what was under way fails; ioredis would forget it, and its promise would never settle.
+    client = new Redis(proxy.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 })
+    client.on('error', () => {})
+    await client.flushall()
+  })
+  afterEach(async () => {
+    client.disconnect()
+    await proxy.close()
+  })
+  afterAll(() => server.stop())
+
+  const timed = async (): Promise<number> => {
+    const started = performance.now()
+    await client.ping()
+    return performance.now() - started
+  }
+  /** A connection without a client of Redis in it. */
+  const raw = async (): Promise<Socket> => {
+    const before = proxy.open
+    const socket = connect(proxy.port, '127.0.0.1')
+    await once(socket, 'connect')
+    while (proxy.open === before) await sleep(5)
+    return socket
+  }
+  // Not by once of node:events, which fails at the first error on the way.
+  const nextReady = (): Promise<void> => new Promise((resolve) => client.once('ready', resolve))
+  const ready = async (): Promise<unknown> => client.status === 'ready' || nextReady()
+
+  test('passes everything on', async () => {
+    await client.set('key', 'x'.repeat(1_000_000))
+    expect(await client.get('key')).toHaveLength(1_000_000)
+    expect(proxy.open).toBe(1)
+  })
+
+  test('holds answers back for so long, in their order, and no longer than it should', async () => {
+    expect(await timed()).toBeLessThan(100)
+    proxy.latency(200)
+    const slow = [timed(), timed()]
+    await sleep(100)
+    proxy.latency(0)
+    const answers = await Promise.all([client.incr('n'), client.incr('n'), client.incr('n')])
+    expect(answers).toEqual([1, 2, 3])
+    for (const ms of await Promise.all(slow)) expect(ms).toBeGreaterThan(190)
+    expect(await timed()).toBeLessThan(100)
+  })
+
+  test('cuts connections with a reset, and new ones go through', async () => {
+    await ready()
+    const socket = await raw()
+    const failed = once(socket, 'error')
+    const reconnected = nextReady()
+    proxy.cut()
+    expect((await failed)[0]).toMatchObject({ code: 'ECONNRESET' })
+    await reconnected
+    expect(await client.ping()).toBe('PONG')
+  })
+
+  test('cuts them in mid-answer: what was asked has happened, and nobody knows', async () => {
+    proxy.cutAfterBytes(2)
+    await expect(client.incr('n')).rejects.toThrow('max retries')
+    await proxy.restore()
+    await ready()
+    expect(await client.get('n')).toBe('1')
+  })
+
+  test('lets so many bytes through before that', async () => {
+    const socket = await raw()
+    let got = ''
+    socket.on('data', (data) => (got += data.toString()))
+    // Node tells a reset that comes with the last bytes as an end.
+    const closed = once(socket, 'close')
+    proxy.cutAfterBytes(9)
+    socket.write('PING\r\n')
+    await sleep(50)
+    expect(got).toBe('+PONG\r\n')
+    socket.write('PING\r\n')
+    await closed
+    expect(got).toBe('+PONG\r\n+P')
+  })
+
+  test('swallows all, both on connections that are there and on new ones, and then it all arrives', async () => {
+    proxy.blackhole()
+    const incremented = client.incr('n')
+    const socket = await raw()
+    socket.write('PING\r\n')
+    const answered = Promise.race([incremented, once(socket, 'data')]).then(() => 'answered')
+    expect(await Promise.race([answered, sleep(200, 'silence')])).toBe('silence')
+    await proxy.restore()
+    expect(await incremented).toBe(1)
+    await answered
+    socket.destroy()
+  })
+
+  test('refuses, until it is restored where it was', async () => {
+    const { port } = proxy
+    await ready()
+    const reconnected = nextReady()
+    await proxy.refuse()
+    await expect(raw()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    expect(proxy.open).toBe(0)
+    await proxy.restore()
+    await reconnected
+    expect([proxy.port, await client.ping()]).toEqual([port, 'PONG'])
+  })
+
+  test('resets what goes to a server that is gone', async () => {
+    const other = await startRedis()
+    const toOther = await startProxy(other)
+    await other.kill()
+    const socket = connect(toOther.port, '127.0.0.1')
+    expect((await once(socket, 'error'))[0]).toMatchObject({ code: 'ECONNRESET' })
+    await toOther.close()
+  })
+})
