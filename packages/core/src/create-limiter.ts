@@ -1,8 +1,9 @@
 import type { Consumption } from './consumption.js'
+import { needCost } from './cost.js'
 import { settleDecision, takenBy, type Decision } from './decision.js'
 import { Decider } from './decider.js'
-import { show, TollgateError } from './errors.js'
 import { Events, type LimiterEvents } from './events.js'
+import type { LimiterHealth, LimiterStats } from './stats.js'
 import {
   checkLimiterOptions,
   type ConsumeOptions,
@@ -58,7 +59,7 @@ class ScopedConsumer implements Consumer {
 }
 
 class StoreLimiter implements Limiter {
-  readonly #events = new Events()
+  readonly #events = new Events(this)
   readonly #planner: Planner
   readonly #decider: Decider
   readonly #common: Consumer
@@ -79,27 +80,31 @@ class StoreLimiter implements Limiter {
   }
 
   async refund(decision: Decision): Promise<boolean> {
-    return this.#decider.refund(settleDecision(decision, 0)?.refunds ?? [])
+    const settlement = settleDecision(decision, 0, this.#decider)
+    return settlement ? this.#decider.refund(settlement) : false
   }
 
   async settle(decision: Decision, cost: number): Promise<number> {
     needCost(cost, 0)
-    const settlement = settleDecision(decision, cost)
+    const settlement = settleDecision(decision, cost, this.#decider)
     if (!settlement) return takenBy(decision)
-    const { request, refunds } = settlement
-    await this.#decider.refund(refunds)
-    return cost > decision.cost ? decision.cost + (await this.#takeMore(request, cost - decision.cost)) : cost
+    await this.#decider.refund(settlement)
+    if (cost <= decision.cost) return cost
+    return decision.cost + (await this.#takeMore(settlement.request, cost - decision.cost))
   }
 
   /** As many more units as fit; resolves with how many those were. */
-  async #takeMore(request: Consumption, wanted: number): Promise<number> {
+  async #takeMore(request: Consumption, wanted: number, tries = MOST_TRIES): Promise<number> {
     const { limits } = await this.#decider.peek({ ...request, cost: 1 })
     if (limits.length === 0) return 0
     const cost = Math.min(wanted, ...limits.map(({ remaining }) => remaining))
     if (cost === 0) return 0
     const also = request.also?.map((ask) => ({ ...ask, cost }))
     const { source, allowed } = await this.#decider.consume({ ...request, cost, also })
-    return source === 'store' && allowed ? cost : 0
+    if (source !== 'store') return 0
+    if (allowed) return cost
+    // Others have taken some in the meantime.
+    return tries > 1 ? this.#takeMore(request, wanted, tries - 1) : 0
   }
 
   async reset(subject: Subject | string): Promise<void> {
@@ -135,10 +140,21 @@ class StoreLimiter implements Limiter {
     return this
   }
 
+  stats(): LimiterStats {
+    return this.#decider.stats()
+  }
+
+  health(): LimiterHealth {
+    return this.#decider.health()
+  }
+
   async close(): Promise<void> {
     await this.#decider.close()
   }
 }
+
+/** How often what fits is looked at while others take of it. */
+const MOST_TRIES = 8
 
 const CONSUME_OPTIONS = ['cost']
 
@@ -148,12 +164,4 @@ function readCost(options: ConsumeOptions | undefined): number {
   const { cost = 1 } = options
   needCost(cost, 1)
   return cost
-}
-
-function needCost(cost: number, least: 0 | 1): void {
-  if (Number.isSafeInteger(cost) && cost >= least) return
-  throw new TollgateError(
-    'ERR_TOLLGATE_COST',
-    `cost: got ${show(cost)}, expected a whole number of units from ${least}`,
-  )
 }

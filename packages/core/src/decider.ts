@@ -1,97 +1,188 @@
 import type { Consumption } from './consumption.js'
-import { decide, decideByPolicy, decideUnlimited, isOutcomeOf, type Decision } from './decision.js'
+import { decide, decideUnlimited, isOutcomeOf, type Decision, type Settlement } from './decision.js'
 import { show, StoreError, toStoreError } from './errors.js'
 import type { Events } from './events.js'
+import { Fallback, type Limited } from './failure/fallback.js'
 import { Guard } from './failure/guard.js'
-import type { FailurePolicy, LimiterOptions } from './limiter.js'
+import type { LimiterOptions } from './limiter.js'
 import type { MaybePromise } from './maybe-promise.js'
 import { askNow, Batcher } from './stores/batcher.js'
 import { memoryStore } from './stores/memory.js'
 import { OneByOne } from './stores/one-by-one.js'
-import type { RefundRequest, Store, StoreRequest } from './stores/store.js'
+import type { Store } from './stores/store.js'
+import { Stats, type LimiterHealth, type LimiterStats } from './stats.js'
 
-/** A consumption that limits hold. */
-type Limited = Consumption & StoreRequest
+/** Where requests of one kind are decided: those of one key, or of several. */
+interface Lane {
+  readonly store: Store
+  /** Undefined for a store that answers at once. */
+  readonly guard: Guard | undefined
+  readonly batcher: Batcher<Limited, Decision>
+}
 
 /** From what is asked to a decision: by the store, or by the failure policy where it cannot answer. */
 export class Decider {
   readonly #events: Events
-  readonly #store: Store
-  readonly #batcher: Batcher<Limited, Decision>
-  /** For requests of several keys. */
-  readonly #joint: Batcher<Limited, Decision>
-  readonly #jointStore: Store
-  readonly #policy: FailurePolicy
+  readonly #stats = new Stats()
+  readonly #fallback: Fallback
+  readonly #single: Lane
+  readonly #joint: Lane
+  /** Decisions that are under way, for whoever closes. */
+  #pending = 0
   #closed = false
+  #closing: Promise<void> | undefined
+  #onIdle: (() => void) | undefined
 
   constructor(options: LimiterOptions, events: Events) {
-    const { store = memoryStore(), onStoreFailure = 'open', deadlineMs = 100 } = options
+    const { store = memoryStore(), onStoreFailure = 'local', deadlineMs = 100, local = {} } = options
     this.#events = events
-    this.#policy = onStoreFailure
-    const onFailure = (error: StoreError, requests: number): void =>
-      events.emit('storeError', error, requests)
-    const guard = (inner: Store): Store => new Guard(inner, { deadlineMs, onFailure })
-    const conclude = (request: Limited, given: unknown): Decision => this.#answer(request, given, false)
-    this.#store = store.immediate ? store : guard(store)
-    this.#batcher = new Batcher(this.#store, conclude)
-    this.#jointStore = store.joins ? this.#store : guard(new OneByOne(store))
-    this.#joint = store.joins ? this.#batcher : new Batcher(this.#jointStore, conclude)
+    this.#single = this.#makeLane(store, deadlineMs)
+    this.#joint = store.joins ? this.#single : this.#makeLane(new OneByOne(store), deadlineMs)
+    const { guard } = this.#single
+    this.#fallback = new Fallback({
+      by: this,
+      policy: onStoreFailure,
+      local,
+      charge: (batch) => guard?.charge(batch) ?? Promise.resolve([]),
+      refund: async (request) => guard?.takeBack(request),
+      partitionOf: (key) => guard?.partitionOf?.(key) ?? 0,
+      // What never fails as a whole has nobody to tell.
+      isOpen: (key) => guard?.isOpen(key) ?? true,
+      onSettled: (settled) => {
+        this.#stats.settlement(settled)
+        events.emit('settlement', settled)
+      },
+    })
   }
 
   consume(request: Consumption): MaybePromise<Decision> {
-    if (!isLimited(request)) return decideUnlimited(request)
-    if (this.#closed) return this.#answerClosed(request, false)
-    return (request.also ? this.#joint : this.#batcher).consume(request)
+    if (!isLimited(request)) return this.#tell(decideUnlimited(request), false)
+    const lane = this.#laneOf(request)
+    const refused = this.#refusal(lane, request)
+    if (refused) return this.#fallBack(request, refused, false)
+    if (lane.guard) this.#pending += 1
+    return lane.batcher.consume(request)
   }
 
   peek(request: Consumption): MaybePromise<Decision> {
     if (!isLimited(request)) return decideUnlimited(request)
-    if (this.#closed) return this.#answerClosed(request, true)
-    const answer = (given: unknown): Decision => this.#answer(request, given, true)
-    const store = request.also ? this.#jointStore : this.#store
-    if (store.immediate) return answer(askNow(store, 'peek', request))
-    return Promise.resolve(store.peek([request])).then(([given]) => answer(given), answer)
+    const lane = this.#laneOf(request)
+    const refused = this.#refusal(lane, request)
+    if (refused) return this.#fallBack(request, refused, true)
+    const answer = (given: unknown): Decision => this.#answer(lane, request, given, true)
+    if (!lane.guard) return answer(askNow(lane.store, 'peek', request))
+    this.#pending += 1
+    return lane.guard.peek([request]).then(([given]) => answer(given), answer)
   }
 
   /** Whether any units went back. */
-  async refund(requests: readonly RefundRequest[]): Promise<boolean> {
+  async refund({ request, refunds, source, units }: Settlement): Promise<boolean> {
+    if (units === 0) return false
+    if (source === 'local') return isLimited(request) && this.#fallback.refund(request, units)
     if (this.#closed) return false
-    const given = await Promise.all(requests.map((request) => this.#store.refund(request)))
+    const given = await Promise.all(refunds.map((refund) => this.#single.store.refund(refund)))
     return given.includes(true)
   }
 
   /** @throws {StoreError} when the store did not */
   async reset(keys: readonly string[]): Promise<void> {
     if (this.#closed) throw closedError()
-    await Promise.all(keys.map((key) => this.#store.reset(key)))
+    await Promise.all(keys.map((key) => this.#single.store.reset(key)))
+    for (const key of keys) this.#fallback.forget(key)
   }
 
-  async close(): Promise<void> {
+  stats(): LimiterStats {
+    return this.#stats.read(this.#pending)
+  }
+
+  health(): LimiterHealth {
+    const lanes = new Set([this.#single, this.#joint])
+    const states = [...lanes].flatMap(({ guard }) => [...(guard?.states() ?? [])])
+    const open = states.flatMap(([partition, state]) => (state === 'closed' ? [] : [partition]))
+    const openPartitions = [...new Set(open)].toSorted((a, b) => a - b)
+    const status = this.#closed ? 'closed' : open.length > 0 ? 'degraded' : 'ok'
+    return { status, openPartitions }
+  }
+
+  /** Answers what is under way, and tells the store what was admitted beside it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true
-    await this.#store.close?.()
+    this.#single.batcher.flush()
+    this.#joint.batcher.flush()
+    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await this.#fallback.end()
+    this.#joint.guard?.end()
+    await this.#single.store.close?.()
   }
 
-  #answer(request: Limited, given: unknown, isPeek: boolean): Decision {
-    if (isOutcomeOf(request, given)) return this.#tell(decide(request, given, isPeek), isPeek)
-    // The guard has told of its own errors, once a batch.
-    if (this.#store.immediate || !(given instanceof StoreError)) {
-      this.#events.emit('storeError', given instanceof Error ? toStoreError(given) : notAnOutcome(given), 1)
+  #makeLane(store: Store, deadlineMs: number): Lane {
+    const guard = store.immediate ? undefined : this.#guard(store, deadlineMs)
+    const batcher = new Batcher<Limited, Decision>(guard ?? store, (request, given) =>
+      this.#answer(lane, request, given, false),
+    )
+    const lane: Lane = { store: guard ?? store, guard, batcher }
+    return lane
+  }
+
+  #guard(store: Store, deadlineMs: number): Guard {
+    return new Guard(store, {
+      deadlineMs,
+      onFailure: (error, requests) => this.#tellError(error, requests),
+      onLate: (batch, answers) => this.#fallback.late(batch, answers),
+      onBreaker: (state, partition, error) => this.#events.emit('breaker', { state, partition, error }),
+      recover: (partition) => this.#fallback.recover(partition),
+    })
+  }
+
+  #laneOf(request: Limited): Lane {
+    return request.also ? this.#joint : this.#single
+  }
+
+  /** Why the store is not asked at all. */
+  #refusal({ guard }: Lane, { key }: Limited): StoreError | undefined {
+    if (this.#closed) {
+      const error = closedError()
+      this.#tellError(error, 1)
+      return error
     }
-    return this.#answerByPolicy(request, isPeek)
+    return guard?.refusal(key)
   }
 
-  #answerClosed(request: Limited, isPeek: boolean): Decision {
-    this.#events.emit('storeError', closedError(), 1)
-    return this.#answerByPolicy(request, isPeek)
+  #answer({ guard }: Lane, request: Limited, given: unknown, isPeek: boolean): Decision {
+    if (guard) this.#pending -= 1
+    if (this.#pending === 0) this.#onIdle?.()
+    if (isOutcomeOf(request, given)) {
+      if (guard) this.#fallback.note(request, given)
+      return this.#tell(decide(request, given, { source: 'store', isPeek, by: this }), isPeek)
+    }
+    const error = given instanceof StoreError ? given : errorOf(given)
+    // The guard has told of its own errors, once a batch.
+    if (!guard || error !== given) this.#tellError(error, 1)
+    return this.#fallBack(request, error, isPeek)
   }
 
-  #answerByPolicy(request: Limited, isPeek: boolean): Decision {
-    return this.#tell(decideByPolicy(request, this.#policy), isPeek)
+  #fallBack(request: Limited, error: StoreError, isPeek: boolean): Decision {
+    const decision = this.#fallback.decide(request, error, isPeek)
+    if (!isPeek) this.#events.emit('fallback', decision, error)
+    return this.#tell(decision, isPeek)
   }
 
   #tell(decision: Decision, isPeek: boolean): Decision {
-    if (!decision.allowed && !isPeek) this.#events.emit('limited', decision)
+    if (isPeek) return decision
+    this.#stats.decision(decision)
+    this.#events.emit('decision', decision)
+    if (!decision.allowed) this.#events.emit('limited', decision)
     return decision
+  }
+
+  #tellError(error: StoreError, requests: number): void {
+    this.#stats.storeError(requests)
+    this.#events.emit('storeError', error, requests)
   }
 }
 
@@ -103,7 +194,8 @@ function closedError(): StoreError {
   return new StoreError('the limiter was closed', { code: 'ERR_TOLLGATE_CLOSED' })
 }
 
-function notAnOutcome(given: unknown): StoreError {
+function errorOf(given: unknown): StoreError {
+  if (given instanceof Error) return toStoreError(given)
   const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }

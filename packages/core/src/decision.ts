@@ -1,8 +1,8 @@
 import { show, TollgateError } from './errors.js'
-import type { Refund } from './algorithms/kernel.js'
 import type { Consumption } from './consumption.js'
 import type { Limit } from './limit.js'
-import type { Plan } from './plan.js'
+import { asksOf, refundsOf } from './stores/asks.js'
+import { isOutcome } from './stores/outcome.js'
 import type { LimitOutcome, Outcome, RefundRequest } from './stores/store.js'
 import type { Subject } from './subject.js'
 
@@ -22,9 +22,9 @@ export interface LimitState {
 
 /**
  * What answered: the `store`; `unlimited`, a plan without limits; a `list` of those who are blocked; or the failure
- * policy, `open` or `closed`, since the store could not.
+ * policy, `local`, `open` or `closed`, since the store could not.
  */
-export type DecisionSource = 'store' | 'unlimited' | 'list' | 'open' | 'closed'
+export type DecisionSource = 'store' | 'unlimited' | 'list' | 'local' | 'open' | 'closed'
 
 /**
  * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or who
@@ -62,6 +62,14 @@ export interface Decision {
 /** How long a client should stay away while the store cannot answer, in ms. */
 const RETRY_AFTER_FAILURE_MS = 1000
 
+/** Where a decision comes from. */
+export interface Origin {
+  readonly source: 'store' | 'local'
+  readonly isPeek: boolean
+  /** What alone may give its units back. */
+  readonly by: object
+}
+
 class StoreDecision implements Decision {
   readonly allowed: boolean
   readonly subject: Subject
@@ -71,24 +79,25 @@ class StoreDecision implements Decision {
   readonly violated: readonly string[]
   readonly retryAfterMs: number | null
   declare readonly reason?: DenialReason
-  readonly source = 'store'
+  readonly source: 'store' | 'local'
   // Not for users: what a refund needs.
   readonly #request: Consumption
   readonly #outcome: Outcome
+  readonly #by: object
   #taken: number
   #isSettled = false
 
-  constructor(request: Consumption, outcome: Outcome, isPeek: boolean) {
+  constructor(request: Consumption, outcome: Outcome, { source, isPeek, by }: Origin) {
     const { limits } = request.plan
     const worst = worstWait(outcome.limits)
     this.allowed = worst === 0
     this.subject = request.subject
     this.plan = request.plan.name
     this.cost = request.cost
-    this.limits = outcome.limits.map(({ remaining, reset }, i) => {
-      const { name, quota, windowMs } = limits[i] as Plan['limits'][number]
-      return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
-    })
+    this.source = source
+    // What this process has left of its share is not what the subject has left of its plan.
+    this.limits =
+      source === 'local' ? NO_LIMITS : outcome.limits.map((limit, i) => stateOf(limit, limits[i] as Limit))
     this.violated = this.allowed
       ? NONE
       : limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
@@ -96,6 +105,7 @@ class StoreDecision implements Decision {
     if (!this.allowed) this.reason = worst === NEVER ? 'cost-exceeds-quota' : 'quota-exceeded'
     this.#request = request
     this.#outcome = outcome
+    this.#by = by
     this.#taken = this.allowed && !isPeek ? request.cost : 0
   }
 
@@ -105,6 +115,10 @@ class StoreDecision implements Decision {
 
   static limitsOf(decision: StoreDecision): readonly Limit[] {
     return decision.#request.plan.limits
+  }
+
+  static isOf(decision: StoreDecision, by: object): boolean {
+    return decision.#by === by
   }
 
   static takenBy(decision: StoreDecision): number {
@@ -119,20 +133,17 @@ class StoreDecision implements Decision {
     return true
   }
 
-  /** Of each key that units were taken from. */
   static refundOf(decision: StoreDecision, units: number): RefundRequest[] {
-    const { key, set, also = [] } = decision.#request
-    if (!set) return []
-    const { at, limits } = decision.#outcome
-    let next = 0
-    return [{ key, set }, ...also].map((ask) => {
-      const own = limits.slice(next, (next += ask.set.limits.length))
-      const told = own.map(({ remaining, reset }): Refund => ({ units, at, remaining, reset }))
-      return { key: ask.key, set: ask.set, limits: told }
-    })
+    const { key, set, cost, also } = decision.#request
+    return set ? refundsOf(asksOf({ key, set, cost, also }), decision.#outcome, units) : []
   }
 }
 
+function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
+  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+}
+
+const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 const NONE: readonly string[] = Object.freeze([])
 const NEVER = -1
 
@@ -155,19 +166,12 @@ function toMs(us: number): number {
  * that is missing would pass for a limit that is not used up.
  */
 export function isOutcomeOf({ plan }: Consumption, given: unknown): given is Outcome {
-  const { at, limits } = (given ?? {}) as Partial<Outcome>
-  if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== plan.limits.length) return false
-  for (const limit of limits) if (!isLimitOutcome(limit)) return false
-  return true
+  return isOutcome(given, plan.limits.length)
 }
 
-function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
-  return Number.isFinite(given?.wait) && Number.isFinite(given?.remaining) && Number.isFinite(given?.reset)
-}
-
-/** The decision that an outcome of the store makes. */
-export function decide(request: Consumption, outcome: Outcome, isPeek: boolean): Decision {
-  return new StoreDecision(request, outcome, isPeek)
+/** The decision that an outcome makes: of the store, or of this process by itself. */
+export function decide(request: Consumption, outcome: Outcome, origin: Origin): Decision {
+  return new StoreDecision(request, outcome, origin)
 }
 
 export function decideUnlimited({ subject, plan, cost }: Consumption): Decision {
@@ -210,20 +214,32 @@ function withoutLimits(rest: Omit<Decision, 'limits' | 'violated'>): Decision {
 /** What of a decision is settled, once: units that go back, or are to be taken beside it. */
 export interface Settlement {
   readonly request: Consumption
+  readonly source: 'store' | 'local'
+  /** How many go back. */
+  readonly units: number
   readonly refunds: readonly RefundRequest[]
 }
 
 /**
  * Settles a decision for so many units; undefined when it took none, or was settled before.
  *
- * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy, which cannot tell whether it was used before
+ * @param by what made the decision
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is of another limiter, or a copy, which cannot tell whether it
+ *                         was used before
  */
-export function settleDecision(decision: Decision, units: number): Settlement | undefined {
-  if (!storeDecision(decision) || !StoreDecision.settle(decision, Math.min(units, decision.cost)))
-    return undefined
+export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
+  if (!storeDecision(decision)) return undefined
+  if (!StoreDecision.isOf(decision, by)) {
+    throw new TollgateError(
+      'ERR_TOLLGATE_DECISION',
+      'got a decision of another limiter, expected one of this',
+    )
+  }
+  if (!StoreDecision.settle(decision, Math.min(units, decision.cost))) return undefined
   const request = StoreDecision.requestOf(decision)
-  const back = decision.cost - units
-  return { request, refunds: back > 0 ? StoreDecision.refundOf(decision, back) : [] }
+  const back = Math.max(decision.cost - units, 0)
+  const { source } = decision
+  return { request, source, units: back, refunds: back > 0 ? StoreDecision.refundOf(decision, back) : [] }
 }
 
 /**

@@ -4,7 +4,7 @@ export const ERROR_CODES = {
     'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
   ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
-  ERR_TOLLGATE_DECISION: 'refund was given something that is not a decision of this limiter.',
+  ERR_TOLLGATE_DECISION: 'refund or settle was given something that is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
@@ -43,11 +43,47 @@ export class ConfigError extends TollgateError {
   }
 }
 
+/** What kind of fault of a store it is, for those who count or alert on it. */
+export type StoreErrorReason =
+  | 'timeout'
+  | 'unreachable'
+  | 'out-of-memory'
+  | 'read-only'
+  | 'loading'
+  | 'busy'
+  | 'wrong-server'
+  | 'cluster-down'
+  | 'not-permitted'
+  | 'foreign-value'
+  | 'protocol'
+  | 'script-missing'
+  | 'closed'
+  | 'unknown'
+
+export interface StoreErrorOptions extends ErrorOptions {
+  readonly code?: ErrorCode
+  readonly reason?: StoreErrorReason
+  readonly isOfRequest?: boolean
+}
+
 /** A fault of the store: it never decides a request, the failure policy does. */
 export class StoreError extends TollgateError {
-  constructor(message: string, options?: ErrorOptions & { code?: ErrorCode }) {
-    super(options?.code ?? 'ERR_TOLLGATE_STORE', message, options)
+  /** What kind of fault it is; the message says what to do. */
+  readonly reason: StoreErrorReason
+  /** Only the key of this request is at fault: the store decides others. */
+  readonly isOfRequest: boolean
+
+  constructor(message: string, options: StoreErrorOptions = {}) {
+    const { code = 'ERR_TOLLGATE_STORE', reason, isOfRequest = false, ...rest } = options
+    super(code, message, rest)
+    this.reason = reason ?? REASONS[code] ?? 'unknown'
+    this.isOfRequest = isOfRequest
   }
+}
+
+const REASONS: { readonly [Code in ErrorCode]?: StoreErrorReason } = {
+  ERR_TOLLGATE_STORE_TIMEOUT: 'timeout',
+  ERR_TOLLGATE_CLOSED: 'closed',
 }
 
 /** What was thrown, as an error: frameworks take `undefined` or a string for something else than a fault. */

@@ -1,9 +1,27 @@
+import * as diagnostics from 'node:diagnostics_channel'
+import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
 import { ConfigError, reasonOf, type StoreError } from './errors.js'
+import type { BreakerState } from './failure/breaker.js'
+import type { Settled } from './failure/settlement.js'
 import type { Subject } from './subject.js'
+
+/** A change of what is known of the store, or of the part of a cluster that is called `partition`. */
+export interface BreakerChange {
+  /**
+   * `open`: the store has failed several times, and is not asked until a probe is answered. `half-open`: it answers, and
+   * is told what was admitted meanwhile. `closed`: it decides.
+   */
+  readonly state: BreakerState
+  readonly partition: number
+  /** What opened it. */
+  readonly error: StoreError | undefined
+}
 
 /** What a limiter tells, by the name of the event. */
 export interface LimiterEvents {
+  /** A request was decided: by the store, a plan without limits or the failure policy. Those on a list are not told. */
+  decision: [decision: Decision]
   /** A request was denied, by a limit or by the failure policy. */
   limited: [decision: Decision]
   /**
@@ -11,6 +29,12 @@ export interface LimiterEvents {
    * request when it gave something that is not an outcome.
    */
   storeError: [error: StoreError, requests: number]
+  /** The store was given up, or is back. */
+  breaker: [change: BreakerChange]
+  /** The failure policy decided a request, since the store could not. */
+  fallback: [decision: Decision, error: StoreError]
+  /** The store was told of units that were admitted while it could not answer. */
+  settlement: [settled: Settled]
   /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
   planError: [error: Error, subject: Subject]
   /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
@@ -22,16 +46,45 @@ type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
 type AnyListener = (...args: never[]) => unknown
 
 /**
+ * The channels of `node:diagnostics_channel` that the events of all limiters are told on, and what they are told as:
+ * these, and the `limiter`.
+ */
+const CHANNELS: {
+  readonly [Name in EventName]: readonly [string, (...args: LimiterEvents[Name]) => object]
+} = {
+  decision: ['tollgate:decision', (decision) => ({ decision })],
+  limited: ['tollgate:limited', (decision) => ({ decision })],
+  storeError: ['tollgate:store-error', (error, requests) => ({ error, requests })],
+  breaker: ['tollgate:breaker', (change) => change],
+  fallback: ['tollgate:fallback', (decision, error) => ({ decision, error })],
+  settlement: ['tollgate:settlement', (settled) => settled],
+  planError: ['tollgate:plan-error', (error, subject) => ({ error, subject })],
+  unknownPlan: ['tollgate:unknown-plan', (subject, used) => ({ subject, used })],
+}
+
+/**
  * The events of one limiter. A listener that throws or rejects is told as a warning: it must not decide a request,
  * nor keep an event from other listeners. That is why this is no EventEmitter, which stops at the first error.
  */
 export class Events {
   // Never changed in place, so that who listens may change while an event is told.
   readonly #listeners: Record<EventName, readonly AnyListener[]> = {
+    decision: [],
     limited: [],
     storeError: [],
+    breaker: [],
+    fallback: [],
+    settlement: [],
     planError: [],
     unknownPlan: [],
+  }
+
+  readonly #limiter: object
+  readonly #channels = mapChannels()
+
+  /** @param limiter what subscribers of the channels are told it is of */
+  constructor(limiter: object) {
+    this.#limiter = limiter
   }
 
   on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
@@ -54,6 +107,9 @@ export class Events {
         warn(name, error)
       }
     }
+    const channel = this.#channels[name]
+    // Subscribers that throw are told by Node, as an uncaught exception.
+    if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...CHANNELS[name][1](...args) })
   }
 
   #check(name: unknown, listener: unknown): void {
@@ -61,6 +117,11 @@ export class Events {
     if (!names.includes(name as string)) throw new ConfigError('event', name, `one of ${names.join(', ')}`)
     if (typeof listener !== 'function') throw new ConfigError('listener', listener, 'a function')
   }
+}
+
+function mapChannels(): Record<EventName, Channel> {
+  const entries = Object.entries(CHANNELS).map(([name, [channel]]) => [name, diagnostics.channel(channel)])
+  return Object.fromEntries(entries) as Record<EventName, Channel>
 }
 
 function warn(name: string, thrown: unknown): void {

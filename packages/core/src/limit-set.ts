@@ -64,15 +64,25 @@ function logParams({ quota, windowMs, precisionMs }: Limit): Params {
   const windowUs = windowMs * 1000
   const slots = quota <= LOG_SLOTS ? 1 : Math.floor(windowUs / LOG_SLOTS)
   const slotUs = precisionMs === undefined ? Math.max(slots, 1) : precisionMs * 1000
-  return { quota, windowUs, slotUs, unitBytes: Math.ceil(Math.log2(quota + 1) / 8) }
+  return { quota, windowUs, slotUs, unitBytes: countBytes(quota) }
+}
+
+/** Bytes that hold a count up to the quota. */
+export function countBytes(quota: number): number {
+  return Math.ceil(Math.log2(quota + 1) / 8)
 }
 
 /** A level is below 2^LEVEL_BITS parts, so that doubles hold it with bits to spare for rounding. */
 const LEVEL_BITS = 46
 
 function bucketParams({ quota, windowMs, burst = quota }: Limit): Params {
-  const scale = LEVEL_BITS - Math.ceil(Math.log2(burst))
+  const scale = bucketScale(burst)
   return { burst, scale, rate: (quota * 2 ** scale) / (windowMs * 1000) }
+}
+
+/** As many parts of a unit as such a burst leaves bits for. */
+export function bucketScale(burst: number): number {
+  return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }
 
 function compileCalendar(
@@ -96,8 +106,17 @@ function compileCalendar(
     }
     return params
   }
-  const mark = markOf('calendar-window', limit.windowMs)
+  const mark = calendarMarkOf(spec)
   return { limit: { kernel: 'calendar-window', mark, paramsAt }, ttlMs: calendar.maxWindowMs }
+}
+
+/** Windows that begin at other times are others, however long they are. */
+function calendarMarkOf(spec: NonNullable<Limit['calendar']>): number {
+  let sum = 0x811c9dc5
+  for (const char of JSON.stringify([spec.unit, spec.timeZone, spec.anchor])) {
+    sum = Math.imul(sum ^ char.charCodeAt(0), 0x01000193)
+  }
+  return kernels['calendar-window'].code * 2 ** 28 + ((sum >>> 0) % 2 ** 28)
 }
 
 const MARK_UNITS_MS = [1, 1000, 60_000, 3_600_000]

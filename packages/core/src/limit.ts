@@ -95,7 +95,7 @@ function readNotation(text: string, path: string): LimitOptions {
   const [, quota, window, burst] = NOTATION.exec(text) ?? []
   if (quota === undefined || window === undefined || !readDuration(window)) throw notALimit(path, text)
   const options = { quota: toNumber(quota), window }
-  if (!isUnits(options.quota)) throw notALimit(path, text)
+  if (!isUnits(options.quota)) throw new ConfigError(path, text, `a quota from 1 to 10^12, such as '100/min'`)
   return burst === undefined ? options : { ...options, burst: toNumber(burst) }
 }
 

@@ -1,22 +1,27 @@
 import type { Decision } from './decision.js'
 import { ConfigError } from './errors.js'
 import type { LimiterEvents } from './events.js'
+import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
+import type { LocalOptions } from './failure/local.js'
 import type { MaybePromise } from './maybe-promise.js'
 import { needOptions } from './options.js'
 import type { PlanCacheOptions, PlanOf } from './plan-lookup.js'
 import type { PlanOptions, PlansInput } from './plan.js'
 import type { ScopeOptions } from './scope.js'
+import type { LimiterHealth, LimiterStats } from './stats.js'
 import type { Store } from './stores/store.js'
 import type { Subject, Subjects } from './subject.js'
-
-/** What is answered while the store cannot answer: let pass, or 503. */
-export type FailurePolicy = 'open' | 'closed'
 
 export interface LimiterOptions extends PlanOptions {
   /** Where counts live: `redisStore(client)`, shared by every process. Default: this process's memory. */
   readonly store?: Store
-  /** What is answered while the store cannot answer. Default: `open`. */
-  readonly onStoreFailure?: FailurePolicy
+  /**
+   * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; `closed`,
+   * 503; or a function that chooses. A plan can have its own. Default: `local`.
+   */
+  readonly onStoreFailure?: FailurePolicyOption
+  /** How this process limits by itself while the store cannot answer. */
+  readonly local?: LocalOptions
   /** How long a request waits for the store at most, in ms, from 1 to 60 000. Default: 100. */
   readonly deadlineMs?: number
   /**
@@ -39,7 +44,7 @@ export interface Consumer {
   /**
    * Takes `cost` units from every limit of the subject's plan, or nothing at all. A value where the answer is
    * known without asking anyone (memory store, unlimited plan), else a promise that is fulfilled within the
-   * deadline, whatever the store does.
+   * deadline, whatever the store does. A look-up by `planOf` comes before, and has a deadline of its own.
    *
    * @param subjects who pays: an id, or `{ id, plan }`; or several, such as a tenant and a user of it: all their
    *                 limits must have room, or nothing is taken of any
@@ -90,7 +95,7 @@ export interface Limiter extends Consumer {
   scope(options: ScopeOptions): Consumer
   /**
    * Replaces all plans. They hold from the next request; units used in a window of the same length and algorithm
-   * still count.
+   * still count. The default plan stays, unless another is given, or there is none of its name.
    *
    * @throws {ConfigError} when one is wrong; the plans then stay as they were
    */
@@ -103,13 +108,21 @@ export interface Limiter extends Consumer {
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
   ): Limiter
-  /** Lets go of the store once what is under way is answered. Later requests get the failure policy's answer. */
+  /** What it has done since it was made: in this process. */
+  stats(): LimiterStats
+  /** Whether the store decides: for a readiness probe. Asks nobody. */
+  health(): LimiterHealth
+  /**
+   * Lets go of the store, once what is under way is answered, and what was admitted while the store could not answer
+   * is charged, if it answers now. Later requests get the failure policy's answer.
+   */
   close(): Promise<void>
 }
 
 export const LIMITER_OPTIONS: readonly string[] = [
   'store',
   'onStoreFailure',
+  'local',
   'deadlineMs',
   'plans',
   'limit',
@@ -122,13 +135,13 @@ export const LIMITER_OPTIONS: readonly string[] = [
 /** @throws {ConfigError} when an option of a limiter is wrong, other than its plans */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, LIMITER_OPTIONS)
-  const { store, onStoreFailure, deadlineMs, planOf, planCache, hashIds } = options
-  if (store !== undefined && typeof (store as Partial<Store> | null)?.consume !== 'function') {
-    throw new ConfigError('store', store, 'redisStore(client) or memoryStore()')
+  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds } = options
+  if (store !== undefined && !isStore(store)) {
+    const expected = 'redisStore(client), memoryStore(), or one with consume, peek, refund and reset'
+    throw new ConfigError('store', store, expected)
   }
-  if (onStoreFailure !== undefined && !['open', 'closed'].includes(onStoreFailure)) {
-    throw new ConfigError('onStoreFailure', onStoreFailure, "'open' or 'closed'")
-  }
+  if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
+  if (local !== undefined) checkLocalOptions(local)
   if (
     deadlineMs !== undefined &&
     !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)
@@ -140,5 +153,21 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   }
   if (hashIds !== undefined && !(typeof hashIds === 'string' && hashIds.length >= 16)) {
     throw new ConfigError('hashIds', typeof hashIds, 'a secret of at least 16 characters')
+  }
+}
+
+function isStore(given: unknown): boolean {
+  const { consume, peek, refund, reset } = (given ?? {}) as Partial<Store>
+  return [consume, peek, refund, reset].every((method) => typeof method === 'function')
+}
+
+function checkLocalOptions(local: LocalOptions): void {
+  needOptions(local, ['instances', 'maxSubjects'], 'local')
+  const { instances = 1, maxSubjects = 1 } = local
+  if (!(Number.isSafeInteger(instances) && instances >= 1 && instances <= 10_000)) {
+    throw new ConfigError('local.instances', instances, 'a whole number of processes from 1 to 10000')
+  }
+  if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
+    throw new ConfigError('local.maxSubjects', maxSubjects, 'a whole number from 1')
   }
 }

@@ -1,13 +1,22 @@
+/** After so many uses that had nothing forgotten, the place where forgetting goes on is given up. */
+const LONGEST_IDLE = 1024
+
 /** A map that holds so many entries at most, and forgets the one unused longest. */
 export class LruMap<T> {
   readonly #most: number
+  readonly #longestIdle: number
   /** In the order of last use. */
   readonly #entries = new Map<string, T>()
-  /** Goes on where it stopped: from the beginning it would step over all that has left since the map was packed. */
-  #oldest = this.#entries.keys()
+  /**
+   * Goes on where it stopped: from the beginning it would step over all that has left since the map was packed. Not
+   * kept while nothing is forgotten, since an iterator that rests keeps every table that the map has outgrown.
+   */
+  #oldest: Iterator<string> | undefined
+  #idle = 0
 
   constructor(most: number) {
     this.#most = most
+    this.#longestIdle = Math.max(LONGEST_IDLE, most >> 2)
   }
 
   get(key: string): T | undefined {
@@ -18,11 +27,8 @@ export class LruMap<T> {
   use(key: string, value: T): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    while (this.#entries.size > this.#most) {
-      const { done, value: oldest } = this.#oldest.next()
-      if (done) this.#oldest = this.#entries.keys()
-      else this.#entries.delete(oldest)
-    }
+    if (this.#entries.size > this.#most) this.#forget()
+    else if (this.#oldest && (this.#idle += 1) > this.#longestIdle) this.#oldest = undefined
   }
 
   delete(key: string): void {
@@ -36,5 +42,15 @@ export class LruMap<T> {
   /** All of them, the one unused longest first. */
   entries(): IterableIterator<[string, T]> {
     return this.#entries.entries()
+  }
+
+  #forget(): void {
+    this.#idle = 0
+    while (this.#entries.size > this.#most) {
+      this.#oldest ??= this.#entries.keys()
+      const { done, value: oldest } = this.#oldest.next()
+      if (done) this.#oldest = undefined
+      else this.#entries.delete(oldest)
+    }
   }
 }

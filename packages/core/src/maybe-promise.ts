@@ -8,5 +8,6 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
 
 /** `next` on the value now, or when it is there: no promise where none is needed. */
 export function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return isPromise(value) ? value.then(next) : next(value)
+  // What only looks like one may not return a promise from its `then`, such as a reply of Fastify.
+  return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }

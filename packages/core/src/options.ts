@@ -14,11 +14,34 @@ export function needOptions(given: unknown, names: readonly string[], path = '')
   // Not Object.keys, which makes an array: requests pass here too.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
-    throw new ConfigError(path ? `${path}.${name}` : name, name, `one of ${names.join(', ')}`)
+    throw new ConfigError(path ? `${path}.${name}` : name, name, expectedOf(name, names))
   }
 }
 
-/** An object that can hold options: no array, Date, Map, promise or the like, also not of another realm. */
+function expectedOf(name: string, names: readonly string[]): string {
+  const meant = names.find((known) => isTypo(name.toLowerCase(), known.toLowerCase()))
+  const all = `an option that there is: ${names.join(', ')}`
+  return meant === undefined ? all : `${meant}, or another ${all.slice('an '.length)}`
+}
+
+/** Whether one letter was left out, added, changed, or changed places with the next. */
+function isTypo(given: string, meant: string): boolean {
+  let same = 0
+  while (same < meant.length && given[same] === meant[same]) same += 1
+  const rest = given.slice(same)
+  const wanted = meant.slice(same)
+  const swapped = (wanted[1] ?? '') + (wanted[0] ?? '') + wanted.slice(2)
+  return (
+    [wanted, wanted.slice(1), swapped].includes(rest) || [wanted, wanted.slice(1)].includes(rest.slice(1))
+  )
+}
+
+/**
+ * An object that can hold options: no array, Date, Map, promise or the like, also not of another realm, nor one of a
+ * class, whose inherited options would be read here and missed there.
+ */
 export function isOptions(given: unknown): given is object {
-  return Object.prototype.toString.call(given) === '[object Object]'
+  if (Object.prototype.toString.call(given) !== '[object Object]') return false
+  const prototype = Object.getPrototypeOf(given) as object | null
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

@@ -4,8 +4,16 @@ import { isPromise, type MaybePromise } from './maybe-promise.js'
 import { needOptions } from './options.js'
 import { subjectKey, type Subject } from './subject.js'
 
-/** The name of the plan that a subject is on, such as a row of a database says; nothing: the default plan. */
-export type PlanOf = (subject: Subject) => MaybePromise<string | null | undefined>
+/** A subject whose plan is looked up: its id as text, also where it was given as a number. */
+export interface PlanlessSubject extends Subject {
+  readonly id: string
+}
+
+/**
+ * The name of the plan that a subject is on, such as a row of a database says; nothing: the default plan. Not asked
+ * for client addresses, which are on the default plan.
+ */
+export type PlanOf = (subject: PlanlessSubject) => MaybePromise<string | null | undefined>
 
 /** How answers of `planOf` are remembered. */
 export interface PlanCacheOptions {
@@ -86,7 +94,7 @@ export class PlanLookup {
     if (underWay) return underWay
     let given
     try {
-      given = this.#planOf(subject)
+      given = this.#planOf({ ...subject, id: String(subject.id) })
       if (!isPromise(given)) return this.#keep(key, readPlan(given))
     } catch (error) {
       return this.#fail(key, subject, known, error)
@@ -94,8 +102,9 @@ export class PlanLookup {
     const promise: Promise<string | undefined> = this.#within(given).then(
       (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
       (error: unknown) => {
-        this.#end(key, promise)
-        return this.#fail(key, subject, known, error)
+        if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
+        this.#onError(toError(error), subject)
+        return known?.plan
       },
     )
     this.#underWay.set(key, promise)

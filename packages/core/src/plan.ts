@@ -1,9 +1,17 @@
 import { ConfigError } from './errors.js'
+import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { compileLimits, type LimitSet } from './limit-set.js'
+import { isOptions, needOptions } from './options.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
-/** One limit, several that all hold at once, or none at all. */
-export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited'
+/** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */
+export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | PlanInputOptions
+
+export interface PlanInputOptions {
+  readonly limits: LimitInput | readonly LimitInput[] | 'unlimited'
+  /** What is answered to subjects of this plan while the store cannot answer. Default: as the limiter says. */
+  readonly onStoreFailure?: FailurePolicyOption
+}
 
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
 export type PlansInput = Readonly<Record<string, PlanInput>>
@@ -16,6 +24,7 @@ export interface Plan {
   readonly limits: readonly Limit[]
   /** The same for stores; undefined when the plan is unlimited. */
   readonly set: LimitSet | undefined
+  readonly onStoreFailure?: FailurePolicyOption
 }
 
 /** How plans are given to a limiter: `plans`, or `limit` as the one plan there is. */
@@ -97,6 +106,16 @@ let serial = 0
  * @throws {ConfigError} when it is wrong
  */
 export function compilePlan(name: string, input: unknown, path: string): Plan {
+  if (!isOptions(input) || !('limits' in input)) return compileLimitsOf(name, input, path)
+  needOptions(input, ['limits', 'onStoreFailure'], path)
+  const { limits, onStoreFailure } = input as Partial<PlanInputOptions>
+  const plan = compileLimitsOf(name, limits, `${path}.limits`)
+  if (onStoreFailure === undefined) return plan
+  needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
+  return { ...plan, onStoreFailure }
+}
+
+function compileLimitsOf(name: string, input: unknown, path: string): Plan {
   serial += 1
   if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
   if (Array.isArray(input) && input.length === 0) {

@@ -17,12 +17,14 @@ export class Planner {
   /** Of all scopes there are, for whoever forgets a subject. */
   readonly #suffixes = new Set<string>([''])
   #plans: Plans
+  #defaultPlan: string | undefined
 
   /** @throws {ConfigError} when a plan or the look-up is wrong */
   constructor(options: LimiterOptions, events: Events) {
     const { planOf, planCache = {}, hashIds } = options
     this.#events = events
     this.#plans = compilePlans(options)
+    this.#defaultPlan = options.defaultPlan
     this.#hide = hashIds === undefined ? undefined : hideWith(hashIds)
     if (planOf === undefined) return
     this.#lookup = new PlanLookup(planOf, planCache, (error, subject) =>
@@ -32,10 +34,14 @@ export class Planner {
   }
 
   /** @throws {ConfigError} when one is wrong; the plans then stay as they were */
-  setPlans(options: PlanOptions): void {
+  setPlans(given: PlanOptions): void {
+    // The default plan stays the one it was, where there still is one of that name.
+    const kept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
+    const options = kept ? { defaultPlan: this.#defaultPlan as string, ...given } : given
     const plans = compilePlans(options)
     if (this.#lookup) this.#needDefault(plans, options.defaultPlan)
     this.#plans = plans
+    this.#defaultPlan = options.defaultPlan
   }
 
   /** Makes counters of a scope known. */
@@ -104,7 +110,7 @@ export class Planner {
   #planOf(subject: Subject, scope: Scope): MaybePromise<Plan> {
     if (scope.plan) return scope.plan
     const name = subject.plan ?? undefined
-    if (name !== undefined || !this.#lookup) return this.#named(subject, name)
+    if (name !== undefined || !this.#lookup || subject.kind === 'ip') return this.#named(subject, name)
     return chain(this.#lookup.find(subject), (found) => this.#named(subject, found))
   }
 

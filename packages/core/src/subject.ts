@@ -26,11 +26,12 @@ export function readSubject(given: unknown): Subject | undefined {
   if (given === undefined || given === null || given === '') return undefined
   if (isId(given)) return { id: given }
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
-  const { id, plan, label } = given as Subject
+  const { id, plan, label, kind } = given as Subject
   if (id === undefined || id === null || id === '') return undefined
   if (!isId(id)) throw notASubject('.id', id)
   if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
+  if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
   return given as Subject
 }
 
@@ -61,15 +62,20 @@ function isLabel(value: unknown): boolean {
   return typeof value === 'string' && value.length >= 1 && value.length <= 64
 }
 
+const KINDS: readonly unknown[] = [undefined, 'id', 'ip'] satisfies Subject['kind'][]
+
 const EXPECTED = {
   '': 'an id or { id, plan }',
   s: `at most ${MOST_SUBJECTS}`,
   '.id': 'a string',
   '.plan': 'the name of a plan',
   '.label': 'a name of 1 to 64 characters',
+  '.kind': "'id' or 'ip'",
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
+  // That it may reject, too, must not end the process.
+  if (given instanceof Promise) given.catch(() => {})
   return new TollgateError(
     'ERR_TOLLGATE_SUBJECT',
     `subject${part}: got ${show(given)}, expected ${EXPECTED[part]}`,

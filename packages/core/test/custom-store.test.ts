@@ -114,3 +114,41 @@ test('a closed limiter answers a peek by its policy, and it is no event that it 
   expect(limited).toHaveBeenCalledTimes(1)
   expect(errors.map(({ code }) => code)).toEqual(['ERR_TOLLGATE_CLOSED', 'ERR_TOLLGATE_CLOSED'])
 })
+
+test.each<[string, Give]>([
+  ['an object', () => [{}]],
+  ['null', () => [null]],
+  ['a number', () => [5]],
+  ['nothing at all', () => undefined],
+  ['a limit without numbers', () => [{ at: 1, limits: [{}] }]],
+])('what is told a store that gives %s, of requests and of instances, ends no process', async (_, give) => {
+  let isWell = true
+  const { limiter } = limiterOn(false, (batch) => (isWell ? fine(batch) : give(batch)), 'local')
+  expect((await limiter.consume('acme')).source).toBe('store')
+  isWell = false
+  expect(await limiter.consume('other')).toMatchObject({ source: 'local', allowed: true })
+  // The charge follows a tenth of a second later.
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(limiter.stats().settled.units).toBe(0)
+  expect(await limiter.consume('third')).toMatchObject({ source: 'local', allowed: true })
+  await limiter.close()
+})
+
+test.each([-2, -0.5])('a wait of %p is no outcome', async (wait) => {
+  const { limiter } = limiterOn(true, limits({ ...state, wait }))
+  expect((await limiter.consume('acme')).source).toBe('closed')
+})
+
+test.each(['consume', 'peek', 'refund', 'reset'] as const)('a store without %s is refused', (method) => {
+  const store = {
+    immediate: true,
+    consume: fine,
+    peek: fine,
+    refund: () => false,
+    reset: () => {},
+    [method]: undefined,
+  }
+  expect(() => createLimiter({ limit: '1/min', store: store as never })).toThrow(
+    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'store' }),
+  )
+})

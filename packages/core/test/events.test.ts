@@ -62,7 +62,8 @@ test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no f
       expect.objectContaining({
         code: 'ERR_TOLLGATE_CONFIG',
         path: 'event',
-        expected: 'one of limited, storeError, planError, unknownPlan',
+        expected:
+          'one of decision, limited, storeError, breaker, fallback, settlement, planError, unknownPlan',
       }),
     )
   }

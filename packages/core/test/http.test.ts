@@ -26,6 +26,10 @@ describe('an address as an id', () => {
     ['::1.2.3.5', 64, '::102:305'],
     ['fe80::1%eth0', 64, 'fe80:0:0:0::/64'],
     ['2001:db8::1', 128, '2001:db8:0:0:0:0:0:1::/128'],
+    // as some proxies forward them
+    ['203.0.113.7:5000', 64, '203.0.113.7'],
+    ['[2001:db8:1:2::1]:443', 64, '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::1]', 64, '2001:db8:1:2::/64'],
     ['not an address', 64, 'not an address'],
     ['', 64, ''],
   ])('%s by /%d is %s', (address, prefix, expected) => {
@@ -200,8 +204,65 @@ describe('options of an adapter', () => {
     [{ limit: '1/min', headers: [] }, 'headers'],
     [{ limit: '1/min', cost: 0 }, 'cost'],
   ])('%p is refused at construction', (options, path) => {
-    expect(() => createHttpLimiter({} as HttpAdapter<never, never>, options as never)).toThrow(
+    expect(() => createHttpLimiter({} as HttpAdapter<object, never>, options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
     )
+  })
+})
+
+/** As little of a framework as can be. */
+const adapter = {
+  framework: 'test',
+  method: () => 'GET',
+  header: () => undefined,
+  ip: () => '127.0.0.1',
+  attach: () => {},
+  isSent: () => false,
+  getHeader: () => undefined,
+  setHeader: () => {},
+} as unknown as HttpAdapter<object, object>
+
+describe('what would be on a list for nobody, or limit nothing, is refused', () => {
+  const make = (options: object) => () => createHttpLimiter(adapter, { limit: '1/min', ...options } as never)
+
+  test.each(['10.0.0/8', ' 10.1.1.1', '300.1.2.3', '10.0.0.0/8/9', '2001:db8::/1/2', '1:2:3:4:5:6:7:8:9'])(
+    'an entry %j',
+    (entry) => {
+      expect(make({ blockList: ['acme', entry] })).toThrow(
+        expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'blockList[1]' }),
+      )
+    },
+  )
+
+  test.each(['acme', '12345', '1.5', 'org:1:2', 'a/b', 'team/10', '64:ff9b::a01:101', '2001:db8::/32'])(
+    'but not %j',
+    (entry) => {
+      expect(make({ blockList: [entry] })).not.toThrow()
+    },
+  )
+
+  test('a method that there is none of, and a list with holes', () => {
+    expect(make({ methods: ['PSOT'] })).toThrow(expect.objectContaining({ path: 'methods' }))
+    // oxlint-disable-next-line no-sparse-arrays
+    expect(make({ methods: ['GET', , 'POST'] })).toThrow(expect.objectContaining({ path: 'methods' }))
+    // oxlint-disable-next-line no-sparse-arrays
+    expect(make({ blockList: ['a', , 'b'] })).toThrow(expect.objectContaining({ path: 'blockList[1]' }))
+  })
+
+  test('options of a class, some of which would be missed', () => {
+    class Options {
+      limit = '1/min'
+      identify(): string {
+        return 'acme'
+      }
+    }
+    expect(() => createHttpLimiter(adapter, new Options() as never)).toThrow('expected an object of options')
+  })
+
+  test('options that change later change nothing', () => {
+    const options = { limit: '1/min', cost: 1 } as { limit: string; cost: unknown }
+    const http = createHttpLimiter(adapter, options as never)
+    options.cost = 'many'
+    expect(http.admit({}, {})).toBe(true)
   })
 })

@@ -1,5 +1,12 @@
-import { createLimiter, type ConfigError, type LimitInput, type LimiterOptions } from '../src/index.js'
+import {
+  createLimiter,
+  subjectOfIp,
+  type ConfigError,
+  type LimitInput,
+  type LimiterOptions,
+} from '../src/index.js'
 import { parseLimit } from '../src/limit.js'
+import { needOptions } from '../src/options.js'
 
 function configError(run: () => unknown): ConfigError {
   try {
@@ -146,7 +153,16 @@ describe('bad input is refused at construction, with the path, what was given an
     [{ plans: { free: '1/min' }, defaultPlan: 'fre' }, 'defaultPlan'],
     [{ plans: { free: '1/min', internal: 'unlimited' }, defaultPlan: 'internal' }, 'defaultPlan'],
     [{ limit: '1/min', store: {} }, 'store'],
-    [{ limit: '1/min', onStoreFailure: 'local' }, 'onStoreFailure'],
+    [{ limit: '1/min', onStoreFailure: 'ajar' }, 'onStoreFailure'],
+    [{ limit: '1/m' }, 'limit'],
+    [{ limit: '1/min', local: { instances: 0 } }, 'local.instances'],
+    [{ limit: '1/min', local: { instances: 1.5 } }, 'local.instances'],
+    [{ limit: '1/min', local: { maxSubjects: 0 } }, 'local.maxSubjects'],
+    [{ limit: '1/min', local: { instance: 2 } }, 'local.instance'],
+    [{ plans: { free: { limits: '1/min', onStoreFailure: 'no' } } }, 'plans.free.onStoreFailure'],
+    [{ plans: { free: { limits: '1/min', onStoreFail: 'open' } } }, 'plans.free.onStoreFail'],
+    [{ plans: { free: { limits: '1/fortnight' } } }, 'plans.free.limits'],
+    [{ plans: { free: { limits: ['1/min', '-1/h'] } } }, 'plans.free.limits[1]'],
     [{ limit: '1/min', deadlineMs: 0 }, 'deadlineMs'],
     [{ limit: '1/min', timeoutMs: 5 }, 'timeoutMs'],
   ])('options %p', (options, path) => {
@@ -158,4 +174,32 @@ describe('bad input is refused at construction, with the path, what was given an
     expect(message).not.toContain('\n')
     expect(message.length).toBeLessThan(300)
   })
+})
+
+test.each([
+  ['identfy', 'identify'],
+  ['indentify', 'identify'],
+  ['idnetify', 'identify'],
+  ['Identify', 'identify'],
+  ['idemtify', 'identify'],
+])('an option %p is most likely %p, and the error says so', (given, meant) => {
+  expect(() => needOptions({ [given]: 1 }, ['cost', 'identify'])).toThrow(
+    `${given}: got '${given}', expected ${meant}, or another option that there is: cost, identify`,
+  )
+})
+
+test('a quota of 0 is told apart from a limit that cannot be read', () => {
+  expect(() => createLimiter({ limit: '0/min' })).toThrow('expected a quota from 1 to 10^12')
+})
+
+test('the address of a client is a subject that can be reset', async () => {
+  const limiter = createLimiter({ limit: '1/min' })
+  const subject = subjectOfIp('::ffff:192.0.2.1')
+  expect(subject).toEqual({ id: '192.0.2.1', kind: 'ip' })
+  expect(subjectOfIp('2001:db8:1:2:3::1').id).toBe('2001:db8:1:2::/64')
+  await limiter.consume(subject)
+  await limiter.reset('192.0.2.1')
+  expect((await limiter.peek(subject)).allowed).toBe(false)
+  await limiter.reset(subject)
+  expect((await limiter.peek(subject)).allowed).toBe(true)
 })

@@ -1,4 +1,4 @@
-import { createLimiter, type Decision, type Limiter } from '../src/index.js'
+import { createLimiter, memoryStore, type Decision, type Limiter } from '../src/index.js'
 import { benches, closeBenches, START_MS } from './support/benches.js'
 
 afterAll(closeBenches)
@@ -201,4 +201,36 @@ describe.each(benches)('on $store', (bench) => {
     const { retryAfterMs } = await limiter.consume('acme')
     expect(retryAfterMs).toBe(Date.parse('2026-03-31T04:00:00Z') - clock.now)
   })
+})
+
+test('a decision of another limiter is refused, and stays what it was', async () => {
+  const [a, b] = [createLimiter({ limit: '5/min' }), createLimiter({ limit: '5/min' })]
+  const decision = await a.consume('acme', { cost: 3 })
+  await expect(b.refund(decision)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
+  await expect(b.settle(decision, 1)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
+  expect(await a.refund(decision)).toBe(true)
+})
+
+test('new plans keep the default plan, as long as there is one of its name', async () => {
+  const plans = { free: '9/min', trial: '2/min' } as const
+  const limiter = createLimiter({ plans, defaultPlan: 'free', planOf: () => undefined })
+  limiter.setPlans(plans)
+  expect((await limiter.consume('acme')).plan).toBe('free')
+  expect(() => limiter.setPlans({ a: '1/min', b: '2/min' })).toThrow('defaultPlan')
+  limiter.setPlans({ ...plans, pro: '99/min' }, { defaultPlan: 'pro' })
+  limiter.setPlans({ ...plans, pro: '99/min' })
+  expect((await limiter.consume('acme')).plan).toBe('pro')
+})
+
+test('two limiters on one store in memory: closing one leaves the counts of the other', async () => {
+  const store = memoryStore()
+  const [a, b] = [createLimiter({ limit: '5/min', store }), createLimiter({ limit: '5/min', store })]
+  await a.consume('acme')
+  await Promise.all([b.close(), b.close()])
+  expect((await a.peek('acme')).limits[0]?.remaining).toBe(4)
+})
+
+test.each(['IP', 1, {}])('a kind of %p is refused: it would mix addresses with tenants', (kind) => {
+  const limiter = createLimiter({ limit: '5/min' })
+  expect(() => limiter.consume({ id: 'acme', kind: kind as never })).toThrow('subject.kind')
 })

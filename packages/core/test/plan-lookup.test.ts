@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLimiter, type LimiterOptions } from '../src/index.js'
+import { createLimiter, subjectOfIp, type LimiterOptions } from '../src/index.js'
 
 const plans = { free: '5/min', pro: '100/min' } as const
 
@@ -34,6 +34,25 @@ describe('planOf', () => {
     )
     expect(await planFor('acme')).toBe('pro')
     expect(planOf).toHaveBeenCalledTimes(1)
+  })
+
+  test('is given ids as text, and not asked for client addresses', async () => {
+    const planOf = jest.fn(({ id }: { id: string }) => (id.startsWith('4') ? 'pro' : 'free'))
+    const { limiter } = limiterWith(planOf)
+    expect((await limiter.consume({ id: 42 })).plan).toBe('pro')
+    expect((await limiter.consume(subjectOfIp('42.0.0.1'))).plan).toBe('free')
+    expect(planOf.mock.calls).toEqual([[{ id: '42' }]])
+  })
+
+  test('what was forgotten while it was looked up does not come back when that look-up fails', async () => {
+    const answers = [new Promise<string>(() => {}), Promise.resolve('pro')]
+    const { limiter, planFor, errors } = limiterWith(() => answers.shift(), { ttlMs: 60_000, deadlineMs: 50 })
+    const first = planFor('acme')
+    limiter.forgetPlan('acme')
+    expect(await planFor('acme')).toBe('pro')
+    expect(await first).toBe('free')
+    expect(errors).toHaveLength(1)
+    expect(await planFor('acme')).toBe('pro')
   })
 
   test('a plan that a subject comes with is not looked up', async () => {

@@ -19,6 +19,7 @@ test('what core exports, and nothing by accident', () => {
     'memoryStore',
     'onResponseEnd',
     'redisStore',
+    'subjectOfIp',
     'toError',
   ])
 })

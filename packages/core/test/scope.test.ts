@@ -104,7 +104,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
 test('hashIds keeps ids out of Redis, the same for the same secret', async () => {
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
-  const options = { limit: '5/min', store, deadlineMs: 5000 } as const
+  const options = { limit: '5/min', store, deadlineMs: 5000, local: { instances: 1 } } as const
   const limiter = createLimiter({ ...options, hashIds: 'a secret of many characters' })
   await limiter.consume(['acme@example.org', { id: '203.0.113.9', kind: 'ip' }])
   const keys = await sharedRedis().keys(`${prefix}*`)

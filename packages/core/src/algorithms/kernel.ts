@@ -34,8 +34,10 @@ export interface Kernel<State, Params> {
   remaining(state: State, params: Params): number
   /** µs until `cost` fits if nobody else consumes: 0 now, -1 never, -2 the calendar given does not reach now. */
   wait(state: State, cost: number, params: Params): number
-  /** Takes units that fit. */
+  /** Takes units that fit; none: makes what `load` found the state. */
   take(state: State, cost: number, params: Params): void
+  /** Whether what is kept was kept for a limit so different that nothing can be given back by this one. */
+  isOther?(state: State, params: Params): boolean
   /** Gives back those of the units that have not come back by themselves; whether there were any. */
   give(state: State, refund: Refund, params: Params): boolean
 }

@@ -58,6 +58,7 @@ export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
 
   take(state, cost, { slotUs }) {
     write(state)
+    if (cost === 0) return
     const { times, units, now } = state
     const newest = times.length - 1
     state.total = state.totalNow = state.total + cost

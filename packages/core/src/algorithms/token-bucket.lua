@@ -13,13 +13,14 @@ function token_bucket.prepare(burst, scale, rate)
     kernel = token_bucket, mark = 0, waits = 0,
     burst = burst, scale = scale, rate = rate,
     unit = unit, depth = burst * unit,
-    filled = 0, elapsed = 0, level = 0,
+    filled = 0, elapsed = 0, level = 0, is_other = false,
   }
 end
 
 -- filled: the level at the last write; level: what has not drained of it until now
 function token_bucket.load(limit, last, scale, filled)
   local elapsed = now > last and now - last or 0
+  limit.is_other = scale ~= limit.scale and filled > 0
   if scale ~= limit.scale then filled = ceil(filled * 2 ^ (limit.scale - scale)) end
   if filled > limit.depth then filled = limit.depth end
   local level = filled - floor(elapsed * limit.rate + 0.5)

@@ -57,6 +57,9 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
     write(state, state.levelNow + cost * 2 ** params.scale, params)
   },
 
+  // In parts of another size, which were of another burst: the level would be cut off at this one.
+  isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
+
   give(state, refund, params) {
     const level = state.levelNow
     const given = Math.min(stillHeld(state, refund, params), level)

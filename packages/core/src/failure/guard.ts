@@ -1,85 +1,158 @@
-import { show, StoreError, toStoreError } from '../errors.js'
-import { isPromise, type MaybePromise } from '../maybe-promise.js'
+import { show, StoreError } from '../errors.js'
+import type { MaybePromise } from '../maybe-promise.js'
 import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/store.js'
+import { Breaker, type BreakerState } from './breaker.js'
+import { DeadlineCall, type CallListener } from './deadline.js'
+import { Doorstep } from './doorstep.js'
+import { findProbeKey, PROBE_SET } from './probe.js'
 
 export interface GuardOptions {
   /** How long a batch may take, in ms, waiting for the store to be ready included. */
   readonly deadlineMs: number
   /** Told of every fault once per batch, with how many requests it left without an outcome. */
   readonly onFailure: (error: StoreError, requests: number) => void
+  /** Told when requests turn out to have been decided by the store after they were answered otherwise. */
+  readonly onLate: (batch: readonly StoreRequest[], answers: readonly Answer[]) => void
+  readonly onBreaker: (state: BreakerState, partition: number, error: StoreError | undefined) => void
+  /** What is to be told the store before it decides again. Never rejects. */
+  readonly recover: (partition: number) => Promise<void>
 }
 
-/** With so many calls past their deadline and without a reply, nothing is added to them. */
-const MOST_OVERDUE = 32
-/** But for one call so often, in case their replies never come. */
-const PROBE_EVERY_MS = 1000
+/** One part of the store that can fail apart from others. */
+interface Lane {
+  readonly partition: number
+  readonly probeKey: string
+  readonly breaker: Breaker
+  /** What is answered while it is not asked: made once, since an error takes longer than the answer. */
+  refusal: StoreError
+  /** Probes and charges that are past their deadline and have no reply. */
+  overdue: number
+}
 
-/** A call that waits for the store to be ready. */
-interface Pending {
-  send(): void
-  fail(error: unknown): void
+/** How a call is made. */
+interface Way {
+  readonly lane: Lane
+  /** Also while the breaker is open. */
+  readonly isForced?: boolean
 }
 
 /**
  * A store around a store that always answers: what the inner store cannot decide within the deadline is answered
- * with an error, for the failure policy to decide. Nothing is asked twice, since it may have been counted, and
- * nothing is sent after its deadline. What is held for a store that hangs or is down is bounded: it is what came
- * within one deadline.
+ * with an error, for the failure policy to decide, and after a few of those at once, until a probe is answered.
+ * Nothing is asked twice, since it may have been counted, and nothing is sent after its deadline. What is held for
+ * a store that hangs or is down is bounded: it is what came within one deadline.
  */
 export class Guard implements Store {
   readonly immediate = false
+  readonly partitions?: number
+  readonly partitionOf?: (key: string) => number
   readonly #store: Store
   readonly #options: GuardOptions
-  readonly #pending = new Set<Pending>()
-  #becoming: Promise<void> | undefined
-  #overdue = 0
-  #probedAt = 0
+  readonly #doorstep: Doorstep
+  readonly #lanes = new Map<number, Lane>()
 
   constructor(store: Store, options: GuardOptions) {
     this.#store = store
     this.#options = options
+    this.#doorstep = new Doorstep(store)
+    if (store.partitions === undefined || !store.partitionOf) return
+    this.partitions = store.partitions
+    this.partitionOf = (key) => store.partitionOf?.(key) ?? 0
   }
 
+  /** Whether requests of this key are not asked of the store. */
+  isOpen(key: string): boolean {
+    return this.#laneOf(key).breaker.state !== 'closed'
+  }
+
+  /** Why they are not. */
+  refusal(key: string): StoreError | undefined {
+    const { breaker, refusal } = this.#laneOf(key)
+    return breaker.state === 'closed' ? undefined : refusal
+  }
+
+  /** Of every part that has been asked. */
+  states(): ReadonlyMap<number, BreakerState> {
+    return new Map([...this.#lanes.values()].map(({ partition, breaker }) => [partition, breaker.state]))
+  }
+
+  /** @param batch of one partition */
   consume(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    return this.#decide(batch, (call) => this.#store.consume(batch, call))
+    return this.#decide(batch, false)
+  }
+
+  /** The same, of what has been admitted already: also while the breaker is open. */
+  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    return this.#decide(batch, true)
   }
 
   peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    return this.#decide(batch, (call) => this.#store.peek(batch, call))
+    const lane = this.#laneOf(batch[0]?.key ?? '')
+    return this.#within((call) => this.#store.peek(batch, call), { lane }).then(
+      (answers) => this.#check(batch, answers),
+      (error: StoreError) => this.#fail(batch, error),
+    )
   }
 
   /** False also when the store cannot answer. */
-  async refund(request: RefundRequest): Promise<boolean> {
-    try {
-      return await this.#within((call) => this.#store.refund(request, call))
-    } catch (error) {
-      this.#options.onFailure(toStoreError(error), 1)
-      return false
-    }
+  refund(request: RefundRequest): Promise<boolean> {
+    return this.#refund(request, false)
+  }
+
+  /** The same, of what the store has taken late: also while the breaker is open. */
+  takeBack(request: RefundRequest): Promise<boolean> {
+    return this.#refund(request, true)
   }
 
   /** @throws {StoreError} when the store cannot answer */
   async reset(key: string): Promise<void> {
     try {
-      await this.#within(() => this.#store.reset(key))
+      await this.#within(() => this.#store.reset(key), { lane: this.#laneOf(key) })
     } catch (error) {
-      this.#options.onFailure(toStoreError(error), 1)
-      throw toStoreError(error)
+      this.#options.onFailure(error as StoreError, 1)
+      throw error
     }
   }
 
+  /** Probes no more. */
+  end(): void {
+    for (const { breaker } of this.#lanes.values()) breaker.end()
+  }
+
   close(): MaybePromise<void> {
+    this.end()
     return this.#store.close?.()
   }
 
-  #decide(
-    batch: readonly StoreRequest[],
-    ask: (call: Call) => MaybePromise<readonly Answer[]>,
-  ): Promise<readonly Answer[]> {
-    return this.#within(ask).then(
-      (answers) => (Array.isArray(answers) ? this.#tellOf(answers) : this.#fail(batch, notAList(answers))),
-      (error: unknown) => this.#fail(batch, toStoreError(error)),
-    )
+  async #refund(request: RefundRequest, isForced: boolean): Promise<boolean> {
+    try {
+      const lane = this.#laneOf(request.key)
+      return await this.#within((call) => this.#store.refund(request, call), { lane, isForced })
+    } catch (error) {
+      this.#options.onFailure(error as StoreError, 1)
+      return false
+    }
+  }
+
+  async #decide(batch: readonly StoreRequest[], isForced: boolean): Promise<readonly Answer[]> {
+    const lane = this.#laneOf(batch[0]?.key ?? '')
+    const onLate = (answers: readonly Answer[]): void => this.#options.onLate(batch, answers)
+    try {
+      const answers = await this.#within(
+        (call) => this.#store.consume(batch, call),
+        { lane, isForced },
+        onLate,
+      )
+      if (!isForced) return this.#check(batch, answers)
+      return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
+    } catch (error) {
+      // No request has been left without an answer by a charge that failed.
+      return isForced ? batch.map(() => error as StoreError) : this.#fail(batch, error as StoreError)
+    }
+  }
+
+  #check(batch: readonly StoreRequest[], answers: readonly Answer[]): readonly Answer[] {
+    return Array.isArray(answers) ? this.#tellOf(answers) : this.#fail(batch, notAList(answers))
   }
 
   #fail(batch: readonly StoreRequest[], error: StoreError): readonly Answer[] {
@@ -88,100 +161,97 @@ export class Guard implements Store {
   }
 
   #tellOf(answers: readonly Answer[]): readonly Answer[] {
-    let failed = 0
-    let first: StoreError | undefined
-    for (const answer of answers) {
-      if (!(answer instanceof StoreError)) continue
-      failed += 1
-      first ??= answer
-    }
-    if (first) this.#options.onFailure(first, failed)
+    const failed = answers.filter((answer) => answer instanceof StoreError)
+    if (failed[0]) this.#options.onFailure(failed[0], failed.length)
     return answers
   }
 
-  /** What `ask` gives, or a StoreError when that takes longer than the deadline. */
-  #within<T>(ask: (call: Call) => MaybePromise<T>): Promise<T> {
-    if (this.#isStuck()) return Promise.reject(stuck())
-    return new Promise<T>((resolve, reject) => {
-      const call = { isOver: false }
-      let isSent = false
-      let isSettled = false
-      const expire = (): void => {
-        if (isSettled) return
-        call.isOver = true
-        if (isSent) this.#overdue += 1
-        else this.#pending.delete(pending)
-        reject(timeout(this.#options.deadlineMs))
-      }
-      // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
-      const timer = setTimeout(() => setImmediate(expire), this.#options.deadlineMs)
-      const settle = (): void => {
-        isSettled = true
-        clearTimeout(timer)
-        if (call.isOver) this.#overdue -= 1
-      }
-      const pending: Pending = {
-        send: () => {
-          isSent = true
-          const succeed = (value: T): void => {
-            settle()
-            resolve(value)
-          }
-          try {
-            const asked = ask(call)
-            if (isPromise(asked)) asked.then(succeed, pending.fail)
-            else succeed(asked)
-          } catch (error) {
-            pending.fail(error)
-          }
+  #laneOf(key: string): Lane {
+    const partition = this.partitionOf?.(key) ?? 0
+    const known = this.#lanes.get(partition)
+    if (known) return known
+    const lane: Lane = {
+      partition,
+      probeKey: findProbeKey(partition, this.partitionOf),
+      overdue: 0,
+      refusal: givenUp(undefined),
+      breaker: new Breaker({
+        probe: () => this.#probe(lane),
+        recover: () => this.#options.recover(partition),
+        overdue: () => lane.overdue,
+        onChange: (state, error) => {
+          if (error) lane.refusal = givenUp(error)
+          this.#options.onBreaker(state, partition, error)
         },
-        fail: (error) => {
-          settle()
-          reject(error)
-        },
-      }
-      const ready = this.#store.ready?.()
-      if (ready) this.#whenReady(ready, pending)
-      else pending.send()
-    })
-  }
-
-  #isStuck(): boolean {
-    if (this.#overdue < MOST_OVERDUE) return false
-    const now = performance.now()
-    if (now - this.#probedAt < PROBE_EVERY_MS) return true
-    this.#probedAt = now
-    return false
-  }
-
-  /** Calls do not wait on the promise itself: what waits there cannot leave at its deadline. */
-  #whenReady(ready: Promise<void>, pending: Pending): void {
-    this.#pending.add(pending)
-    if (this.#becoming === ready) return
-    this.#becoming = ready
-    const release = (go: (pending: Pending) => void): void => {
-      if (this.#becoming === ready) this.#becoming = undefined
-      const released = [...this.#pending]
-      this.#pending.clear()
-      for (const waiting of released) go(waiting)
+      }),
     }
-    ready.then(
-      () => release((waiting) => waiting.send()),
-      (error: unknown) => release((waiting) => waiting.fail(error)),
+    this.#lanes.set(partition, lane)
+    return lane
+  }
+
+  /** Takes a unit that nobody needs, since a store that can be read may still not be written to. */
+  #probe(lane: Lane): Promise<boolean> {
+    const request = { key: lane.probeKey, set: PROBE_SET, cost: 1 }
+    const ask = (call: Call): MaybePromise<readonly Answer[]> => this.#store.consume([request], call)
+    return this.#within(ask, { lane, isForced: true }).then(
+      ([answer]) => answer !== undefined && 'limits' in answer,
+      () => false,
     )
   }
+
+  /** What `ask` gives, or a StoreError when that takes longer than the deadline, or the breaker is open. */
+  #within<T>(
+    ask: (call: Call) => MaybePromise<T>,
+    { lane, isForced = false }: Way,
+    onLate?: (value: T) => void,
+  ): Promise<T> {
+    const { breaker } = lane
+    if (breaker.state !== 'closed' && !isForced) return Promise.reject(lane.refusal)
+    return new Promise<T>((resolve, reject) => {
+      const listener: CallListener<T> = {
+        onValue: (value) => {
+          const error = systemicErrorIn(value)
+          if (error) breaker.fail(error)
+          else breaker.succeed()
+          resolve(value)
+        },
+        onError: (error) => {
+          if (isForced && call.isOver && call.isSent) lane.overdue += 1
+          this.#doorstep.leave(call)
+          if (!error.isOfRequest) breaker.fail(error)
+          reject(error)
+        },
+        onLate: (value) => {
+          if (isForced) lane.overdue -= 1
+          breaker.wake()
+          if (!(value instanceof StoreError)) onLate?.(value)
+        },
+      }
+      const call = new DeadlineCall(ask, listener, this.#options.deadlineMs)
+      this.#doorstep.enter(call)
+    })
+  }
+}
+
+/** Why none of the answers could be given, when that is not for the requests' own sake. */
+function systemicErrorIn(answers: unknown): StoreError | undefined {
+  if (!Array.isArray(answers)) return undefined
+  const [first] = answers as readonly unknown[]
+  if (!(first instanceof StoreError)) return undefined
+  const isSystemic = (answer: unknown): boolean => answer instanceof StoreError && !answer.isOfRequest
+  return answers.every(isSystemic) ? first : undefined
 }
 
 function notAList(given: unknown): StoreError {
   return new StoreError(`the store answered a batch with ${show(given)}`)
 }
 
-function stuck(): StoreError {
-  return new StoreError('the store does not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
-}
-
-function timeout(deadlineMs: number): StoreError {
-  return new StoreError(`the store did not answer within ${deadlineMs} ms`, {
-    code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+/** @param error what the store was given up for */
+function givenUp(error: StoreError | undefined): StoreError {
+  const { code = 'ERR_TOLLGATE_STORE_TIMEOUT', reason = 'timeout', message = 'it did' } = error ?? {}
+  return new StoreError(`the store is not asked until it answers again: ${message}`, {
+    code,
+    reason,
+    cause: error,
   })
 }

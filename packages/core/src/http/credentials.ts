@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ConfigError, show, TollgateError } from '../errors.js'
+import { chain, type MaybePromise } from '../maybe-promise.js'
 import { needOptions } from '../options.js'
 import type { Subject } from '../subject.js'
 import type { RequestWithHeaders } from './identify.js'
@@ -38,7 +39,7 @@ export function byBearerToken(
 export interface ByJwtClaimOptions<Req> {
   /** The claim that names the plan. Default: none, so the default plan, or `planOf`. */
   readonly planClaim?: string
-  /** The verified token on a request. Default: what express-jwt, @fastify/jwt and koa-jwt leave there. */
+  /** The verified token on a request, or a promise of it. Default: what express-jwt, @fastify/jwt and koa-jwt leave there. */
   readonly token?: (req: Req) => unknown
 }
 
@@ -61,7 +62,7 @@ interface Verified {
 export function byJwtClaim<Req extends RequestWithHeaders>(
   claim: string,
   options: ByJwtClaimOptions<Req> = {},
-): (req: Req) => Subject | undefined {
+): (req: Req) => MaybePromise<Subject | undefined> {
   if (typeof claim !== 'string' || claim === '')
     throw new ConfigError('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
   needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
@@ -71,8 +72,7 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
   }
   if (typeof token !== 'function') throw new ConfigError('byJwtClaim.token', token, 'a function')
   let mayWarn = true
-  return (req) => {
-    const payload = token(req)
+  const read = (payload: unknown, req: Req): Subject | undefined => {
     if (payload === undefined || payload === null) {
       if (mayWarn && bearerOf(req) !== undefined) {
         mayWarn = false
@@ -84,6 +84,7 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
     const plan = planClaim === undefined ? undefined : claims[planClaim]
     return claims[claim] === undefined ? undefined : ({ id: claims[claim], plan } as Subject)
   }
+  return (req) => chain(token(req), (payload) => read(payload, req))
 }
 
 function verifiedOf({ auth, user, state }: Verified): unknown {

@@ -24,8 +24,8 @@ export interface ResponseHeaders {
   set(name: string, value: string): void
 }
 
-/** Headers that Tollgate can send, for the list of a CORS package. */
-export const RATE_LIMIT_HEADERS: readonly string[] = [
+/** Headers that Tollgate can send, for the list of a CORS package; those want one that is not readonly. */
+export const RATE_LIMIT_HEADERS: string[] = [
   'RateLimit-Policy',
   'RateLimit',
   'RateLimit-Limit',
@@ -130,9 +130,9 @@ function quoted(name: string): string {
   return `"${policyName(name).replace(/["\\]/g, '\\$&')}"`
 }
 
-/** A limit's name as clients see it, in headers and bodies: printable ASCII; anything else is percent-encoded. */
+/** A limit's name as clients see it, in headers and bodies: printable ASCII; anything else, and `%`, is percent-encoded. */
 export function policyName(name: string): string {
-  return name.replace(/[^\x20-\x7e]+/gu, (part) =>
+  return name.replace(/[^\x20-\x24\x26-\x7e]+/gu, (part) =>
     [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   )
 }

@@ -2,12 +2,13 @@ import { createLimiter } from '../create-limiter.js'
 import { decideBlocked, type Decision } from '../decision.js'
 import { ConfigError, reasonOf } from '../errors.js'
 import type { Consumer, Limiter } from '../limiter.js'
-import { chain, type MaybePromise } from '../maybe-promise.js'
+import { needCost } from '../cost.js'
+import { chain, isPromise, type MaybePromise } from '../maybe-promise.js'
 import { isOptions } from '../options.js'
 import { readSubjects, type Subject } from '../subject.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
-import { IPV6_PREFIX, subjectOfIp } from './identify.js'
+import { subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
   checkHttpOptions,
@@ -41,7 +42,7 @@ export interface HttpLimiter<Req, Res> {
  *
  * @throws {ConfigError} when an option is wrong
  */
-export function createHttpLimiter<Req, Res>(
+export function createHttpLimiter<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
@@ -55,7 +56,7 @@ interface Warning {
 
 const ON_NO_LIST = (): boolean => false
 
-class Road<Req, Res> implements HttpLimiter<Req, Res> {
+class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
@@ -65,6 +66,8 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
   readonly #isAllowed: List<Req>
   readonly #isBlocked: List<Req>
   readonly #proxyWarning: Warning
+  /** Of requests that something is waited for. */
+  readonly #addresses = new WeakMap<Req, string | undefined>()
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, proxyWarning: Warning) {
@@ -72,7 +75,8 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     this.#proxyWarning = proxyWarning
     const { allowList, blockList, headers, limiter } = options
     this.#adapter = adapter
-    this.#options = options
+    // A copy, so that what was checked stays as it was.
+    this.#options = { ...options }
     this.#writeHeaders = headerWriter(headers)
     this.#hasLists = allowList !== undefined || blockList !== undefined
     this.#isAllowed = allowList === undefined ? ON_NO_LIST : compileList('allowList', allowList)
@@ -83,10 +87,10 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
-    if (!this.#isLimited(req)) return true
+    if (!this.#isLimited(req)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
-    return chain(skip(req), (skipped) => skipped || this.#identify(req, res))
+    return chain(this.#await(req, skip(req)), (skipped) => (skipped ? true : this.#identify(req, res)))
   }
 
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
@@ -106,33 +110,57 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     return method !== 'OPTIONS' || !this.#adapter.header(req, 'access-control-request-method')
   }
 
+  /** A client that leaves while something is waited for must not lose its address by that. */
+  #await<T>(req: Req, given: T): T {
+    if (isPromise(given)) this.#addresses.set(req, this.#ipOf(req))
+    return given
+  }
+
+  #ipOf(req: Req): string | undefined {
+    return this.#addresses.has(req) ? this.#addresses.get(req) : this.#adapter.ip(req)
+  }
+
   #identify(req: Req, res: Res): MaybePromise<boolean> {
-    return chain(this.#options.identify?.(req), (identified) => {
-      const subjects = readSubjects(identified) ?? [subjectOfIp(this.#adapter.ip(req), IPV6_PREFIX)]
+    return chain(this.#await(req, this.#options.identify?.(req)), (identified) => {
+      const subjects = readSubjects(identified) ?? [subjectOfIp(this.#ipOf(req))]
       if (subjects.some(({ kind }) => kind === 'ip')) this.#warnOfProxy(req)
-      return this.#hasLists ? this.#checkLists(req, res, subjects) : this.#consume(req, res, subjects)
+      const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
+      return this.#hasLists ? this.#checkLists(req, res, subjects, next) : next()
     })
   }
 
-  #checkLists(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
-    const address = this.#adapter.ip(req)
+  /** @param next what becomes of a request that is on neither list */
+  #checkLists(
+    req: Req,
+    res: Res,
+    subjects: readonly [Subject, ...Subject[]],
+    next: () => MaybePromise<boolean>,
+  ): MaybePromise<boolean> {
+    const address = this.#ipOf(req)
     return chain(this.#isAllowed(subjects, address, req), (isAllowed) => {
       if (isAllowed) return true
       return chain(this.#isBlocked(subjects, address, req), (isBlocked) =>
-        isBlocked ? this.#answer(req, res, decideBlocked(subjects[0])) : this.#consume(req, res, subjects),
+        isBlocked ? this.#answer(req, res, decideBlocked(subjects[0])) : next(),
       )
     })
+  }
+
+  /** What is not limited is not let in either when it is blocked; it may not say who it is. */
+  #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
+    if (this.#options.blockList === undefined) return true
+    return this.#checkLists(req, res, [subjectOfIp(this.#ipOf(req))], () => true)
   }
 
   #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {
     const { cost = 1, refundWhen } = this.#options
     const settle = refundWhen && this.#refundLater(req, res)
-    return chain(typeof cost === 'function' ? cost(req) : cost, (units) =>
-      chain(this.#consumer.consume(subjects, { cost: units }), (decision) => {
+    return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
+      needCost(units, 1)
+      return chain(this.#consumer.consume(subjects, { cost: units }), (decision) => {
         settle?.(decision)
         return this.#answer(req, res, decision)
-      }),
-    )
+      })
+    })
   }
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
@@ -155,11 +183,14 @@ class Road<Req, Res> implements HttpLimiter<Req, Res> {
     if (retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(retryAfter))
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
     const problem = problemOf(decision, retryAfter)
-    const answer = body
-      ? renderBody(problem.status, body(decision, req))
-      : renderProblem(problem, adapter.header(req, 'accept'))
-    adapter.end(res, { ...answer, decision })
-    return false
+    if (!body) {
+      adapter.end(res, { ...renderProblem(problem, adapter.header(req, 'accept')), decision })
+      return false
+    }
+    return chain(body(decision, req), (made) => {
+      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(problem.status, made), decision })
+      return false
+    })
   }
 
   /** Gives units back when the response is over and the decision known, whichever comes later: a client can leave. */

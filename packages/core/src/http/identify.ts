@@ -80,6 +80,12 @@ export function byIp(
   return ({ ip }) => (ip === undefined ? undefined : { ...subjectOfIp(ip, ipv6Prefix), plan })
 }
 
-export function subjectOfIp(address: string | undefined, ipv6Prefix: number): Subject {
+/**
+ * The subject that a client's address is counted as, for `peek` and `reset` by hand.
+ *
+ * @param ipv6Prefix as `byIp` has it, where that is not 64
+ * @example await limiter.reset(subjectOfIp(req.ip))
+ */
+export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   return { id: (address && ipSubject(address, ipv6Prefix)) || 'unknown', kind: 'ip' }
 }

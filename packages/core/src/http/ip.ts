@@ -26,9 +26,13 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
     .join(':')}::/${ipv6Prefix}`
 }
 
-/** An address without zone and in one spelling; the IPv4 address where IPv6 only carries one. */
+/** How some proxies forward addresses: with the port, which is another for every connection. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
+
+/** An address without port and zone and in one spelling; the IPv4 address where IPv6 only carries one. */
 export function plainIp(address: string): string {
-  const [ip = ''] = address.split('%', 1)
+  const [, inBrackets, withPort] = WITH_PORT.exec(address) ?? []
+  const [ip = ''] = (inBrackets ?? withPort ?? address).split('%', 1)
   if (isIP(ip) !== 6) return ip
   const text = canonical(ip)
   const groups = expand(text)

@@ -28,12 +28,13 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
     throw new ConfigError(path, given, 'a list of ids, addresses and networks, or a function')
   const ids = new Set<string>()
   const addresses = new BlockList()
-  given.forEach((entry: unknown, i) => {
+  Array.from(given).forEach((entry: unknown, i) => {
     if (typeof entry !== 'string' || entry === '')
       throw new ConfigError(`${path}[${i}]`, entry, 'an id, address or network')
-    const [base = '', bits] = entry.split('/')
+    const [given = '', bits, more] = entry.split('/')
+    const base = bits === undefined ? plainIp(given) : given
     const family = isIP(base) === 6 ? 'ipv6' : 'ipv4'
-    if (!isIP(base)) ids.add(entry)
+    if (!isIP(base) || more !== undefined) ids.add(needId(`${path}[${i}]`, entry))
     else if (bits === undefined) addresses.addAddress(base, family)
     else addresses.addSubnet(base, needBits(`${path}[${i}]`, entry, bits, family), family)
   })
@@ -44,6 +45,14 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
   return (subjects, address) =>
     subjects.some(({ id, kind }) => kind !== 'ip' && ids.has(String(id))) ||
     (address !== undefined && isListed(address))
+}
+
+/** An address or a network that is none: as an id it would be on the list for nobody. */
+const MISWRITTEN = /^(?:\d+(?:\.\d+){3}|[\d.]+\/.*|[\da-f:.]*(?:::|(?::[\da-f]*){7})[\da-f:.]*(?:\/.*)?)$/i
+
+function needId(path: string, entry: string): string {
+  if (entry.trim() === entry && !MISWRITTEN.test(entry)) return entry
+  throw new ConfigError(path, entry, "an id, an address, or a network such as '10.0.0.0/8'")
 }
 
 function needBits(path: string, entry: string, bits: string, family: 'ipv4' | 'ipv6'): number {

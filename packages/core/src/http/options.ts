@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http'
 import type { Decision } from '../decision.js'
 import { ConfigError } from '../errors.js'
 import { LIMITER_OPTIONS, type Limiter, type LimiterOptions } from '../limiter.js'
@@ -129,7 +130,7 @@ function isMethods(given: unknown): boolean {
   return (
     Array.isArray(given) &&
     given.length > 0 &&
-    given.every((method) => typeof method === 'string' && /^[A-Z-]+$/.test(method))
+    Array.from(given).every((method: unknown) => METHODS.includes(method as string))
   )
 }
 

@@ -1,4 +1,4 @@
-import type { Decision } from '../decision.js'
+import { limitsOf, type Decision } from '../decision.js'
 import { negotiate } from './accept.js'
 import type { HttpAnswer } from './adapter.js'
 import { policyName, seconds } from './headers.js'
@@ -78,10 +78,23 @@ export function renderBody(status: number, body: unknown): Omit<HttpAnswer, 'dec
 
 const PLAIN = 'text/plain; charset=utf-8'
 
-function detailOf({ limits, violated, cost }: Decision, retryAfter: number | undefined): string {
-  const names = limits
+/** In the largest unit that it is a whole number of. */
+function lengthOf(windowMs: number): string {
+  const [unit, ms] = LENGTHS.find(([, length]) => windowMs % length === 0) ?? ['ms', 1]
+  return `${windowMs / ms} ${unit}`
+}
+
+/** Minutes and hours are left as seconds, as `Retry-After` is. */
+const LENGTHS: readonly [string, number][] = [
+  ['d', 86_400_000],
+  ['s', 1000],
+]
+
+function detailOf(decision: Decision, retryAfter: number | undefined): string {
+  const { violated, cost } = decision
+  const names = (limitsOf(decision) ?? decision.limits)
     .filter(({ name }) => violated.includes(name))
-    .map(({ name, quota, windowMs }) => `${name} (${quota} per ${windowMs / 1000} s)`)
+    .map(({ name, quota, windowMs }) => `${policyName(name)} (${quota} per ${lengthOf(windowMs)})`)
     .join(', ')
   if (retryAfter === undefined)
     return `This request costs ${cost} units, more than the limit allows at once: ${names}.`

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ResponseEnd } from './adapter.js'
 
 /** Tells once when a response of Node is over: what adapters whose framework stands on Node give as `onEnd`. */
@@ -7,10 +8,36 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
   const tell = (): void => {
     if (isTold) return
     isTold = true
-    listener({ status: response.statusCode, isAborted: !response.writableFinished })
+    ofSocket.get(socket)?.delete(tell)
+    listener({ status: response.statusCode, isAborted: !response.writableFinished || isCancelled(response) })
   }
+  const { socket } = response.req
   // Injected requests, as tests make them, may never close.
   if (response.destroyed || response.writableFinished) return tell()
   response.once('finish', tell)
   response.once('close', tell)
+  if (response.socket === null) onSocketClose(socket, tell)
+}
+
+/** Of HTTP/2: the client no longer wants it, which ends the response as if it were sent. */
+function isCancelled(
+  response: ServerResponse & { readonly stream?: { readonly aborted?: boolean } },
+): boolean {
+  return response.stream?.aborted === true
+}
+
+/** Responses that wait their turn on a connection, because requests were pipelined, are not told of its end. */
+const ofSocket = new WeakMap<Socket, Set<() => void>>()
+
+function onSocketClose(socket: Socket, tell: () => void): void {
+  const known = ofSocket.get(socket)
+  if (known) {
+    known.add(tell)
+    return
+  }
+  const waiting = new Set([tell])
+  ofSocket.set(socket, waiting)
+  socket.once('close', () => {
+    for (const one of waiting) one()
+  })
 }

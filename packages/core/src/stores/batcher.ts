@@ -16,7 +16,8 @@ interface Waiting<Request, Result> {
 export class Batcher<Request extends StoreRequest, Result> {
   readonly #store: Store
   readonly #conclude: (request: Request, given: unknown) => Result
-  #waiting: Waiting<Request, Result>[] = []
+  /** By partition of the store: those of one are sent together, and fail together. */
+  readonly #waiting = new Map<number, Waiting<Request, Result>[]>()
 
   /** @param conclude what the caller gets for what the store gave, whatever that is, or threw */
   constructor(store: Store, conclude: (request: Request, given: unknown) => Result) {
@@ -27,17 +28,23 @@ export class Batcher<Request extends StoreRequest, Result> {
   consume(request: Request): Result | Promise<Result> {
     if (this.#store.immediate) return this.#conclude(request, askNow(this.#store, 'consume', request))
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ request, resolve, reject }) === 1) setImmediate(this.#flush)
-      else if (this.#waiting.length === LARGEST_BATCH) this.#flush()
+      const partition = this.#store.partitionOf?.(request.key) ?? 0
+      const waiting = this.#waiting.get(partition)
+      if (waiting?.push({ request, resolve, reject }) === LARGEST_BATCH) {
+        this.#waiting.delete(partition)
+        this.#send(waiting)
+      } else if (!waiting) {
+        if (this.#waiting.size === 0) setImmediate(this.flush)
+        this.#waiting.set(partition, [{ request, resolve, reject }])
+      }
     })
   }
 
   /** Sends what is waiting now. */
-  readonly #flush = (): void => {
-    const batch = this.#waiting
-    if (batch.length === 0) return
-    this.#waiting = []
-    this.#send(batch)
+  readonly flush = (): void => {
+    const batches = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const batch of batches) this.#send(batch)
   }
 
   #send(batch: readonly Waiting<Request, Result>[]): void {

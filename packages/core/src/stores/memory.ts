@@ -3,6 +3,7 @@ import { ConfigError } from '../errors.js'
 import type { LimitSet } from '../limit-set.js'
 import { LruMap } from '../lru-map.js'
 import { needOptions } from '../options.js'
+import { fineClock } from './fine-clock.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Ask,
@@ -23,6 +24,9 @@ export interface MemoryStoreOptions {
   /** Now, in ms since 1970, in place of the system's clock; for tests. Subjects are then remembered an hour longer. */
   readonly now?: () => number
 }
+
+/** A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then. */
+const CLOCK_WENT_BACK_US = 1_000_000
 
 /** How many old subjects each request looks at, to see whether they can go. */
 const SWEPT_PER_REQUEST = 2
@@ -74,6 +78,7 @@ class MemoryStore implements Store {
     if (!entry || entry.expires <= now) return false
     const loaded = load(entry, set, now)
     if (!loaded.some(({ isKnown }) => isKnown)) return false
+    if (loaded.some(({ kernel, state, params }) => kernel.isOther?.(state, params))) return false
     const given = loaded.map(({ kernel, state, params }, i) =>
       kernel.give(state, limits[i] as Refund, params),
     )
@@ -83,10 +88,6 @@ class MemoryStore implements Store {
 
   reset(key: string): void {
     this.#entries.delete(key)
-  }
-
-  close(): void {
-    this.#entries.clear()
   }
 
   #clock(): number {
@@ -100,7 +101,8 @@ class MemoryStore implements Store {
     const looks = request.also ? [first, ...request.also.map((ask) => this.#look(ask, now))] : [first]
     const taken = take && looks.every(({ waits }) => waits.every((wait) => wait === 0))
     for (const look of looks) {
-      if (taken) this.#take(look, now)
+      if (taken) this.#take(look, look.ask.cost, now)
+      else if (take && look.entry.last > now + CLOCK_WENT_BACK_US) this.#take(look, 0, now)
       else if (take && look.isKnown) this.#entries.use(look.ask.key, look.entry)
     }
     return { at: now, limits: looks.flatMap(outcomesOf) }
@@ -121,7 +123,7 @@ class MemoryStore implements Store {
     }
   }
 
-  #take({ ask: { key, set, cost }, entry, loaded }: Look, now: number): void {
+  #take({ ask: { key, set }, entry, loaded }: Look, cost: number, now: number): void {
     for (const { kernel, state, params } of loaded) kernel.take(state, cost, params)
     this.#write(entry, set, loaded, now)
     this.#entries.use(key, entry)
@@ -166,22 +168,4 @@ function outcomesOf({ loaded, waits }: Look): LimitOutcome[] {
     const reset = Math.max(kernel.wait(state, remaining + 1, params), 0)
     return { wait: waits[i] as number, remaining, reset }
   })
-}
-
-/** How far the two clocks of a process may part before the finer one is set anew, in ms. */
-const CLOCKS_PART_MS = 1000
-
-/**
- * The time in ms since 1970, to the µs: a clock that counts whole ms would free units up to one of them early. It
- * follows the system's clock when that is set, or the machine has slept.
- */
-function fineClock(): () => number {
-  let origin = performance.timeOrigin
-  return () => {
-    const now = origin + performance.now()
-    const system = Date.now()
-    if (Math.abs(now - system) <= CLOCKS_PART_MS) return now
-    origin += system - now
-    return system
-  }
 }

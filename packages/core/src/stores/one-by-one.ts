@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.js'
+import { asksOf, refundsOf } from './asks.js'
 import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js'
 
 /**
@@ -9,12 +10,17 @@ import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js
 export class OneByOne implements Store {
   readonly joins = true
   readonly immediate = false
+  readonly partitions?: number
+  readonly partitionOf?: (key: string) => number
   readonly ready?: () => Promise<void> | undefined
   readonly #store: Store
 
   constructor(store: Store) {
     this.#store = store
     if (store.ready) this.ready = () => store.ready?.()
+    if (store.partitions === undefined) return
+    this.partitions = store.partitions
+    this.partitionOf = (key) => store.partitionOf?.(key) ?? 0
   }
 
   consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
@@ -58,17 +64,12 @@ export class OneByOne implements Store {
 
   async #giveBack(asks: readonly Ask[], taken: readonly Outcome[]): Promise<void> {
     await Promise.all(
-      taken.map(({ at, limits }, i) => {
-        const { key, set, cost: units } = asks[i] as Ask
-        const told = limits.map(({ remaining, reset }) => ({ units, at, remaining, reset }))
-        return this.#store.refund({ key, set, limits: told })
+      taken.flatMap((outcome, i) => {
+        const ask = asks[i] as Ask
+        return refundsOf([ask], outcome, ask.cost).map((refund) => this.#store.refund(refund))
       }),
     )
   }
-}
-
-function asksOf({ key, set, cost, also = [] }: StoreRequest): Ask[] {
-  return [{ key, set, cost }, ...also]
 }
 
 function join(outcomes: readonly Outcome[]): Outcome {

@@ -70,6 +70,10 @@ export interface Store {
   readonly immediate: boolean
   /** Whether it decides requests that have `also` in one step. Left out: no; Tollgate then asks one after another. */
   readonly joins?: boolean
+  /** How many partitions its keys are in: requests of different ones go in different calls, and may fail apart. */
+  readonly partitions?: number
+  /** Which partition a key is in, from 0. Given with `partitions`. */
+  partitionOf?(key: string): number
   /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
   ready?(): Promise<void> | undefined
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>

@@ -1,6 +1,7 @@
 import { testPrefix } from '@tollgate/testing'
 import { createLimiter, redisStore, type Limiter, type LimitInput } from '../../src/index.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
+import { benches, closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
+import { HOUR_MS, variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
 afterEach(() => jest.restoreAllMocks())
@@ -52,4 +53,43 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
     expect(decision.limits.map(({ remaining }) => remaining)).toEqual([9, 4])
     expect((await limiter.peek('acme')).limits.map(({ remaining }) => remaining)).toEqual([9, 4])
   })
+})
+
+const JUMP_MS = 3_600_000
+
+describe.each(benches)('law 6, a clock of the store that jumps, on $store', (bench) => {
+  const usedUp = async (
+    variant: Variant,
+  ): Promise<{ limiter: Limiter; clock: Clock; full: number; windowMs: number }> => {
+    const windowMs = variant.kernel === 'calendar-window' ? HOUR_MS : 60_000
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ limit: variant.limit(10, windowMs) }, clock)
+    const full = (await limiter.peek('acme')).limits[0]?.remaining ?? 0
+    await limiter.consume('acme', { cost: full })
+    return { limiter, clock, full, windowMs }
+  }
+
+  test.each(variants)(
+    '$name: back an hour locks nobody out for longer than ever, nor lets anybody in',
+    async (variant) => {
+      const { limiter, clock, full, windowMs } = await usedUp(variant)
+      clock.now -= JUMP_MS
+      expect((await limiter.consume('acme')).allowed).toBe(false)
+      // What is used weighs on one window more under sliding-window, and a bucket drains.
+      clock.now += 2 * windowMs
+      expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(full)
+    },
+  )
+
+  test.each(variants)(
+    '$name: on by an hour frees what is used early, once, and the limit holds on',
+    async (variant) => {
+      const { limiter, clock, full } = await usedUp(variant)
+      clock.now += JUMP_MS
+      expect((await limiter.consume('acme', { cost: full })).allowed).toBe(true)
+      expect((await limiter.consume('acme')).allowed).toBe(false)
+      clock.now -= JUMP_MS
+      expect((await limiter.consume('acme')).allowed).toBe(false)
+    },
+  )
 })

@@ -21,7 +21,7 @@ import {
 afterEach(endFaults)
 
 describe('law 9, always an answer', () => {
-  test.each(['open', 'closed'] as const)(
+  test.each(['local', 'open', 'closed'] as const)(
     'Redis hangs, %s: answered within the deadline, then the store again (D2)',
     async (policy) => {
       const redis = await server()
@@ -30,7 +30,7 @@ describe('law 9, always an answer', () => {
       redis.pause()
       const answers = await Promise.all(Array.from({ length: 100 }, () => timed(limiter)))
       for (const { decision, ms } of answers) {
-        expect(decision).toMatchObject({ allowed: policy === 'open', source: policy, limits: [] })
+        expect(decision).toMatchObject({ allowed: policy !== 'closed', source: policy, limits: [] })
         expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
       }
       expect(errors).toEqual(['ERR_TOLLGATE_STORE_TIMEOUT'])
@@ -51,46 +51,29 @@ describe('law 9, always an answer', () => {
       await first.kill()
       const { limiter, errors } = limiterOn(connect(first.port, options))
       const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
+      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
       expect(errors.length).toBeGreaterThan(0)
       await server({ port: first.port })
       await recovers(limiter)
     },
   )
 
-  test('Redis dies and comes back: nobody waits, nothing is counted from before', async () => {
+  test('Redis dies and comes back: nobody waits, and what was let pass meanwhile is counted once', async () => {
     const redis = await server()
     const { limiter } = limiterOn(connect(redis.port))
     await recovers(limiter)
     await redis.kill()
+    const admitted = { local: 0, store: 0 }
+    limiter.on('fallback', ({ allowed }) => void (admitted.local += allowed ? 1 : 0))
     for (let i = 0; i < 5; i += 1) {
       const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['open', true])
+      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
     }
     await server({ port: redis.port })
-    await recovers(limiter)
-    // Requests that the policy answered were not sent later: only those that the store answered count.
+    admitted.store = await recovers(limiter)
     const { limits } = await limiter.peek('acme')
-    expect(limits[0]?.remaining).toBeGreaterThanOrEqual(997)
-  })
-
-  test('SCRIPT FLUSH under load: every caller is answered by the store, and the text is sent once', async () => {
-    const redis = await server()
-    const client = connect(redis.port)
-    const { limiter } = limiterOn(client, { deadlineMs: 5000 })
-    await recovers(limiter)
-    await client.script('FLUSH')
-    await client.config('RESETSTAT')
-    const waves = []
-    for (let i = 0; i < 20; i += 1) {
-      waves.push(Promise.all(Array.from({ length: 10 }, () => limiter.consume('acme'))))
-      await new Promise(setImmediate)
-    }
-    const decisions = (await Promise.all(waves)).flat()
-    expect(decisions.every(({ source }) => source === 'store')).toBe(true)
-    expect(await client.info('commandstats')).toMatch(/cmdstat_eval:calls=1,/)
-    const { limits } = await limiter.peek('acme')
-    expect(limits[0]?.remaining).toBe(1000 - 201)
+    expect(admitted.local).toBeGreaterThanOrEqual(5)
+    expect(1000 - (limits[0]?.remaining ?? 0)).toBe(admitted.local + admitted.store)
   })
 
   test('a foreign value under a key fails that subject alone, is not overwritten, and is told', async () => {
@@ -120,7 +103,7 @@ describe('law 9, always an answer', () => {
       limiter.consume('empty'),
       limiter.consume('mine'),
     ])
-    expect(plain.map(({ source }) => source)).toEqual(['open', 'open', 'open', 'open', 'store'])
+    expect(plain.map(({ source }) => source)).toEqual(['local', 'local', 'local', 'local', 'store'])
     expect(plain[4]?.limits[0]?.remaining).toBe(8)
     expect(failures).toEqual([expect.stringMatching(/^4: .*(WRONGTYPE|FOREIGN)/)])
     expect(await client.get(keyOf('text'))).toBe('hello')
@@ -143,7 +126,7 @@ describe('law 9, always an answer', () => {
     await Promise.all(answers)
     expect(sent.mock.calls.length).toBeLessThan(100)
     const { decision, ms } = await timed(limiter)
-    expect([decision.source, ms < DEADLINE_MS / 2]).toEqual(['open', true])
+    expect([decision.source, ms < DEADLINE_MS / 2]).toEqual(['local', true])
     redis.resume()
     await recovers(limiter)
   })
@@ -162,9 +145,9 @@ describe('law 9, always an answer', () => {
       await limiter.consume('acme')
       await sleep(1)
     }
-    const last = asked.slice(-2) as [number, number]
-    expect(asked.length).toBeLessThan(40)
-    expect(last[1] - last[0]).toBeGreaterThan(900)
+    // Three until it is given up, and then ever fewer.
+    expect(asked.length).toBeGreaterThan(3)
+    expect(asked.length).toBeLessThan(8)
   })
 
   test('requests that were answered while the store was not ready are not held any longer', async () => {
@@ -189,19 +172,6 @@ describe('law 9, always an answer', () => {
     await sleep(20)
     collect()
     expect(held.filter((ref) => ref.deref()).length).toBeLessThan(5)
-  })
-
-  test('a script that turns out unknown after the deadline is not sent again', async () => {
-    const redis = await server()
-    const client = connect(redis.port)
-    const { limiter } = limiterOn(client)
-    await client.ping()
-    redis.pause()
-    expect((await limiter.consume('acme')).source).toBe('open')
-    redis.resume()
-    expect(await client.dbsize()).toBe(0)
-    await sleep(50)
-    expect(await client.info('commandstats')).not.toContain('cmdstat_eval:')
   })
 
   test('a client that would send commands twice is told of once', () => {
@@ -263,7 +233,7 @@ describe('law 9, always an answer', () => {
     limiter.on('storeError', ({ message }) => messages.push(message))
     await recovers(limiter)
     await client.config('SET', 'maxmemory', '1')
-    expect((await limiter.consume('new')).source).toBe('open')
+    expect((await limiter.consume('new')).source).toBe('local')
     expect(messages.at(-1)).toContain('OOM')
     await client.config('SET', 'maxmemory', '0')
     expect((await limiter.consume('new')).source).toBe('store')

@@ -78,9 +78,10 @@ export async function timed(limiter: Limiter): Promise<{ decision: Decision; ms:
   return { decision, ms: performance.now() - started }
 }
 
-export async function recovers(limiter: Limiter): Promise<void> {
+/** Resolves with how many requests the store has decided when it is back: one. */
+export async function recovers(limiter: Limiter): Promise<number> {
   for (const until = Date.now() + 3000; Date.now() < until; await sleep(20)) {
-    if ((await limiter.consume('acme')).source === 'store') return
+    if ((await limiter.consume('acme')).source === 'store') return 1
   }
   throw new Error('the limiter did not recover')
 }

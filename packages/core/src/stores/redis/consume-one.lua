@@ -39,8 +39,8 @@ end
 
 local cost = tonumber(ARGV[3])
 local wait = kernel.wait(limit, cost)
-if wait == 0 and ARGV[2] == 'take' then
-  kernel.take(limit, cost)
+if ARGV[2] == 'take' and (wait == 0 or last and last > now + CLOCK_WENT_BACK) then
+  if wait == 0 then kernel.take(limit, cost) end
   local keep = ends * 1000000 >= now + kernel.lifetime(limit)
   if not keep then first, low = pack_ends(floor((now + ttl * 1000) / 1000000)) end
   local value = pack_bytes(packing, first, now, low, mark, kernel.save(limit))

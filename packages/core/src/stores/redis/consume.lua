@@ -42,6 +42,8 @@ local function decide(set, key, cost, may_take)
       set[i].kernel.take(set[i], cost)
     end
     save_limits(set, key)
+  elseif take and written > now + CLOCK_WENT_BACK then
+    save_limits(set, key)
   end
   for i = 1, #set do
     local limit = set[i]

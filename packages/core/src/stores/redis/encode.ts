@@ -1,7 +1,7 @@
 import { kernels } from '../../algorithms/algorithm.js'
 import type { CompiledLimit, LimitSet, Params } from '../../limit-set.js'
 import type { Ask, StoreRequest } from '../store.js'
-import type { ScriptArg } from './clients.js'
+import type { ScriptArg } from './clients/index.js'
 
 /** The limit sets of a batch as arguments of a script, each once. */
 export class SetsEncoder {

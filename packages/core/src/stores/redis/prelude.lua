@@ -4,6 +4,8 @@ local floor, ceil, max, min, fmod = math.floor, math.ceil, math.max, math.min, m
 local sub, format, concat = string.sub, string.format, table.concat
 
 local NEVER, OUTSIDE_CALENDAR = -1, -2
+-- In µs. A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then.
+local CLOCK_WENT_BACK = 1000000
 
 -- One clock, in µs: Redis's own, unless a test passes one.
 local now = tonumber(ARGV[1])

@@ -1,5 +1,4 @@
 import type { KernelName } from '../../algorithms/algorithm.js'
-import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
 import { ConfigError, StoreError } from '../../errors.js'
 import type { CompiledLimit } from '../../limit-set.js'
 import { needOptions } from '../../options.js'
@@ -7,19 +6,34 @@ import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
   type Call,
-  type LimitOutcome,
   type RefundRequest,
   type Store,
   type StoreRequest,
 } from '../store.js'
-import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients.js'
+import { errorIn, isOutsideCalendar, readAnswers, readReply } from './answers.js'
+import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients/index.js'
+import { ConfirmedStore, type WaitForReplicasOptions } from './confirmed-store.js'
 import { encodeOne, encodeRuns, SetsEncoder } from './encode.js'
+import { layoutOf, type Layout } from './layout.js'
+import { storeErrorOf } from './replies.js'
 import { refuseLate, Script } from './script.js'
+import { ShardedStore } from './sharded-store.js'
 import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
+import { warnOfOldServer } from './version.js'
 
 export interface RedisStoreOptions {
   /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
   readonly prefix?: string
+  /**
+   * In how many shards the keys of a cluster are; the requests of one tick that fall into one go in one call. Only for
+   * a cluster client. Every process must have the same: with another number counts start anew. Default: 16.
+   */
+  readonly shards?: number
+  /**
+   * Gives decisions when so many replicas have them, so that one that becomes the primary has lost none. The connection
+   * does nothing else meanwhile. Not for a cluster, pool or sentinel client of node-redis.
+   */
+  readonly waitForReplicas?: WaitForReplicasOptions
   /** Now, in ms since 1970, in place of Redis's own time; for tests. Keys then stay an hour longer. */
   readonly now?: () => number
 }
@@ -28,30 +42,35 @@ export interface RedisStoreOptions {
  * Counts in Redis 6.2 or newer, or Valkey, shared by every process that uses the same server and prefix. Redis's
  * own clock decides. Nothing is sent until the first request.
  *
- * @param client an ioredis client, version 5 or 6, which stays yours: close it after the limiter. Make it with
- *               `autoResendUnfulfilledCommands: false`, or a lost connection can count requests twice
- * @throws {ConfigError} when the client is of an unknown kind or the prefix cannot be one
+ * @param client a client of ioredis 5 or 6, iovalkey, or node-redis 5 or 6, which stays yours: close it after the
+ *               limiter. docs/redis.md has the settings it should have; one that lets requests count twice is warned of
+ * @throws {ConfigError} when the client is of an unknown kind, the prefix cannot be one, or `shards` does not fit
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  needOptions(options, ['prefix', 'now'], 'redisStore')
-  const { prefix = 'tollgate', now } = options
+  needOptions(options, ['prefix', 'shards', 'waitForReplicas', 'now'], 'redisStore')
+  const { prefix = 'tollgate', shards, waitForReplicas, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
     throw new ConfigError('prefix', prefix, '1 to 64 letters, digits or _.:-')
   }
   if (now !== undefined && typeof now !== 'function') {
     throw new ConfigError('now', now, 'a function that returns ms since 1970')
   }
-  return new RedisStore(portOf(client), prefix, now)
+  const port = portOf(client)
+  const layout = layoutOf(prefix, port.isCluster, shards)
+  const store = new RedisStore(port, layout, now)
+  if (waitForReplicas !== undefined) return new ConfirmedStore(store, port, waitForReplicas)
+  return port.isCluster ? new ShardedStore(store) : store
 }
 
 /** Take units, or only look. */
 type Mode = 'take' | 'look'
 
+/** Of one server, or of one shard at a time: every batch is of keys that are together. */
 class RedisStore implements Store {
   readonly immediate = false
   readonly joins = true
   readonly #port: RedisPort
-  readonly #prefix: string
+  readonly #layout: Layout
   readonly #now: (() => number) | undefined
   readonly #keptMs: number
   readonly #consume: Script
@@ -60,14 +79,22 @@ class RedisStore implements Store {
   /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
   #aheadMs = 0
 
-  constructor(port: RedisPort, prefix: string, now: (() => number) | undefined) {
+  constructor(port: RedisPort, layout: Layout, now: (() => number) | undefined) {
     this.#port = port
-    this.#prefix = prefix
+    this.#layout = layout
     this.#now = now
     this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
     this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
+  }
+
+  get shards(): number {
+    return this.#layout.shards
+  }
+
+  shardOf(key: string): number {
+    return this.#layout.shardOf(key)
   }
 
   ready(): Promise<void> | undefined {
@@ -89,18 +116,17 @@ class RedisStore implements Store {
     const request = [sets.indexOf(set), first.units, first.at]
     const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
     const args = [this.#nowUs(), sets.json(), ...request, ...told]
-    const reply = readReply(await this.#refund.run([this.#keyOf(key)], args, call))
+    const keys = [this.#layout.nameOf(key)]
+    const reply = readReply(await this.#refund.run({ keys, args, shard: this.shardOf(key), call }))
     const error = errorIn(reply[1])
     if (error) throw error
     return Number(reply[1]) === 1
   }
 
   async reset(key: string): Promise<void> {
-    await this.#port.del(this.#keyOf(key))
-  }
-
-  #keyOf(key: string): string {
-    return `${this.#prefix}:${key}`
+    await this.#port.del(this.#layout.nameOf(key)).catch((error: unknown) => {
+      throw storeErrorOf(error)
+    })
   }
 
   #nowUs(): ScriptArg {
@@ -117,6 +143,7 @@ class RedisStore implements Store {
   }
 
   #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    warnOfOldServer(this.#port)
     const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
     return asked.then((answers) =>
       answers.some(isOutsideCalendar) ? this.#askAgain(batch, answers, mode, call) : answers,
@@ -127,8 +154,9 @@ class RedisStore implements Store {
   #askOne(batch: readonly [StoreRequest], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     const [{ set, key, cost }] = batch
     const script = this.#consumeOne[(set.limits[0] as CompiledLimit).kernel]
-    const limit = encodeOne(set, this.#nowMs(), this.#keptMs)
-    return script.run([this.#keyOf(key)], [this.#nowUs(), mode, cost, ...limit], call).then((given) => {
+    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const keys = [this.#layout.nameOf(key)]
+    return script.run({ keys, args, shard: this.shardOf(key), call }).then((given) => {
       if (!Array.isArray(given) || given.length > 0) return this.#read(batch, given)
       refuseLate(call)
       return this.#ask(batch, mode, call)
@@ -140,11 +168,12 @@ class RedisStore implements Store {
     const runs = encodeRuns(batch, sets)
     const keys: string[] = []
     for (const { key, also } of batch) {
-      keys.push(this.#keyOf(key))
-      if (also) keys.push(...also.map((ask) => this.#keyOf(ask.key)))
+      keys.push(this.#layout.nameOf(key))
+      if (also) keys.push(...also.map((ask) => this.#layout.nameOf(ask.key)))
     }
     const args = [this.#nowUs(), mode, sets.json(), ...runs]
-    return this.#consume.run(keys, args, call).then((given) => this.#read(batch, given))
+    const shard = this.shardOf((batch[0] as StoreRequest).key)
+    return this.#consume.run({ keys, args, shard, call }).then((given) => this.#read(batch, given))
   }
 
   #read(batch: readonly StoreRequest[], given: unknown): Answer[] {
@@ -177,47 +206,6 @@ class RedisStore implements Store {
 function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
   const [first] = batch
   return batch.length === 1 && first?.also === undefined && first?.set.limits.length === 1
-}
-
-function isOutsideCalendar(answer: Answer): boolean {
-  return 'limits' in answer && answer.limits.some(({ wait }) => wait === OUTSIDE_CALENDAR)
-}
-
-function readReply(reply: unknown): readonly unknown[] {
-  if (Array.isArray(reply) && reply.length > 0) return reply
-  throw new StoreError('Redis answered the script with something that is not a list')
-}
-
-function readAnswers(batch: readonly StoreRequest[], reply: readonly unknown[]): Answer[] {
-  const at = Number(reply[0])
-  let next = 1
-  const readLimit = (): LimitOutcome => {
-    const outcome = {
-      wait: Number(reply[next]),
-      remaining: Number(reply[next + 1]),
-      reset: Number(reply[next + 2]),
-    }
-    next += 3
-    return outcome
-  }
-  return batch.map((request) => {
-    const error = errorIn(reply[next])
-    if (error) {
-      next += 1
-      return error
-    }
-    const limits = request.set.limits.map(readLimit)
-    for (const { set } of request.also ?? []) limits.push(...set.limits.map(readLimit))
-    return { at, limits }
-  })
-}
-
-/** A request that could not be decided has its error text in place of its numbers. */
-function errorIn(value: unknown): StoreError | undefined {
-  if (typeof value === 'number') return undefined
-  // Clients can be told to answer numbers as strings.
-  if (typeof value === 'string' && /^-?\d+$/.test(value)) return undefined
-  return new StoreError(`Redis could not decide a request: ${String(value)}`)
 }
 
 function mapValues<Key extends string, T, U>(

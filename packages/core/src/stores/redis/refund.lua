@@ -28,7 +28,7 @@ local function give(set, key, units, taken_at, first)
   load_limits(set, blob)
   if missing == #set then return 0 end
   for i = 1, #set do
-    if set[i].kernel.wait(set[i], 1) == OUTSIDE_CALENDAR then return 0 end
+    if set[i].is_other or set[i].kernel.wait(set[i], 1) == OUTSIDE_CALENDAR then return 0 end
   end
   local given = false
   for i = 1, #set do

@@ -4,7 +4,7 @@
 
   Limit sets come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, mark,
   parameters ...]: one argument costs less than many, on both sides. A mark tells a limit's algorithm and window in
-  32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit.
+  32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit; of a calendar, a hash of which it is.
 ]]
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local MOST_OTHERS = 8
@@ -16,6 +16,8 @@ local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 local value, ends, first_byte, low_ends = false, 0, 0, 0
 local layout, missing = PLAIN, 0
+-- When its first parts were written.
+local written = 0
 
 local kernels = {}
 
@@ -116,7 +118,7 @@ end
 local function load_limits(set, blob)
   value, layout = blob, PLAIN
   if not blob then
-    ends, missing = 0, #set
+    ends, missing, written = 0, #set, 0
     for i = 1, #set do
       set[i].kernel.start(set[i])
     end
@@ -132,6 +134,7 @@ local function load_limits(set, blob)
     error(FOREIGN, 0)
   end
   if floor(first_byte / 16) ~= FORMAT then error(FOREIGN, 0) end
+  written = last
   local last_s = floor(last / 1000000)
   ends = last_s + (first_byte % 16 * LOW_ENDS + low_ends - last_s) % ENDS
 

@@ -1,0 +1,10 @@
+import { show, TollgateError } from './errors.js'
+
+/** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least` */
+export function needCost(cost: number, least: 0 | 1): void {
+  if (Number.isSafeInteger(cost) && cost >= least) return
+  throw new TollgateError(
+    'ERR_TOLLGATE_COST',
+    `cost: got ${show(cost)}, expected a whole number of units from ${least}`,
+  )
+}

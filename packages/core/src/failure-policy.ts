@@ -1,0 +1,42 @@
+import { ConfigError, reasonOf, type StoreError } from './errors.js'
+import type { Subject } from './subject.js'
+
+/**
+ * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; or
+ * `closed`, 503.
+ */
+export type FailurePolicy = 'local' | 'open' | 'closed'
+
+/** A policy for all, or for each subject, by what is wrong. It is asked at every such request, so it must be quick. */
+export type FailurePolicyOption = FailurePolicy | ((subject: Subject, error: StoreError) => FailurePolicy)
+
+const POLICIES: readonly unknown[] = ['local', 'open', 'closed'] satisfies FailurePolicy[]
+const NAMES = "'local', 'open' or 'closed'"
+
+/** @throws {ConfigError} when it is no policy */
+export function needPolicy(path: string, given: unknown): asserts given is FailurePolicy {
+  if (!POLICIES.includes(given)) throw new ConfigError(path, given, NAMES)
+}
+
+/** @throws {ConfigError} when it is neither a policy nor a function */
+export function needPolicyOption(path: string, given: unknown): asserts given is FailurePolicyOption {
+  if (typeof given === 'function' || POLICIES.includes(given)) return
+  throw new ConfigError(path, given, `${NAMES}, or a function that returns one of them`)
+}
+
+/** The policy for a subject. What a function of the user does wrong must not decide a request: then it is `local`. */
+export function choosePolicy(
+  option: FailurePolicyOption,
+  subject: Subject,
+  error: StoreError,
+): FailurePolicy {
+  if (typeof option !== 'function') return option
+  try {
+    const chosen = option(subject, error)
+    needPolicy('what onStoreFailure returned', chosen)
+    return chosen
+  } catch (thrown) {
+    process.emitWarning(`onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`, 'TollgateWarning')
+    return 'local'
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * A map of what was set last, for values that are set far more often than they are read: it costs less than an
+ * LruMap, and holds between `most` and twice as many entries once it is full.
+ */
+export class RecentMap<T> {
+  readonly #most: number
+  #recent = new Map<string, T>()
+  #before = new Map<string, T>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get(key: string): T | undefined {
+    return this.#recent.get(key) ?? this.#before.get(key)
+  }
+
+  set(key: string, value: T): void {
+    if (this.#recent.size >= this.#most) {
+      this.#before = this.#recent
+      this.#recent = new Map()
+    }
+    this.#recent.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#recent.delete(key)
+    this.#before.delete(key)
+  }
+}

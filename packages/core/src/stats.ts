@@ -1,0 +1,69 @@
+import type { Decision, DecisionSource } from './decision.js'
+import type { Settled } from './failure/settlement.js'
+
+/** What a limiter has done since it was made, and where it stands. */
+export interface LimiterStats {
+  /** Requests decided, by what decided them. Those on a list are decided before the limiter is asked. */
+  readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
+  /** Requests that the store could not decide although it was asked. */
+  readonly storeErrors: number
+  /** Units admitted beside the store that it was told of, and those that limits had no room for. */
+  readonly settled: Settled
+  /** Requests that wait for the store. */
+  readonly pending: number
+}
+
+export interface DecisionCounts {
+  readonly allowed: number
+  readonly denied: number
+}
+
+/** For a readiness probe. */
+export interface LimiterHealth {
+  /**
+   * `ok`: the store decides, as far as is known. `degraded`: the failure policy does, for some subjects at least.
+   * `closed`: the limiter was closed, and the policy decides for all.
+   */
+  readonly status: 'ok' | 'degraded' | 'closed'
+  /** The parts of the store that are not asked, of a cluster; 0 is the whole of any other. */
+  readonly openPartitions: readonly number[]
+}
+
+type Counts = { -readonly [Key in keyof DecisionCounts]: number }
+
+/** Counts what a limiter does. */
+export class Stats {
+  readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
+    store: { allowed: 0, denied: 0 },
+    unlimited: { allowed: 0, denied: 0 },
+    local: { allowed: 0, denied: 0 },
+    open: { allowed: 0, denied: 0 },
+    closed: { allowed: 0, denied: 0 },
+  }
+  #units = 0
+  #dropped = 0
+  #storeErrors = 0
+
+  decision({ source, allowed }: Decision): void {
+    if (source === 'list') return
+    this.#decisions[source][allowed ? 'allowed' : 'denied'] += 1
+  }
+
+  storeError(requests: number): void {
+    this.#storeErrors += requests
+  }
+
+  settlement({ units, dropped }: Settled): void {
+    this.#units += units
+    this.#dropped += dropped
+  }
+
+  read(pending: number): LimiterStats {
+    return {
+      decisions: structuredClone(this.#decisions),
+      storeErrors: this.#storeErrors,
+      settled: { units: this.#units, dropped: this.#dropped },
+      pending,
+    }
+  }
+}

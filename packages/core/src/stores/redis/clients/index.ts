@@ -1,0 +1,52 @@
+import { ConfigError } from '../../../errors.js'
+import { ioredisPort, isIoredis, type IoredisClient } from './ioredis.js'
+import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort, type NodeRedisClient } from './node-redis.js'
+import type { RedisPort } from './port.js'
+
+export type { IoredisClient } from './ioredis.js'
+export type { NodeRedisClient } from './node-redis.js'
+export type { RedisPort, ScriptArg } from './port.js'
+
+/** Any client that `redisStore` takes. */
+export type RedisClient = IoredisClient | NodeRedisClient
+
+/** One port a client, however many stores it serves: its listeners and warnings are not multiplied. */
+const ports = new WeakMap<object, RedisPort>()
+
+/**
+ * Finds out what kind of client this is.
+ *
+ * @throws {ConfigError} when it is none that is known
+ */
+export function portOf(client: unknown): RedisPort {
+  if (typeof client !== 'object' || client === null || client instanceof Promise) throw notAClient(client)
+  const known = ports.get(client)
+  if (known) return known
+  const port = makePort(client)
+  ports.set(client, port)
+  return port
+}
+
+function makePort(client: object): RedisPort {
+  if (isIoredis(client)) return ioredisPort(client)
+  if (isNodeRedis(client)) return nodeRedisPort(client)
+  throw notAClient(client)
+}
+
+const CLIENTS =
+  'new Redis(url) or new Cluster(nodes) of ioredis or iovalkey, or createClient({ url }), createCluster or ' +
+  'createSentinel of node-redis'
+
+function notAClient(given: unknown): ConfigError {
+  return new ConfigError('redisStore(client)', given, `a Redis client: ${hintOf(given)}${CLIENTS}`)
+}
+
+function hintOf(given: unknown): string {
+  if (typeof given === 'string' || given instanceof URL) return 'not an address, but what connects to it, '
+  if (given instanceof Promise)
+    return 'not the promise of one (connect() gives one: pass the client itself), '
+  if (typeof given === 'function') return 'not its class, but an instance, '
+  if (typeof given === 'object' && given !== null && isLegacyNodeRedis(given))
+    return 'not its legacy() form, '
+  return ''
+}

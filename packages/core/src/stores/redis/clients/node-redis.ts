@@ -1,0 +1,173 @@
+import { StoreError } from '../../../errors.js'
+import { storeErrorOf } from '../replies.js'
+import { slotOf } from '../slots.js'
+import { shared, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'
+import { warnOf, type Setting } from './settings.js'
+
+interface ScriptCall {
+  readonly keys: string[]
+  readonly arguments: string[]
+}
+
+/** The part of a client, pool, cluster or sentinel of node-redis 5 or 6 that is used. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  connect(): Promise<unknown>
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  evalSha(sha1: string, call: ScriptCall): Promise<unknown>
+  eval(text: string, call: ScriptCall): Promise<unknown>
+  del(key: string): Promise<unknown>
+}
+
+interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeListener'> {
+  readonly isReady?: boolean
+  /** How many times it has connected. */
+  readonly socketEpoch?: number
+  readonly options?: ClientSettings | undefined
+  on(event: string, listener: (value: unknown) => void): unknown
+  info(section: string): Promise<unknown>
+  destroy(): unknown
+  wait(replicas: number, timeoutMs: number): Promise<unknown>
+}
+
+interface Primary {
+  readonly client?: { readonly isReady: boolean }
+}
+
+interface Cluster extends Client {
+  readonly masters: readonly Primary[]
+  readonly slots: readonly ({ readonly master: Primary } | undefined)[]
+  readonly _options?: { readonly defaults?: ClientSettings }
+  sendCommand(key: undefined, isReadonly: boolean, args: readonly string[]): Promise<unknown>
+}
+
+interface ClientSettings {
+  readonly disableOfflineQueue?: boolean
+}
+
+const KEEPS_COMMANDS =
+  'it keeps commands while it is not connected, and requests count long after they were answered'
+
+const CLIENT_SETTINGS: readonly Setting<ClientSettings>[] = [
+  {
+    use: 'disableOfflineQueue: true',
+    isSo: ({ disableOfflineQueue }) => disableOfflineQueue === true,
+    else: KEEPS_COMMANDS,
+  },
+]
+
+const CLUSTER_SETTINGS: readonly Setting<ClientSettings>[] = [
+  {
+    use: 'defaults: { disableOfflineQueue: true }',
+    isSo: ({ disableOfflineQueue }) => disableOfflineQueue === true,
+    else: KEEPS_COMMANDS,
+  },
+]
+
+export function isNodeRedis(client: object): boolean {
+  const { isOpen, evalSha, eval: evaluate, connect } = client as Partial<Client>
+  return (
+    [evalSha, evaluate, connect].every((member) => typeof member === 'function') &&
+    typeof isOpen === 'boolean'
+  )
+}
+
+/** The form of a client with callbacks, as node-redis 3 had it. */
+export function isLegacyNodeRedis(client: object): boolean {
+  return !('isOpen' in client) && 'evalSha' in client && 'sendCommand' in client
+}
+
+export function nodeRedisPort(client: object): RedisPort {
+  const given = client as Client
+  // Without a listener an error event ends the process; the store tells of errors itself.
+  given.on('error', () => {})
+  return 'masters' in client && 'slots' in client ? clusterPort(client as Cluster) : singlePort(given)
+}
+
+function callOf(keys: readonly string[], args: readonly ScriptArg[]): ScriptCall {
+  return { keys: [...keys], arguments: args.map(String) }
+}
+
+function singlePort(client: Client): RedisPort {
+  // Of pools and sentinels the settings cannot be read.
+  if (client.options) warnOf('This node-redis client', client.options, CLIENT_SETTINGS)
+  const isReady = (): boolean => client.isReady ?? client.isOpen
+  return {
+    isCluster: false,
+    ready: readiness(client, isReady, { ready: 'ready', closed: 'end' }),
+    evalsha: (sha1, keys, args) => client.evalSha(sha1, callOf(keys, args)),
+    eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
+    del: (key) => client.del(key),
+    info: () => client.info('server'),
+    // Pools and sentinels, which have several connections, have no options.
+    ...(client.options && { wait: (replicas, timeoutMs) => client.wait(replicas, timeoutMs) }),
+  }
+}
+
+function clusterPort(client: Cluster): RedisPort {
+  warnOf('This node-redis cluster client', client._options?.defaults ?? {}, CLUSTER_SETTINGS)
+  // node-redis 5 has no isReady here, but an event.
+  let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
+  client.on('connect', () => (isConnected = true))
+  const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)
+  return {
+    isCluster: true,
+    ready: readiness(client, isReady, { ready: 'connect', closed: 'disconnect' }),
+    evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? client.evalSha(sha1, callOf(keys, args)),
+    eval: (text, keys, args) => unreachable(client, keys[0]) ?? client.eval(text, callOf(keys, args)),
+    del: (key) => unreachable(client, key) ?? client.del(key),
+    info: () => client.sendCommand(undefined, true, ['INFO', 'server']),
+  }
+}
+
+/** A start that failed for good is tried again no more often than this. */
+const START_AGAIN_MS = 500
+
+function readiness(
+  client: Client,
+  isReady: () => boolean,
+  events: { readonly ready: string; readonly closed: string },
+): () => Promise<void> | undefined {
+  const signs = { ...events, fault: storeErrorOf }
+  let wasReady = false
+  let isClosed = false
+  let failed = { at: Number.NEGATIVE_INFINITY, error: storeErrorOf(new Error('not connected')) }
+  client.on(events.ready, () => (wasReady = true))
+  client.on(events.closed, () => (isClosed = true))
+
+  const start = async (): Promise<unknown> => {
+    isClosed = false
+    return client.connect().catch(async (error: unknown) => {
+      failed = { at: performance.now(), error: storeErrorOf(error) }
+      // A sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
+      if (client.isOpen) await client.destroy()
+      // A start that failed ends some kinds of client as if somebody had closed them.
+      if (!wasReady && !('socketEpoch' in client)) isClosed = false
+      throw error
+    })
+  }
+  const becoming = shared(async () => {
+    if (client.isOpen) return untilReady(client, signs, () => undefined)
+    if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw closed()
+    if (performance.now() - failed.at < START_AGAIN_MS) throw failed.error
+    await untilReady(client, signs, start)
+    // A pool has no event for it.
+    wasReady = true
+  })
+  return () => {
+    if (!isReady()) return becoming()
+    wasReady = true
+    return undefined
+  }
+}
+
+function closed(): StoreError {
+  return new StoreError('the Redis client is closed', { reason: 'closed' })
+}
+
+/** A rejection when the server of a key is known but not there: the client would keep the command for it. */
+function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
+  const node = client.slots[slotOf(key)]?.master.client
+  if (!node || node.isReady) return undefined
+  return Promise.reject(new StoreError('the Redis of this key cannot be reached', { reason: 'unreachable' }))
+}

@@ -1,0 +1,70 @@
+import { ConfigError } from '../../errors.js'
+import { needOptions } from '../../options.js'
+import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../store.js'
+import type { RedisPort } from './clients/index.js'
+
+/** How many replicas must have what was counted before a decision is given. */
+export interface WaitForReplicasOptions {
+  /** From 1. */
+  readonly count: number
+  /** How long is waited for them, in ms from 1. Well below the limiter's deadline, or the failure policy decides. */
+  readonly timeoutMs: number
+}
+
+type Wait = NonNullable<RedisPort['wait']>
+
+/**
+ * A store whose decisions are given when replicas have them, so that a replica that becomes the primary has lost none.
+ * When too few have them in time the decision stands, since it has been counted.
+ *
+ * @see https://redis.io/docs/latest/commands/wait/
+ */
+export class ConfirmedStore implements Store {
+  readonly immediate = false
+  readonly joins = true
+  readonly #store: Store
+  readonly #wait: () => Promise<unknown>
+
+  /** @throws {ConfigError} when an option is wrong, or the client cannot wait on the connection it writes on */
+  constructor(store: Store, { wait }: RedisPort, options: WaitForReplicasOptions) {
+    needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
+    for (const name of ['count', 'timeoutMs'] as const) {
+      if (Number.isSafeInteger(options[name]) && options[name] >= 1) continue
+      throw new ConfigError(`waitForReplicas.${name}`, options[name], 'a whole number from 1')
+    }
+    if (!wait)
+      throw new ConfigError('waitForReplicas', options, 'none: this client writes on several connections')
+    this.#store = store
+    this.#wait = waiter(wait, options)
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#store.ready?.()
+  }
+
+  async consume(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {
+    const answers = await this.#store.consume(batch, call)
+    await this.#wait()
+    return answers
+  }
+
+  async peek(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {
+    return this.#store.peek(batch, call)
+  }
+
+  async refund(request: RefundRequest, call?: Call): Promise<boolean> {
+    const isGiven = await this.#store.refund(request, call)
+    await this.#wait()
+    return isGiven
+  }
+
+  async reset(key: string): Promise<void> {
+    await this.#store.reset(key)
+    await this.#wait()
+  }
+}
+
+/** What goes wrong with waiting changes nothing about what was counted. */
+function waiter(wait: Wait, { count, timeoutMs }: WaitForReplicasOptions): () => Promise<unknown> {
+  return () => wait(count, timeoutMs).catch(() => {})
+}

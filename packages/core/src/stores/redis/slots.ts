@@ -1,0 +1,43 @@
+const SLOTS = 16_384
+
+/** The slot of a key in a Redis cluster: that of what stands in its first braces, or of all of it. */
+export function slotOf(key: string): number {
+  const open = key.indexOf('{')
+  const close = key.indexOf('}', open + 1)
+  return crc16(open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key) % SLOTS
+}
+
+/** CRC-16/XMODEM, of the text in UTF-8, as Redis computes it. */
+function crc16(text: string): number {
+  let crc = 0
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff
+  }
+  return crc
+}
+
+/**
+ * So many texts, their slots spread evenly: each lies in the middle half of its share of all slots. Keys hold them, so
+ * they must never come out otherwise.
+ */
+export function shardTags(count: number): readonly string[] {
+  const tags: string[] = new Array(count)
+  let found = 0
+  for (let n = 0; found < count; n += 1) {
+    const share = (crc16(String(n)) % SLOTS) * (count / SLOTS)
+    const shard = Math.floor(share)
+    const place = share - shard
+    if (tags[shard] !== undefined || place < 0.25 || place > 0.75) continue
+    tags[shard] = String(n)
+    found += 1
+  }
+  return tags
+}
+
+/** Which of so many shards a key is in: FNV-1a. Keys are found again by it, so it must never come out otherwise. */
+export function shardOf(key: string, count: number): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < key.length; i += 1) sum = Math.imul(sum ^ key.charCodeAt(i), 0x01000193)
+  return (sum >>> 0) % count
+}

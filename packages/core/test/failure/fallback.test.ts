@@ -1,0 +1,298 @@
+import * as diagnostics from 'node:diagnostics_channel'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testPrefix } from '@tollgate/testing'
+import {
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+  type Subject,
+} from '../../src/index.js'
+import { connect, DEADLINE_MS, endFaults, recovers, server } from '../support/faults.js'
+
+afterEach(endFaults)
+
+async function eventually(isTrue: () => boolean | Promise<boolean>, ms = 3000): Promise<void> {
+  for (const until = Date.now() + ms; Date.now() < until; await sleep(20)) if (await isTrue()) return
+  throw new Error('it did not come true')
+}
+
+/** A limiter on a Redis of its own, which knows its scripts. */
+async function start(options: object = {}): Promise<{
+  redis: Awaited<ReturnType<typeof server>>
+  limiter: Limiter
+  left: (id: string) => Promise<number>
+}> {
+  const redis = await server()
+  const store = redisStore(connect(redis.port), { prefix: testPrefix() })
+  const limiter = createLimiter({
+    limit: '20/min',
+    store,
+    deadlineMs: DEADLINE_MS,
+    local: { instances: 1 },
+    ...options,
+  } as LimiterOptions)
+  // Alone and together, which are two scripts.
+  await eventually(async () => (await limiter.consume('warm')).source === 'store')
+  await consume(limiter, 'warm', 2)
+  const left = async (id: string): Promise<number> => (await limiter.peek(id)).limits[0]?.remaining ?? -1
+  return { redis, limiter, left }
+}
+
+const consume = (limiter: Limiter, id: string, count: number): Promise<boolean[]> =>
+  Promise.all(Array.from({ length: count }, async () => (await limiter.consume(id)).allowed))
+const allowed = (answers: readonly boolean[]): number => answers.filter(Boolean).length
+
+test('while Redis hangs the plan holds, and afterwards all that passed is counted, once', async () => {
+  const { redis, limiter, left } = await start()
+  await consume(limiter, 'acme', 5)
+  redis.pause()
+  const admitted = allowed(await consume(limiter, 'acme', 40))
+  expect(admitted).toBe(15)
+  expect(allowed(await consume(limiter, 'new', 40))).toBe(20)
+  redis.resume()
+  await eventually(async () => (await left('acme')) === 0 && (await left('new')) === 0)
+  expect((await limiter.consume('acme')).source).toBe('store')
+  await limiter.reset('acme')
+  expect(await left('acme')).toBe(20)
+})
+
+test('what Redis counts late of requests that were answered otherwise is given back', async () => {
+  const { redis, limiter, left } = await start()
+  redis.pause()
+  expect(allowed(await consume(limiter, 'acme', 8))).toBe(8)
+  redis.resume()
+  await eventually(() => limiter.stats().settled.units === 8)
+  // Counted late, given back, and charged: in the end eight.
+  await eventually(async () => (await left('acme')) === 12)
+  await sleep(50)
+  expect(await left('acme')).toBe(12)
+})
+
+test('a hang that outlasts the breaker counts what passed once, however much was sent', async () => {
+  const { redis, limiter, left } = await start({ limit: '500/min' })
+  redis.pause()
+  const answers: Promise<boolean[]>[] = []
+  for (let i = 0; i < 40; i += 1) {
+    answers.push(consume(limiter, 'acme', 5))
+    await sleep(5)
+  }
+  expect(allowed((await Promise.all(answers)).flat())).toBe(200)
+  expect(limiter.health().status).toBe('degraded')
+  redis.resume()
+  await eventually(() => limiter.health().status === 'ok')
+  await eventually(async () => (await left('acme')) === 300)
+  await sleep(100)
+  expect(await left('acme')).toBe(300)
+})
+
+test.each([
+  ['of another type', 'LPUSH'],
+  ['damaged', 'SETRANGE'],
+])('a value %s, asked for again and again, leaves the store to all others', async (_, how) => {
+  const { redis, limiter } = await start()
+  const client = connect(redis.port)
+  await limiter.consume('hurt')
+  const [key = ''] = await client.keys('*:hurt')
+  if (how === 'LPUSH') await client.multi().del(key).lpush(key, 'x').exec()
+  else await client.setrange(key, 20, '\u00ff\u00ff\u00ff')
+  for (let i = 0; i < 6; i += 1) expect((await limiter.consume('hurt')).source).toBe('local')
+  expect(limiter.health().status).toBe('ok')
+  expect((await limiter.consume('acme')).source).toBe('store')
+})
+
+test.each(['closed', 'open'] as const)(
+  'with %s, what Redis counts late stays only if it passed',
+  async (policy) => {
+    const { redis, limiter, left } = await start({ onStoreFailure: policy })
+    redis.pause()
+    await consume(limiter, 'acme', 8)
+    redis.resume()
+    const expected = policy === 'open' ? 12 : 20
+    await eventually(async () => (await left('acme')) === expected)
+    await sleep(50)
+    expect(await left('acme')).toBe(expected)
+  },
+)
+
+test('the breaker opens after three failures, answers at once meanwhile, and closes when Redis is back', async () => {
+  const { redis, limiter } = await start()
+  const states: string[] = []
+  limiter.on('breaker', ({ state, error }) => states.push(error ? `${state}: ${error.code}` : state))
+  await redis.kill()
+  for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
+  expect(states).toEqual([expect.stringMatching(/^open: ERR_TOLLGATE_STORE/)])
+  expect(limiter.health()).toEqual({ status: 'degraded', openPartitions: [0] })
+  const decision = limiter.consume('acme')
+  expect(decision).toMatchObject({ source: 'local', allowed: true, limits: [] })
+  await server({ port: redis.port })
+  await eventually(() => limiter.health().status === 'ok', 1500)
+  expect(states.slice(1)).toEqual(['half-open', 'closed'])
+  expect((await limiter.consume('acme')).source).toBe('store')
+})
+
+test('a plan can have a policy of its own, and a function can choose', async () => {
+  const { redis, limiter } = await start({
+    limit: undefined,
+    plans: {
+      free: '2/min',
+      enterprise: { limits: ['2/min', '9/h'], onStoreFailure: 'open' },
+      trial: { limits: '2/min', onStoreFailure: 'closed' },
+    },
+    defaultPlan: 'free',
+    onStoreFailure: ({ id }: Subject, error: Error) =>
+      id === 'vip' && error.name === 'StoreError' ? 'open' : 'local',
+  })
+  await redis.kill()
+  const sources = async (id: string, plan: string): Promise<string[]> => {
+    const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume({ id, plan })))
+    return decisions.map((decision) => `${decision.source} ${decision.reason ?? 'ok'}`)
+  }
+  expect(await sources('acme', 'free')).toEqual(['local ok', 'local ok', 'local quota-exceeded'])
+  expect(await sources('vip', 'free')).toEqual(['open ok', 'open ok', 'open ok'])
+  expect(await sources('big', 'enterprise')).toEqual(['open ok', 'open ok', 'open ok'])
+  expect(await sources('new', 'trial')).toEqual(Array.from({ length: 3 }, () => 'closed store-unavailable'))
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('policy')
+    },
+  ],
+  ['returns what is no policy', () => 'ajar'],
+  ['returns a promise', async () => 'open'],
+])('a function for the policy that %s is told of, and the process limits by itself', async (_, choose) => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const { redis, limiter } = await start({ onStoreFailure: choose as never })
+  await redis.kill()
+  expect((await limiter.consume('acme')).source).toBe('local')
+  expect(String(warn.mock.calls[0]?.[0])).toContain('onStoreFailure')
+  warn.mockRestore()
+})
+
+test('a local decision is given back, and a denial says what denied and when to come back', async () => {
+  const { redis, limiter, left } = await start({ limit: '2/min' })
+  await redis.kill()
+  const [first, second, denied] = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
+  expect([first?.allowed, second?.allowed, denied?.allowed]).toEqual([true, true, false])
+  expect(denied).toMatchObject({
+    violated: ['minute'],
+    reason: 'quota-exceeded',
+    limits: [],
+    source: 'local',
+  })
+  expect(denied?.retryAfterMs).toBeGreaterThan(59_000)
+  expect(await limiter.refund(first as NonNullable<typeof first>)).toBe(true)
+  expect(await limiter.refund(first as NonNullable<typeof first>)).toBe(false)
+  expect((await limiter.peek('acme')).allowed).toBe(true)
+  await server({ port: redis.port })
+  await eventually(async () => (await left('acme')) === 1)
+})
+
+test('several subjects are limited together, and each is charged', async () => {
+  const plans = { team: '4/min', seat: '2/min' }
+  const { redis, limiter } = await start({ limit: undefined, plans, defaultPlan: 'team' })
+  await redis.kill()
+  const both = (user: string): unknown[] => [
+    { id: 'org', plan: 'team' },
+    { id: user, plan: 'seat' },
+  ]
+  const ask = async (user: string): Promise<boolean> => (await limiter.consume(both(user) as never)).allowed
+  expect([await ask('ada'), await ask('ada'), await ask('ada'), await ask('bob')]).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ])
+  await server({ port: redis.port })
+  await eventually(async () => {
+    const { limits } = await limiter.peek(both('ada') as never)
+    return limits.map(({ remaining }) => remaining).join() === '1,0'
+  })
+})
+
+test('limiters on one store are counted, and each holds its share', async () => {
+  const redis = await server()
+  const prefix = testPrefix()
+  const limiters = [1, 2, 3].map(() => {
+    const store = redisStore(connect(redis.port), { prefix })
+    return createLimiter({ limit: '30/min', store, deadlineMs: DEADLINE_MS })
+  })
+  for (const limiter of limiters) await recovers(limiter)
+  await sleep(100)
+  await redis.kill()
+  // The last has seen all three; the one before it the first two.
+  const admitted = await Promise.all(limiters.map((limiter) => consume(limiter, 'new', 40)))
+  expect(admitted.map(allowed)).toEqual([30, 15, 10])
+})
+
+test('close answers what is under way, charges what is owed, and leaves no timer', async () => {
+  const { redis, limiter } = await start()
+  const decision = limiter.consume('acme')
+  await limiter.close()
+  expect((await decision).source).toBe('store')
+  expect(limiter.health().status).toBe('closed')
+  expect((await limiter.consume('acme')).source).toBe('local')
+
+  const store = redisStore(connect(redis.port), { prefix: testPrefix() })
+  const other = createLimiter({ limit: '20/min', store, deadlineMs: DEADLINE_MS, local: { instances: 1 } })
+  await recovers(other)
+  redis.pause()
+  await consume(other, 'late', 6)
+  redis.resume()
+  await sleep(20)
+  await other.close()
+  const again = createLimiter({ limit: '20/min', store, deadlineMs: 5000 })
+  await eventually(async () => (await again.peek('late')).limits[0]?.remaining === 14)
+})
+
+test('everything is told: events, channels and counts', async () => {
+  const heard: Record<string, number> = {}
+  const names = ['decision', 'limited', 'store-error', 'breaker', 'fallback', 'settlement']
+  const listen = (message: unknown, name: string | symbol): void => {
+    if ((message as { limiter: unknown }).limiter === limiter)
+      heard[String(name)] = (heard[String(name)] ?? 0) + 1
+  }
+  const { redis, limiter } = await start({ limit: '3/min' })
+  for (const name of names) diagnostics.subscribe(`tollgate:${name}`, listen)
+  const before = limiter.stats()
+  expect(before.decisions.store.allowed).toBeGreaterThanOrEqual(1)
+  await redis.kill()
+  for (let i = 0; i < 5; i += 1) await limiter.consume('acme')
+  await server({ port: redis.port })
+  await eventually(() => limiter.health().status === 'ok')
+  for (const name of names) diagnostics.unsubscribe(`tollgate:${name}`, listen)
+  expect(limiter.stats()).toMatchObject({
+    decisions: { local: { allowed: 3, denied: 2 }, open: { allowed: 0, denied: 0 } },
+    storeErrors: 3,
+    settled: { units: 3, dropped: 0 },
+    pending: 0,
+  })
+  expect(heard).toMatchObject({
+    'tollgate:limited': 2,
+    'tollgate:store-error': 3,
+    'tollgate:breaker': 3,
+    'tollgate:fallback': 5,
+    'tollgate:settlement': 1,
+  })
+})
+
+test('a store that answers at once, and throws, is stood in for, too', () => {
+  const inner = memoryStore()
+  const broken = (): never => {
+    throw new Error('broken')
+  }
+  const limiter = createLimiter({
+    limit: '2/min',
+    store: { ...inner, immediate: true, consume: broken, peek: broken, refund: () => false, reset: () => {} },
+  })
+  const decisions = [1, 2, 3].map(() => limiter.consume('acme') as { allowed: boolean; source: string })
+  expect(decisions.map(({ allowed: isAllowed, source }) => [isAllowed, source])).toEqual([
+    [true, 'local'],
+    [true, 'local'],
+    [false, 'local'],
+  ])
+})

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { LocalLimiter } from '../../src/failure/local.js'
+import { memoryStore } from '../../src/index.js'
+import { compileLimits, type LimitSet } from '../../src/limit-set.js'
+import { parseLimit, type LimitInput } from '../../src/limit.js'
+import type { Outcome, Store } from '../../src/stores/store.js'
+import { START_MS } from '../support/benches.js'
+import { RUNS } from '../support/schedules.js'
+import { HOUR_MS, variants } from '../support/variants.js'
+
+const WINDOW_MS = 1000
+const KEY = '{1}:acme'
+
+const setOf = (...limits: LimitInput[]): LimitSet =>
+  compileLimits(limits.map((limit, i) => ({ ...parseLimit(limit, 'limit'), name: String(i) })))
+
+/** Processes that share a store, which can be away. */
+class Town {
+  nowMs = START_MS
+  readonly store: Store = memoryStore({ now: () => this.nowMs })
+  readonly locals: readonly LocalLimiter[]
+  readonly #set: LimitSet
+  readonly admitted: { atMs: number; cost: number }[] = []
+
+  constructor(set: LimitSet, instances: number) {
+    this.#set = set
+    this.locals = Array.from({ length: instances }, () => {
+      const local = new LocalLimiter(100, () => this.nowMs)
+      local.share = 1 / instances
+      return local
+    })
+  }
+
+  /** Whether a request of one of them passes. */
+  consume(instance: number, cost: number, isAway: boolean): boolean {
+    const local = this.locals[instance] as LocalLimiter
+    const request = { key: KEY, set: this.#set, cost }
+    const outcome = isAway ? local.consume(request) : (this.store.consume([request]) as Outcome[])[0]
+    if (!isAway) local.note(request, outcome as Outcome)
+    const isAllowed = (outcome as Outcome).limits.every(({ wait }) => wait === 0)
+    if (isAllowed) this.admitted.push({ atMs: this.nowMs, cost })
+    return isAllowed
+  }
+
+  settle(): void {
+    for (const local of this.locals) this.store.consume(local.takeCharges(() => true, 100)) as Outcome[]
+  }
+
+  left(): number[] {
+    const [{ limits }] = this.store.peek([{ key: KEY, set: this.#set, cost: 1 }]) as [Outcome]
+    return limits.map(({ remaining }) => remaining)
+  }
+
+  /** The most units that were admitted in any window of this length. */
+  most(windowMs: number): number {
+    return Math.max(
+      0,
+      ...this.admitted.map(({ atMs }) =>
+        this.admitted
+          .filter((other) => other.atMs >= atMs && other.atMs < atMs + windowMs)
+          .reduce((sum, { cost }) => sum + cost, 0),
+      ),
+    )
+  }
+}
+
+describe.each(variants)('limiting alone by $name', ({ kernel, limit, worstCase }) => {
+  const windowMs = kernel === 'calendar-window' ? HOUR_MS : WINDOW_MS
+  const step = fc.record({
+    gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * windowMs })),
+    instance: fc.nat(),
+    count: fc.integer({ min: 1, max: 8 }),
+    cost: fc.integer({ min: 1, max: 3 }),
+    isAway: fc.boolean(),
+  })
+
+  test('no window holds more than the store and all shares allow, however outages come', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        (quota, instances, steps) => {
+          const town = new Town(setOf(limit(quota, windowMs)), instances)
+          let wasAway = false
+          for (const { gapMs, instance, count, cost, isAway } of steps) {
+            town.nowMs += gapMs
+            if (wasAway && !isAway) town.settle()
+            wasAway = isAway
+            for (let i = 0; i < count; i += 1) town.consume(instance % instances, cost, isAway)
+          }
+          const share = Math.max(Math.floor(quota / instances), 1)
+          expect(town.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
+        },
+      ),
+      RUNS,
+    )
+  })
+
+  test('what was admitted meanwhile is used when the store is back', () => {
+    const town = new Town(setOf(limit(100, windowMs)), 2)
+    town.consume(0, 1, false)
+    const [before] = town.left() as [number]
+    for (let i = 0; i < 10; i += 1) town.consume(i % 2, 1, true)
+    town.settle()
+    const meanwhile = town.admitted.length - 1
+    expect(meanwhile).toBeGreaterThan(0)
+    expect(town.left()).toEqual([before - meanwhile])
+    town.settle()
+    expect(town.left()).toEqual([before - meanwhile])
+  })
+
+  test('who had used all of it before has nothing of a share', () => {
+    const quota = 20
+    const town = new Town(setOf(limit(quota, windowMs)), 2)
+    while (town.consume(0, 1, false));
+    expect(town.consume(0, 1, true)).toBe(false)
+    // Another process has not seen the subject, and cannot know.
+    expect(town.consume(1, 1, true)).toBe(true)
+  })
+})
+
+test('alone, a process admits the whole plan, and no more', () => {
+  const town = new Town(setOf('7/min', '100/h'), 1)
+  expect(Array.from({ length: 9 }, () => town.consume(0, 1, true))).toEqual([
+    ...Array.from({ length: 7 }, () => true),
+    false,
+    false,
+  ])
+})
+
+test('of three, each admits a third, and one unit at least', () => {
+  const town = new Town(setOf('100/min'), 3)
+  const tiny = new Town(setOf('2/min'), 3)
+  for (const each of [town, tiny]) {
+    for (let instance = 0; instance < 3; instance += 1) while (each.consume(instance, 1, true));
+  }
+  expect([town.admitted.length, tiny.admitted.length]).toEqual([99, 3])
+})
+
+test('a cost that a share never holds, but the plan does, is to be tried later; one beyond the plan never', () => {
+  const local = new LocalLimiter(10)
+  local.share = 1 / 4
+  const ask = (cost: number): number | undefined =>
+    local.consume({ key: KEY, set: setOf('8/min'), cost }).limits[0]?.wait
+  expect([ask(8), ask(9)]).toEqual([1_000_000, -1])
+})
+
+test('each limit of a plan is charged what it has used, and units over its quota too', () => {
+  const town = new Town(setOf('5/s', '50/min', '10/h burst 40'), 1)
+  for (let second = 0; second < 4; second += 1) {
+    for (let i = 0; i < 5; i += 1) expect(town.consume(0, 1, true)).toBe(true)
+    town.nowMs += 1000
+  }
+  town.settle()
+  expect(town.left()).toEqual([5, 30, 20])
+
+  const full = new Town(setOf('5/min'), 1)
+  const [first] = full.locals as [LocalLimiter]
+  for (let i = 0; i < 5; i += 1) first.consume({ key: KEY, set: setOf('5/min'), cost: 1 })
+  for (let i = 0; i < 5; i += 1) void full.store.consume([{ key: KEY, set: setOf('5/min'), cost: 1 }])
+  full.settle()
+  // Ten in this window, so that a minute later all are back.
+  expect(full.left()).toEqual([0])
+  full.nowMs += 60_000
+  expect(full.left()).toEqual([5])
+})
+
+test('what comes back before the store knows is owed no more', () => {
+  const town = new Town(setOf('5/min'), 1)
+  const [local] = town.locals as [LocalLimiter]
+  const request = { key: KEY, set: setOf('5/min'), cost: 3 }
+  local.consume(request)
+  expect(local.refund(request, 2)).toBe(true)
+  expect(local.peek(request).limits[0]?.remaining).toBe(4)
+  expect(local.takeCharges(() => true, 10).map(({ cost }) => cost)).toEqual([1])
+  expect(local.refund(request, 1)).toBe(false)
+})
+
+test('charges that failed are owed again, once', () => {
+  const local = new LocalLimiter(10)
+  const request = { key: KEY, set: setOf('5/min', '9/h'), cost: 3 }
+  local.consume(request)
+  for (const charge of local.takeCharges(() => true, 10)) local.owe(charge)
+  expect(local.takeCharges(() => true, 10).map(({ cost }) => cost)).toEqual([3, 3])
+  expect(local.takeCharges(() => true, 10)).toEqual([])
+})
+
+test('only so many subjects are remembered', () => {
+  const local = new LocalLimiter(10)
+  for (let i = 0; i < 1000; i += 1) local.consume({ key: `{1}:${i}`, set: setOf('5/min'), cost: 1 })
+  expect(local.takeCharges(() => true, 1000)).toHaveLength(10)
+})

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { connect, endFaults, endsWithTest, limiterOn, recovers, server } from './support/faults.js'
+
+afterEach(endFaults)
+
+describe('scripts that Redis has forgotten', () => {
+  test('SCRIPT FLUSH under load: every caller is answered by the store, and the text is sent once', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const { limiter } = limiterOn(client, { deadlineMs: 5000 })
+    await recovers(limiter)
+    await client.script('FLUSH')
+    await client.config('RESETSTAT')
+    const waves = []
+    for (let i = 0; i < 20; i += 1) {
+      waves.push(Promise.all(Array.from({ length: 10 }, () => limiter.consume('acme'))))
+      await new Promise(setImmediate)
+    }
+    const decisions = (await Promise.all(waves)).flat()
+    expect(decisions.every(({ source }) => source === 'store')).toBe(true)
+    expect(await client.info('commandstats')).toMatch(/cmdstat_eval:calls=1,/)
+    const { limits } = await limiter.peek('acme')
+    expect(limits[0]?.remaining).toBe(1000 - 201)
+  })
+
+  test('SCRIPT FLUSH every ms, with pipelines made by the client: still the store answers all', async () => {
+    const redis = await server()
+    const operator = connect(redis.port)
+    const client = new Redis(redis.port, '127.0.0.1', {
+      autoResendUnfulfilledCommands: false,
+      enableAutoPipelining: true,
+    })
+    endsWithTest(client)
+    const { limiter } = limiterOn(client, { deadlineMs: 5000, limit: '100000/min' })
+    const sources = new Set<string>()
+    for (let i = 0; i < 150; i += 1) {
+      const answers = Array.from({ length: 10 }, (_, j) => limiter.consume(`t${j}`))
+      const flushed = operator.script('FLUSH')
+      for (const { source } of await Promise.all(answers)) sources.add(source)
+      await flushed
+    }
+    expect([...sources]).toEqual(['store'])
+  })
+
+  test('a script that turns out unknown after the deadline is not sent again', async () => {
+    const redis = await server()
+    const client = connect(redis.port)
+    const { limiter } = limiterOn(client)
+    await client.ping()
+    redis.pause()
+    expect((await limiter.consume('acme')).source).toBe('local')
+    redis.resume()
+    expect(await client.dbsize()).toBe(0)
+    await sleep(50)
+    expect(await client.info('commandstats')).not.toContain('cmdstat_eval:')
+  })
+})

@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findRedisBinary, freePort, operatorOf, startRedis, type RedisServer } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { createSentinel } from 'redis'
+import { createSentinel as createSentinel5 } from 'redis5'
+import { createLimiter, redisStore, type RedisClient } from '../src/index.js'
+
+const NAME = 'mymaster'
+let primary: RedisServer
+let replica: RedisServer
+let sentinel: ChildProcess
+let port: number
+let folder: string
+
+beforeAll(async () => {
+  primary = await startRedis()
+  replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
+  port = await freePort()
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-sentinel-'))
+})
+afterAll(async () => {
+  sentinel.kill()
+  await Promise.all([primary.kill(), replica.kill()])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function startSentinel(): void {
+  const file = join(folder, 'sentinel.conf')
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `sentinel monitor ${NAME} 127.0.0.1 ${primary.port} 1`,
+    `sentinel down-after-milliseconds ${NAME} 500`,
+    `sentinel failover-timeout ${NAME} 3000`,
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  sentinel = spawn(findRedisBinary(), [file, '--sentinel'], { stdio: 'ignore' })
+}
+
+test('clients of Sentinel: before it is there, then the primary, then the one that takes its place', async () => {
+  const nodes = [{ host: '127.0.0.1', port }]
+  const options = {
+    name: NAME,
+    sentinelRootNodes: nodes,
+    maxCommandRediscovers: 0,
+    nodeClientOptions: { disableOfflineQueue: true },
+  }
+  const ioredis = new Redis({ sentinels: nodes, name: NAME, autoResendUnfulfilledCommands: false })
+  const sentinels = [createSentinel(options), createSentinel5(options)]
+  const clients: RedisClient[] = [ioredis, ...sentinels]
+  const limiters = clients.map((client, i) => {
+    const limiter = createLimiter({ limit: '1000/min', store: redisStore(client, { prefix: `c${i}` }) })
+    const reasons: string[] = []
+    limiter.on('storeError', ({ reason }) => reasons.push(reason))
+    return { limiter, reasons }
+  })
+  const decideAll = async (): Promise<void> => {
+    await Promise.all(
+      limiters.map(async ({ limiter }) => {
+        for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+          if ((await limiter.consume('acme')).source === 'store') return
+        }
+        throw new Error('the store did not recover')
+      }),
+    )
+  }
+  for (const { limiter } of limiters) expect((await limiter.consume('acme')).source).toBe('local')
+  startSentinel()
+  await decideAll()
+  await knowsReplica()
+  for (const { reasons } of limiters) reasons.length = 0
+  await primary.kill()
+  await decideAll()
+  for (const { reasons } of limiters) {
+    expect(reasons.filter((reason) => !['unreachable', 'timeout', 'read-only'].includes(reason))).toEqual([])
+  }
+  ioredis.disconnect()
+  for (const client of sentinels) await client.destroy()
+  for (const { limiter, reasons } of limiters) {
+    await limiter.consume('acme')
+    expect(reasons.at(-1)).toBe('closed')
+  }
+})
+
+/** Sentinel asks a primary for its replicas every ten seconds. */
+async function knowsReplica(): Promise<void> {
+  const operator = operatorOf(port, {})
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(200)) {
+    const replicas = await operator.call('SENTINEL', 'REPLICAS', NAME).catch(() => '')
+    if (String(replicas).includes(String(replica.port))) return operator.disconnect()
+  }
+  throw new Error('Sentinel did not find the replica')
+}
