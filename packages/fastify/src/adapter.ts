@@ -26,7 +26,8 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   // On Node's response, so that what an application writes past Fastify has them too, such as an event stream.
-  setHeader: (reply, name, value) => void reply.raw.setHeader(name, value),
+  // Those of Fastify are written over them in the end, so what an earlier hook has set there leaves.
+  setHeader: (reply, name, value) => void reply.removeHeader(name).raw.setHeader(name, value),
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
     // As bytes: to text Fastify adds a charset, which this media type does not have.
@@ -66,7 +67,7 @@ export function makeHook(
       // A handler that calls reply.callNotFound() has the hooks run once more.
       const http = decided.has(request) ? undefined : find(request)
       if (http) decided.add(request)
-      admitted = http?.admit(request, reply) ?? true
+      admitted = http ? http.admit(request, reply) : true
     } catch (error) {
       done(toError(error))
       return

@@ -37,6 +37,34 @@ describe('denials and the error handler of the application', () => {
     expect(own.mock.calls).toEqual([[limited, expect.anything(), expect.anything()]])
   })
 
+  test('what an earlier hook has set for caches does not stand on a denial', async () => {
+    app.addHook('onRequest', async (_request, reply) => {
+      reply
+        .header('cache-control', 'public, max-age=60')
+        .header('retry-after', '1')
+        .header('access-control-expose-headers', 'x-a')
+    })
+    await app.register(rateLimit, { limit: '1/min', headers: { expose: true } })
+    app.get('/', ok)
+    expect((await get('/')).headers['cache-control']).toBe('public, max-age=60')
+    const { headers } = await get('/')
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'retry-after': '60' })
+    expect(headers['access-control-expose-headers']).toMatch(/^x-a, RateLimit-Policy, /)
+  })
+
+  test('a handler of denials that returns the reply: the application is not asked', async () => {
+    const handler = jest.fn(ok)
+    await app.register(rateLimit, {
+      limit: '1/min',
+      onDenied: (_request, reply) => reply.code(429).send({ no: true }),
+    })
+    app.addHook('onSend', async () => {})
+    app.get('/', handler)
+    await get('/')
+    expect((await get('/')).status).toBe(429)
+    expect(handler).toHaveBeenCalledTimes(1)
+  })
+
   test('can send what Tollgate would have', async () => {
     app.setErrorHandler(
       async (error: { statusCode: number; contentType: string; body: string }, _request, reply) =>

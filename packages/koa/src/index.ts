@@ -1,6 +1,7 @@
 import {
   createHttpLimiter,
   onResponseEnd,
+  RATE_LIMIT_HEADERS,
   toError,
   type Decision,
   type HttpAdapter,
@@ -30,12 +31,27 @@ const koa: HttpAdapter<Context, Response> = {
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),
   setHeader: (response, name, value) => response.set(name, value),
   end: (response, { status, contentType, body }) => {
+    // Also where a middleware before it meant to answer by Node's response.
+    response.ctx.respond = true
     response.status = status
     // Not by `type`, which adds a charset to some media types.
     response.set('Content-Type', contentType)
     response.body = body
   },
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
+}
+
+/** For an error Koa takes all headers off the response but those that the error has. */
+function keepHeaders(error: unknown, { response }: Context, more: readonly string[] = []): void {
+  if (!(error instanceof Error) || response.headerSent) return
+  const kept: Record<string, string> = {}
+  for (const name of [...RATE_LIMIT_HEADERS, 'Access-Control-Expose-Headers', ...more]) {
+    const value = response.res.getHeader(name)
+    if (value !== undefined) kept[name] = value.toString()
+  }
+  if (Object.keys(kept).length === 0) return
+  // Of an error that is frozen it fails without a sound.
+  Reflect.set(error, 'headers', { ...kept, ...(error as { headers?: object }).headers })
 }
 
 /** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
@@ -59,11 +75,17 @@ export function rateLimit(options: RateLimitOptions<Context, Response>): RateLim
     try {
       const admitted = http.admit(ctx, ctx.response)
       if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
-    } catch (error) {
-      throw toError(error)
+    } catch (thrown) {
+      const error = toError(thrown)
+      keepHeaders(error, ctx, ['Cache-Control'])
+      throw error
     }
-    // next stands outside of what catches, so that errors of the application pass as they are.
-    await next()
+    try {
+      await next()
+    } catch (error) {
+      keepHeaders(error, ctx)
+      throw error
+    }
   }
   return Object.assign(middleware, { limiter: http.limiter })
 }

@@ -126,7 +126,10 @@ describe.each([
     const denied = await get('')
     expect([denied.status, await denied.json()]).toEqual([420, { wait: true }])
     expect(denied.headers.get('retry-after')).toBe('60')
-    expect((await get('throw')).status).toBe(503)
+    const thrown = await get('throw')
+    expect(thrown.status).toBe(503)
+    const names = ['retry-after', 'cache-control', 'ratelimit-limit']
+    expect(names.map((name) => thrown.headers.get(name))).toEqual(['60', 'no-store', '1'])
   })
 })
 

@@ -1,7 +1,13 @@
-export { findRedisBinary, NO_REDIS, type Machine } from './redis/binary.ts'
-export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './redis/server.ts'
-export { testPrefix, testRedisUrl } from './redis/test-redis.ts'
+export * from './redis/index.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
+export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
+export {
+  deployOne,
+  operatorOf,
+  protect,
+  type Deployment,
+  type DeploymentOptions,
+} from './redis/deployment.ts'
 export { storeContract } from './contracts/store-contract.ts'
 export { clientOf, serveHandler, type Client, type Served } from './served.ts'
 export { makeProject, packPackages, type Project } from './packed.ts'

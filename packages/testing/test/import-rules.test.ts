@@ -36,6 +36,9 @@ const FORBIDDEN = [
   ['fastify/src/b.ts', '../../core/src/limiter.js'],
   ['koa/src/a.ts', 'node:fs'],
   ['koa/src/b.ts', '@tollgate/core/src/limiter.js'],
+  ['metrics/src/a.ts', '@opentelemetry/sdk-metrics'],
+  ['metrics/src/b.ts', '../../core/src/limiter.js'],
+  ['metrics/src/c.ts', 'express'],
 ] as const
 
 const ALLOWED = [
@@ -59,6 +62,10 @@ const ALLOWED = [
   ['fastify/src/f.ts', 'fastify-plugin'],
   ['fastify/src/f.ts', './adapter.js'],
   ['koa/src/f.ts', 'koa'],
+  ['metrics/src/f.ts', '@tollgate/core'],
+  ['metrics/src/f.ts', '@opentelemetry/api'],
+  ['metrics/src/f.ts', 'node:diagnostics_channel'],
+  ['metrics/src/f.ts', './ledger.js'],
   ['core/test/laws/f.ts', '../../src/stores/memory.js'],
 ] as const
 

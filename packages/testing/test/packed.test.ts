@@ -9,7 +9,7 @@ jest.setTimeout(120_000)
 
 const exec = promisify(execFile)
 const bin = (name: string): string => resolve(__dirname, '../node_modules/.bin', name)
-const PACKAGES = ['core', 'express', 'fastify', 'koa']
+const PACKAGES = ['core', 'express', 'fastify', 'koa', 'metrics']
 
 interface Framework {
   readonly variable: string
@@ -100,6 +100,50 @@ const programs = (extension: string, imports: Imports, isTyped = false): Record<
       return [`${name}${extension}`, imports(name, framework) + serve + (isTyped ? typed : '')]
     }),
   )
+
+/** Prints how many of three requests were counted as allowed and denied. */
+const METRICS = `
+const main = async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter })
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  const limiter = createLimiter({ limit: '2/min' })
+  const { stop } = instrument(limiter, { meterProvider, attributes: { service: 'api' } })
+  for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
+  await meterProvider.forceFlush()
+  const all = exporter.getMetrics()[0]?.scopeMetrics[0]?.metrics ?? []
+  const decisions = all.find(({ descriptor }) => descriptor.name === 'tollgate.decisions')
+  console.log(decisions?.dataPoints.map(({ attributes, value }) => attributes['tollgate.decision.result'] + ' ' + value).join())
+  stop()
+  await meterProvider.shutdown()
+}
+void main()
+`
+const METRICS_TYPED = `
+export const typed = (provider: MeterProvider): Instrumentation =>
+  instrumentAll({ meterProvider: provider, subjectAttribute: ({ id }) => (id === 'acme' ? 'acme' : undefined) })
+// @ts-expect-error: no middleware
+export const wrong = (): Instrumentation => instrument(() => {})
+`
+const METRICS_PACKAGES = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-metrics@2.12.0']
+const USED = {
+  '@opentelemetry/sdk-metrics': [
+    'AggregationTemporality',
+    'InMemoryMetricExporter',
+    'MeterProvider',
+    'PeriodicExportingMetricReader',
+  ],
+  '@tollgate/core': ['createLimiter'],
+  '@tollgate/metrics': ['instrument', 'instrumentAll'],
+}
+/** What the program needs, each line made of the names and their module. */
+const needs = (line: (names: string, module: string) => string): string =>
+  Object.entries(USED)
+    .map(([module, names]) => line(names.join(', '), module))
+    .join('\n')
+const esmNeeds = needs((names, module) => `import { ${names} } from '${module}'`)
+const cjsNeeds = needs((names, module) => `const { ${names} } = require('${module}')`)
+const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
   target: 'es2022',
   module: 'nodenext',
@@ -121,7 +165,7 @@ const projects: Project[] = []
 
 const project = async (files: Record<string, string>, ...packages: string[]): Promise<Project> => {
   const frameworks = Object.values(FRAMEWORKS).flatMap((framework) => framework.packages)
-  const made = await makeProject(files, [...tarballs, ...frameworks, ...packages])
+  const made = await makeProject(files, [...tarballs, ...frameworks, ...METRICS_PACKAGES, ...packages])
   projects.push(made)
   return made
 }
@@ -147,18 +191,27 @@ describe('what is published', () => {
     for (const name of NAMES) {
       expect([name, await run('node', [`${name}${extension}`])]).toEqual([name, '200,200,429\n'])
     }
+    expect(await run('node', [`metrics${extension}`])).toBe('allowed 2,denied 1\n')
   }
 
   test('works in a bare ESM project', async () => {
     await expectAllToServe(
-      await project({ 'package.json': manifest('module'), ...programs('.js', esm) }),
+      await project({
+        'package.json': manifest('module'),
+        ...programs('.js', esm),
+        'metrics.js': esmNeeds + METRICS,
+      }),
       '.js',
     )
   })
 
   test('works in a bare CommonJS project', async () => {
     await expectAllToServe(
-      await project({ 'package.json': manifest('commonjs'), ...programs('.js', cjs) }),
+      await project({
+        'package.json': manifest('commonjs'),
+        ...programs('.js', cjs),
+        'metrics.js': cjsNeeds + METRICS,
+      }),
       '.js',
     )
   })
@@ -170,6 +223,9 @@ describe('what is published', () => {
         'tsconfig.json': JSON.stringify({ compilerOptions: STRICT, include: ['*.ts', '*.cts'] }),
         ...programs('.ts', esm, true),
         ...programs('-cjs.cts', cts, true),
+        'metrics.ts': TYPE + esmNeeds + METRICS + METRICS_TYPED,
+        // What is imported is required, where a .cts is compiled.
+        'metrics-cjs.cts': TYPE + esmNeeds + METRICS + METRICS_TYPED,
       },
       'typescript@7.0.2',
       '@types/node@20.19.25',

@@ -10,6 +10,7 @@ import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
+import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
@@ -54,6 +55,7 @@ export function adapterContract(name: string, serve: Serve): void {
   for (const [store, makeStore] of stores) {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
+    hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
 }
@@ -223,7 +225,12 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
     test('an error of the application is its own affair, and told once', async () => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify: async () => 'acme' }, { onError })
-      expect((await get({}, 'error')).status).toBe(500)
+      const failed = await get({}, 'error')
+      // Where the client stands is said all the same.
+      expect([failed.status, failed.headers.get('ratelimit')]).toEqual([
+        500,
+        expect.stringMatching(/^"minute";r=/),
+      ])
       expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'of the application' })]])
       expect(await statuses(1)).toEqual([200])
     })

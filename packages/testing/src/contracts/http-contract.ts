@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
-import type { Served } from '../served.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+import { httpBench } from './http-bench.ts'
 
 type Options = ServeOptions['options']
 
@@ -14,29 +14,10 @@ const acme = { 'x-api-key': 'acme' }
  */
 export function httpContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`http contract: ${name}`, () => {
-    const servers: Served[] = []
-    afterEach(async () => {
-      await Promise.all(servers.splice(0).map((served) => served.close()))
-    })
-
-    const start = async (options: Options, rest: Omit<ServeOptions, 'options'> = {}): Promise<string> => {
-      const store = options.limiter ? undefined : makeStore()
-      const served = await serve({ options: { ...(store && { store }), ...options }, ...rest })
-      servers.push(served)
-      return served.url
-    }
+    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
     const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
       const store = makeStore()
       return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
-    }
-    const statuses = async (
-      url: string,
-      count: number,
-      init: RequestInit = { headers: acme },
-    ): Promise<number[]> => {
-      const answers = []
-      for (let i = 0; i < count; i += 1) answers.push((await fetch(url, init)).status)
-      return answers
     }
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining

@@ -1,0 +1,298 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type Decision,
+  type Limiter,
+  type RedisClient,
+  type StoreError,
+} from '@tollgate/core'
+import { deployOne, type Deployment, type DeploymentOptions } from '../redis/deployment.ts'
+import { testPrefix } from '../redis/test-redis.ts'
+
+/** What tests ask of a client; each kind says it in its own words. */
+export interface ClientSettings {
+  readonly ports: readonly number[]
+  readonly username?: string
+  readonly password?: string
+  readonly database?: number
+  readonly keyPrefix?: string
+  readonly numbersAsStrings?: boolean
+  readonly isLazy?: boolean
+}
+
+/** One kind of client, as an application uses it: no listeners, and nobody waits until it is connected. */
+export interface ClientKind<Client extends RedisClient> {
+  make(settings: ClientSettings): Client
+  /** As an application closes it. */
+  close(client: Client): unknown
+  /** What it has no setting for. */
+  readonly lacks?: readonly (keyof ClientSettings)[]
+  /** What it connects to. Default: one server. */
+  readonly deploy?: (options?: DeploymentOptions) => Promise<Deployment>
+}
+
+const DEADLINE_MS = 200
+/** What a busy machine may add. */
+const LATE_MS = 250
+const RECOVERS_WITHIN_MS = 20_000
+const LIMITS = [
+  { quota: 7, window: '10s' },
+  { quota: 9, window: '1min', algorithm: 'sliding-window', name: 'about' },
+  { quota: 11, window: '1min', algorithm: 'fixed-window', name: 'fixed' },
+  { quota: 30, window: '1min', algorithm: 'token-bucket', name: 'bucket', burst: 6 },
+] as const
+const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
+
+/** Which of it a client sees is a race. */
+const OUTAGE: readonly string[] = ['unreachable', 'timeout']
+
+/** Deployments, and clients on them. */
+class Bench<Client extends RedisClient> {
+  readonly #kind: ClientKind<Client>
+  readonly #clients: Client[] = []
+  readonly #deployments: Deployment[] = []
+  #shared: Promise<Deployment> | undefined
+
+  constructor(kind: ClientKind<Client>) {
+    this.#kind = kind
+  }
+
+  /** For tests that leave it whole. It is empty. */
+  async shared(): Promise<Deployment> {
+    const deployment = await (this.#shared ??= (this.#kind.deploy ?? deployOne)())
+    await Promise.all(deployment.operators.map((operator) => operator.flushall()))
+    return deployment
+  }
+
+  /** For one test, to break. */
+  async deploy(options?: DeploymentOptions): Promise<Deployment> {
+    const deployment = await (this.#kind.deploy ?? deployOne)(options)
+    this.#deployments.push(deployment)
+    return deployment
+  }
+
+  connect(settings: ClientSettings): Client {
+    const client = this.#kind.make(settings)
+    this.#clients.push(client)
+    return client
+  }
+
+  /** A limiter of 1000 units a minute, and the errors that it has told of. */
+  limiter(client: Client, deadlineMs = DEADLINE_MS): { limiter: Limiter; errors: StoreError[] } {
+    const store = redisStore(client, { prefix: testPrefix() })
+    const limiter = createLimiter({ limit: '1000/min', store, deadlineMs, local: { instances: 1 } })
+    const errors: StoreError[] = []
+    limiter.on('storeError', (error) => errors.push(error))
+    return { limiter, errors }
+  }
+
+  async end(): Promise<void> {
+    for (const deployment of this.#deployments) deployment.resume()
+    ;(await this.#shared)?.resume()
+    for (const client of this.#clients.splice(0)) await attempt(() => this.#kind.close(client))
+    for (const deployment of this.#deployments.splice(0)) await deployment.end()
+  }
+
+  async endShared(): Promise<void> {
+    await (await this.#shared)?.end()
+  }
+}
+
+/** What every Redis client must do for the store, on real servers. Call it once for each kind and version. */
+export function clientContract<Client extends RedisClient>(name: string, kind: ClientKind<Client>): void {
+  const bench = new Bench(kind)
+  const printed: unknown[] = []
+  const has = (setting: keyof ClientSettings): boolean => !kind.lacks?.includes(setting)
+  const ifHas = (setting: keyof ClientSettings): typeof test => (has(setting) ? test : test.skip)
+
+  describe(`client contract: ${name}`, () => {
+    beforeEach(() => {
+      jest.spyOn(console, 'error').mockImplementation((...words: unknown[]) => void printed.push(words))
+      jest.spyOn(process, 'emitWarning').mockImplementation((words) => void printed.push(words))
+    })
+    afterEach(async () => {
+      await bench.end()
+      jest.restoreAllMocks()
+      // Neither "Unhandled error event" nor a warning of a setting: makers set clients as the docs say.
+      expect(printed.splice(0)).toEqual([])
+    })
+    afterAll(() => bench.endShared())
+
+    test('the decisions are those of the memory store', async () => {
+      const { ports } = await bench.shared()
+      await sameAsMemory(bench.connect({ ports }))
+    })
+
+    ifHas('numbersAsStrings')('numbers that come as strings are understood', async () => {
+      const { ports } = await bench.shared()
+      await sameAsMemory(bench.connect({ ports, numbersAsStrings: true }))
+    })
+
+    test('any id counts for itself', async () => {
+      const { ports } = await bench.shared()
+      const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
+      const ids = HOSTILE.filter((id) => id !== '')
+      const twice = await Promise.all([...ids, ...ids].map((id) => limiter.consume({ id })))
+      expect(twice.map(remainingOf)).toEqual([...ids.map(() => 999), ...ids.map(() => 998)])
+    })
+
+    test('scripts that servers have forgotten are sent again, and nobody counts twice', async () => {
+      const { ports, operators } = await bench.shared()
+      const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.all(operators.map((operator) => operator.script('FLUSH')))
+        const waves: Promise<Decision>[] = []
+        for (let i = 0; i < 100; i += 1) {
+          waves.push(...['a', 'b', 'c', 'd'].map(async (id) => limiter.consume(id)))
+          if (i % 10 === 0) await new Promise(setImmediate)
+        }
+        expect(new Set((await Promise.all(waves)).map(({ source }) => source))).toEqual(new Set(['store']))
+      }
+      expect(remainingOf(await limiter.peek('a'))).toBe(700)
+    })
+
+    test('servers that die are used again once they are back, and nothing from before is counted', async () => {
+      const deployment = await bench.deploy()
+      const { limiter, errors } = bench.limiter(bench.connect(deployment))
+      await recovers(limiter)
+      const asked = Array.from({ length: 5 }, () => timed(limiter))
+      await deployment.kill()
+      for (let i = 0; i < 5; i += 1) asked.push(timed(limiter))
+      for (const { ms } of await Promise.all(asked)) expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
+      expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
+      await deployment.restart()
+      const since = await recovers(limiter)
+      // What this process has let pass meanwhile counts, but once.
+      expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
+    })
+
+    test('servers that come up after the application', async () => {
+      const deployment = await bench.deploy()
+      await deployment.kill()
+      const { limiter } = bench.limiter(bench.connect(deployment))
+      const { decision, ms } = await timed(limiter)
+      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+      await deployment.restart()
+      await recovers(limiter)
+    })
+
+    test('servers that hang keep nobody waiting', async () => {
+      const deployment = await bench.shared()
+      const { limiter, errors } = bench.limiter(bench.connect(deployment))
+      await recovers(limiter)
+      deployment.pause()
+      const answers = await Promise.all(Array.from({ length: 50 }, () => timed(limiter)))
+      for (const { decision, ms } of answers) {
+        expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+      }
+      expect(errors.at(-1)?.reason).toBe('timeout')
+      deployment.resume()
+      await recovers(limiter)
+    })
+
+    test('a closed client is an error at once', async () => {
+      const { ports } = await bench.shared()
+      const client = bench.connect({ ports })
+      const { limiter, errors } = bench.limiter(client)
+      await recovers(limiter)
+      await kind.close(client)
+      await sleep(50)
+      const { decision, ms } = await timed(limiter)
+      expect([decision.source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
+      expect(ms).toBeLessThan(DEADLINE_MS)
+    })
+
+    ifHas('isLazy')('a lazy client is connected by the first request', async () => {
+      const { ports } = await bench.shared()
+      const { limiter } = bench.limiter(bench.connect({ ports, isLazy: true }), 5000)
+      expect((await limiter.consume('acme')).source).toBe('store')
+    })
+
+    ifHas('keyPrefix')('the prefix of the client stands before that of the store', async () => {
+      const { ports, operators } = await bench.shared()
+      const { limiter } = bench.limiter(bench.connect({ ports, keyPrefix: 'shop:' }), 5000)
+      await limiter.consume('acme')
+      const keys = (await Promise.all(operators.map((operator) => operator.keys('*')))).flat()
+      expect(keys).toEqual([expect.stringMatching(/^shop:test:.*:acme$/)])
+      await limiter.reset('acme')
+      expect((await Promise.all(operators.map((operator) => operator.dbsize()))).join()).toMatch(/^0(,0)*$/)
+    })
+
+    ifHas('database')('a database other than the first', async () => {
+      const { ports, operators } = await bench.shared()
+      const { limiter } = bench.limiter(bench.connect({ ports, database: 3 }), 5000)
+      await limiter.consume('acme')
+      expect(await operators[0]?.info('keyspace')).toMatch(/db3:keys=1/)
+    })
+
+    test('a password, and a wrong one', async () => {
+      const { ports } = await bench.deploy({ password: 'secret' })
+      const { limiter } = bench.limiter(bench.connect({ ports, password: 'secret' }), 5000)
+      expect((await limiter.consume('acme')).source).toBe('store')
+      const wrong = bench.limiter(bench.connect({ ports, password: 'wrong' }), 5000)
+      for (const until = Date.now() + 5000; Date.now() < until && wrong.errors.length < 3;) {
+        expect((await wrong.limiter.consume('acme')).source).toBe('local')
+      }
+      expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
+    })
+  })
+}
+
+function remainingOf({ limits }: Decision): number | undefined {
+  return limits[0]?.remaining
+}
+
+async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number }> {
+  const started = performance.now()
+  const decision = await limiter.consume('acme')
+  return { decision, ms: performance.now() - started }
+}
+
+/** How many requests it took until the store decided one. */
+async function recovers(limiter: Limiter): Promise<number> {
+  let asked = 1
+  for (const until = Date.now() + RECOVERS_WITHIN_MS; Date.now() < until; await sleep(20)) {
+    if ((await limiter.consume('acme')).source === 'store') return asked
+    asked += 1
+  }
+  throw new Error('the store did not recover')
+}
+
+async function attempt(act: () => unknown): Promise<void> {
+  try {
+    await act()
+  } catch {
+    // Already closed, or never open.
+  }
+}
+
+/** Plays the same requests to both, under one clock: alone, several in a tick, of several subjects, and refunds. */
+async function sameAsMemory(client: RedisClient): Promise<void> {
+  const clock = { now: 1_769_862_896_789 }
+  const now = (): number => clock.now
+  const options = { limit: LIMITS, deadlineMs: 5000 }
+  const redis = createLimiter({ ...options, store: redisStore(client, { prefix: testPrefix(), now }) })
+  const memory = createLimiter({ ...options, store: memoryStore({ now }) })
+  const play = async (limiter: Limiter, step: number): Promise<unknown> => {
+    const ids = ['a', 'b', ...(step % 3 === 0 ? ['c', 'd', 'e'] : [])]
+    const decisions = await Promise.all(
+      ids.map((id, i) => limiter.consume(id, { cost: 1 + ((step + i) % 2) })),
+    )
+    const joint = await limiter.consume(['f', 'g'])
+    const refunded = step % 4 === 0 && (await limiter.refund(decisions[0] as Decision))
+    if (step % 17 === 0) await limiter.reset('b')
+    return [...decisions, joint, await limiter.peek('a'), refunded].map(toldBy)
+  }
+  for (let step = 0; step < 60; step += 1) {
+    expect(await play(redis, step)).toEqual(await play(memory, step))
+    clock.now += (step * 7919) % 4001
+  }
+}
+
+function toldBy(told: Decision | boolean): unknown {
+  if (typeof told === 'boolean') return told
+  const { allowed, source, violated, retryAfterMs, limits } = told
+  return { allowed, source, violated, retryAfterMs, limits }
+}

@@ -1,0 +1,116 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLimiter, type Store } from '@tollgate/core'
+import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+import { httpBench } from './http-bench.ts'
+
+type Options = ServeOptions['options']
+
+/** What clients that mean harm do, and what functions of users give that is not what was meant. */
+export function hostileContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
+  describe(`hostile contract: ${name}`, () => {
+    const { start, statuses } = httpBench(serve, makeStore)
+    const later = (): Promise<undefined> => sleep(60, undefined)
+    /** Sends a request and leaves before it can be answered. */
+    const leave = async (url: string): Promise<void> => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      await sleep(20)
+      socket.destroy()
+      await sleep(100)
+    }
+
+    test('who leaves while it is found out who pays is counted, and blocked, by address all the same', async () => {
+      const limiter = createLimiter({ limit: '5/min' })
+      const url = await start({ limiter, identify: later })
+      for (let i = 0; i < 3; i += 1) await leave(url)
+      expect((await fetch(url)).headers.get('ratelimit')).toMatch(/^"minute";r=1;/)
+
+      const passed = jest.fn(() => false)
+      const closed = await start({
+        limiter,
+        skip: async () => Boolean(await later()),
+        blockList: ['127.0.0.0/8'],
+        cost: () => (passed(), 1),
+      })
+      await leave(closed)
+      expect(await statuses(closed, 1)).toEqual([403])
+      expect(passed).not.toHaveBeenCalled()
+    })
+
+    test('who is blocked is let in neither by other methods nor as a preflight', async () => {
+      const url = await start({ limit: '5/min', methods: ['POST'], blockList: ['127.0.0.0/8'] })
+      expect(await statuses(url, 1)).toEqual([403])
+      const preflight = { method: 'OPTIONS', headers: { 'access-control-request-method': 'PUT' } }
+      expect(
+        await statuses(await start({ limit: '5/min', blockList: ['127.0.0.0/8'] }), 1, preflight),
+      ).toEqual([403])
+      expect(
+        await statuses(await start({ limit: '1/min', methods: ['POST'], blockList: ['10.0.0.0/8'] }), 3),
+      ).toEqual([200, 200, 200])
+    })
+
+    test('an address with a port is the address', async () => {
+      const url = await start({ limit: '1/min' }, { trustProxy: true })
+      const from = (address: string): RequestInit => ({ headers: { 'x-forwarded-for': address } })
+      expect(await statuses(url, 1, from('203.0.113.7:5000'))).toEqual([200])
+      expect(await statuses(url, 1, from('203.0.113.7:5001'))).toEqual([429])
+      expect(await statuses(url, 1, from('203.0.113.7'))).toEqual([429])
+    })
+
+    test('what skip gives counts by its truth', async () => {
+      const skip = (req: AnyRequest): never => req.headers['x-health'] as never
+      const url = await start({ limit: '1/min', skip })
+      expect(await statuses(url, 3, { headers: { 'x-health': 'yes' } })).toEqual([200, 200, 200])
+      expect(await statuses(url, 2)).toEqual([200, 429])
+    })
+
+    test('a body may be a promise; one that rejects goes to the error handler', async () => {
+      const url = await start({ limit: '1/min', body: async ({ violated }) => ({ violated }) })
+      await fetch(url)
+      const denied = await fetch(url)
+      expect([denied.status, await denied.json()]).toEqual([429, { violated: ['minute'] }])
+
+      const onError = jest.fn()
+      const broken = await start(
+        { limit: '1/min', body: () => Promise.reject(new Error('body')) },
+        { onError },
+      )
+      expect(await statuses(broken, 2)).toEqual([200, 500])
+      expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'body' })]])
+    })
+
+    test('a handler of denials may give any thenable: the application is not asked', async () => {
+      const url = await start({
+        limit: '1/min',
+        onDenied: (_req: AnyRequest, res: never) => {
+          const node = (res as { raw?: object; res?: object }).raw ?? (res as { res?: object }).res ?? res
+          ;(node as { statusCode: number; end(text: string): void }).statusCode = 429
+          ;(node as { end(text: string): void }).end('denied')
+          // As replies of Fastify do, its `then` returns nothing.
+          return { then: (resolve: () => void): void => resolve() } as never
+        },
+      })
+      expect(await (await fetch(url)).text()).toContain('ok')
+      const denied = await fetch(url)
+      expect([denied.status, await denied.text()]).toEqual([429, 'denied'])
+    })
+
+    test.each<[string, Options]>([
+      ['a cost that is nothing', { cost: () => undefined as never }],
+      [
+        'a list with a promise for a subject',
+        { identify: () => [Promise.reject(new Error('late'))] as never },
+      ],
+      [
+        'a subject whose plan is a promise',
+        { identify: () => ({ id: 'a', plan: Promise.reject(new Error('late')) }) as never },
+      ],
+    ])('%s: the error handler, and no rejection that nobody handles', async (_, options) => {
+      const onError = jest.fn()
+      const url = await start({ limit: '5/min', ...options }, { onError })
+      expect(await statuses(url, 1)).toEqual([500])
+      expect(onError.mock.calls).toEqual([[expect.objectContaining({ name: 'TollgateError' })]])
+    })
+  })
+}
