@@ -1,0 +1,106 @@
+import { figuresOf, type Figures, type Run } from './figures.ts'
+import {
+  BACK_WITHIN_MS,
+  CHECKS,
+  DEADLINE_MS,
+  FLOODING,
+  GOOD,
+  LATE_MS,
+  OPEN_P99_MS,
+  QUOTA_OF,
+  TENANTS,
+  type Check,
+} from './settings.ts'
+
+type Rule = (run: Run, figures: Figures) => string[]
+
+/** After it is back, some answers may be late on a busy machine; a limiter that only tries now and then has far less. */
+const LEAST_STORE_SHARE = 0.9
+
+const RULES: Readonly<Record<Check, Rule>> = {
+  answered: ({ answers }, { byStatus }) => {
+    if (answers.length === 0) return ['nothing was asked']
+    const errors = [...new Set(answers.flatMap(({ error }) => error ?? []))]
+    return byStatus[0] === undefined ? [] : [`${byStatus[0]} requests had no answer: ${errors.join(', ')}`]
+  },
+
+  'in time before the breaker opens': (_, { before, rest, control }) =>
+    Object.entries({
+      'in the fault': [before, control.before],
+      'outside of it': [rest, control.rest],
+    } as const)
+      .filter(([, [{ p99 }, timer]]) => p99 > Math.max(DEADLINE_MS, timer) + LATE_MS)
+      .map(
+        ([when, [{ p99 }, timer]]) =>
+          `${p99.toFixed(1)} ms at p99 ${when} (${timer.toFixed(1)} for a timer without a limiter)`,
+      ),
+
+  'at once while it is open': ({ fault }, { open, control }) =>
+    fault.isPartial || open.p99 <= OPEN_P99_MS + control.open
+      ? []
+      : [`${open.p99.toFixed(1)} ms at p99 (${control.open.toFixed(1)} without a limiter)`],
+
+  'the breaker opens': ({ fault, hasBreaker }, { breakerOpened }) => {
+    if (fault.isPartial || breakerOpened) return []
+    return [hasBreaker ? 'it stayed closed' : 'there is none']
+  },
+
+  'who is let in': ({ policy, answers, report }) => {
+    const unavailable = policy === 'closed' ? [503] : []
+    const expected = (who: string): number[] =>
+      who === FLOODING ? [0, 200, 429, ...unavailable] : [0, 200, ...(GOOD.includes(who) ? unavailable : [])]
+    const statuses = answers
+      .filter(({ who, status }) => !expected(who).includes(status))
+      .map(({ who, status }) => `${who} got ${status}`)
+    const sources = report.entries
+      .filter(({ source }) => !['', 'store', policy].includes(source))
+      .map(({ who, source }) => `${who} was let in by ${source}`)
+    return tally([...statuses, ...sources])
+  },
+
+  'no more than the plan': ({ fault }, { most }) =>
+    Object.entries(most).flatMap(([who, { outside, byStore, byLocal }]) => {
+      const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
+      // What it had counted is lost once: before and after it are a quota each.
+      const inFault = fault.forgets ? 2 * quota : quota
+      const cases = [
+        [outside, quota, 'outside the fault'],
+        [byStore, inFault, 'by the store'],
+        [byLocal, quota, 'by this process alone'],
+      ] as const
+      return cases
+        .filter(([units, bound]) => units > bound)
+        .map(([units, bound, how]) => `${who} got ${units} in a window ${how}, bound ${bound}`)
+    }),
+
+  'back in time': ({ fault }, { backMs, storeShare }) => {
+    if (fault.isForGood) return []
+    if (backMs === undefined) return ['it never asked the store again']
+    const late = backMs > BACK_WITHIN_MS ? [`${backMs.toFixed(0)} ms after the store`] : []
+    const share = `only ${(storeShare * 100).toFixed(0)} % of answers are the store's after that`
+    return storeShare < LEAST_STORE_SHARE ? [...late, share] : late
+  },
+
+  'no crash': ({ exit: { code, signal, isByItself, stderr } }) => {
+    const cries = /.*(?:unhandled|uncaught).*/i.exec(stderr)
+    return [
+      ...(isByItself ? [] : ['it did not end']),
+      ...(isByItself && code !== 0 ? [`it ended with ${signal ?? code}: ${stderr.trim().slice(-300)}`] : []),
+      ...(cries ? [cries[0]] : []),
+    ]
+  },
+}
+
+/** What is wrong with a run, in sentences; nothing when all is well. */
+export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
+  const figures = figuresOf(run)
+  return (Object.keys(RULES) as Check[])
+    .filter((check) => checks[check])
+    .flatMap((check) => RULES[check](run, figures).map((what) => `${check}: ${what}`))
+}
+
+function tally(sentences: readonly string[]): string[] {
+  const counts = new Map<string, number>()
+  for (const sentence of sentences) counts.set(sentence, (counts.get(sentence) ?? 0) + 1)
+  return [...counts].map(([sentence, count]) => `${sentence}, ${count} times`)
+}

@@ -1,0 +1,78 @@
+import { Agent, request } from 'node:http'
+import { CONTROLS, CONTROL_RATE, TENANTS } from './settings.ts'
+
+/** A request as its client saw it. */
+export interface Answer {
+  readonly who: string
+  readonly sentAt: number
+  readonly ms: number
+  /** 0 when there was no answer. */
+  readonly status: number
+  readonly error?: string
+}
+
+export interface Load {
+  /** All answers, once the last one is there or is given up. */
+  stop(): Promise<Answer[]>
+}
+
+const TICK_MS = 4
+/** After this a request counts as unanswered. */
+const GIVES_UP_AFTER_MS = 5000
+/** Each in a connection of its own; more would be a fault of the load. */
+const MOST_CONNECTIONS = 1000
+
+export const now = (): number => performance.timeOrigin + performance.now()
+
+/**
+ * Steady traffic of all tenants at their rates. Requests are sent when they are due, answered or not, so that an
+ * application that stalls is seen by all who would have come meanwhile.
+ */
+export function startLoad(port: number): Load {
+  const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS, scheduling: 'lifo' })
+  const answers: Answer[] = []
+  const underWay = new Set<Promise<void>>()
+  const flows = [
+    ...Object.entries(TENANTS).map(([who, { rate }]) => ({ who, path: '/', rate, sent: 0 })),
+    ...CONTROLS.map((who) => ({ who, path: `/${who}`, rate: CONTROL_RATE, sent: 0 })),
+  ]
+  const started = performance.now()
+  const send = (who: string, path: string): void => {
+    const sent = ask(agent, port, { who, path }).then((answer) => {
+      answers.push(answer)
+      underWay.delete(sent)
+    })
+    underWay.add(sent)
+  }
+  const timer = setInterval(() => {
+    const seconds = (performance.now() - started) / 1000
+    for (const flow of flows) {
+      for (; flow.sent < seconds * flow.rate; flow.sent += 1) send(flow.who, flow.path)
+    }
+  }, TICK_MS)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await Promise.all(underWay)
+      agent.destroy()
+      return answers
+    },
+  }
+}
+
+function ask(agent: Agent, port: number, { who, path }: { who: string; path: string }): Promise<Answer> {
+  const sentAt = now()
+  return new Promise((resolve) => {
+    const settle = (status: number, error?: string): void =>
+      resolve({ who, sentAt, ms: now() - sentAt, status, ...(error !== undefined && { error }) })
+    const sent = request({ agent, host: '127.0.0.1', port, path, headers: { 'x-tenant': who } })
+    sent.setTimeout(GIVES_UP_AFTER_MS, () => sent.destroy(new Error('no answer')))
+    sent.once('error', (error) => settle(0, error.message))
+    sent.once('response', (response) => {
+      response.resume()
+      response.once('end', () => settle(response.statusCode ?? 0))
+      response.once('error', (error) => settle(0, error.message))
+    })
+    sent.end()
+  })
+}

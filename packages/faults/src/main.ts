@@ -1,0 +1,91 @@
+// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault.
+import { parseArgs } from 'node:util'
+import { violationsOf } from './checks.ts'
+import { FAULTS, type Fault } from './faults.ts'
+import { runThrough } from './run.ts'
+import {
+  CHECKS,
+  EVERY_CHECK,
+  FRAMEWORKS,
+  FULL,
+  POLICIES,
+  SHORT,
+  type Framework,
+  type Policy,
+} from './settings.ts'
+import { soak } from './soak/soak.ts'
+import { head, row } from './table.ts'
+
+interface Case {
+  readonly fault: Fault
+  readonly framework: Framework
+  readonly policy: Policy
+}
+
+const { values: options, positionals } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    // Other work shares the machine, so that single ms say nothing.
+    busy: { type: 'boolean', default: false },
+    fault: { type: 'string', default: '' },
+    framework: { type: 'string', default: '' },
+    policy: { type: 'string', default: '' },
+    soak: { type: 'boolean', default: false },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+  // The minutes of a soak.
+  allowPositionals: true,
+})
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+const usual = options.strict ? EVERY_CHECK : CHECKS
+const checks = options.busy ? { ...usual, 'at once while it is open': false } : usual
+
+process.exitCode = options.soak ? await soakFor(positionals[0]) : await runAll()
+
+function soakFor(given = '10'): Promise<number> {
+  const minutes = Number(given)
+  const seed = Number(options.seed)
+  if (!(minutes > 0) || !Number.isInteger(seed)) throw new Error('--soak MINUTES --seed NUMBER')
+  return soak({ minutes, seed, checks, say })
+}
+
+async function runAll(): Promise<number> {
+  const cases = (options.short ? inTurn() : all()).filter(isWanted)
+  if (cases.length === 0) throw new Error('No such fault, framework or policy.')
+  let wrong = 0
+  say(head())
+  for (const { fault, framework, policy } of cases) {
+    const run = await runThrough(fault, framework, policy, options.short ? SHORT : FULL)
+    const violations = violationsOf(run, checks)
+    say(row(run, violations))
+    wrong += violations.length
+  }
+  say(`\n${cases.length} runs, ${wrong} violations`)
+  return wrong === 0 ? 0 : 1
+}
+
+function all(): Case[] {
+  return FAULTS.flatMap((fault) =>
+    FRAMEWORKS.flatMap((framework) => POLICIES.map((policy) => ({ fault, framework, policy }))),
+  )
+}
+
+/** Every fault once, with the frameworks and policies taking turns so that each meets each. */
+function inTurn(): Case[] {
+  return FAULTS.map((fault, i) => ({
+    fault,
+    framework: FRAMEWORKS[i % FRAMEWORKS.length] as Framework,
+    policy: POLICIES[Math.floor(i / FRAMEWORKS.length) % POLICIES.length] as Policy,
+  }))
+}
+
+function isWanted({ fault, framework, policy }: Case): boolean {
+  return (
+    fault.name.includes(options.fault) &&
+    framework.startsWith(options.framework) &&
+    policy.startsWith(options.policy)
+  )
+}

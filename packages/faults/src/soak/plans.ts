@@ -1,0 +1,46 @@
+import type { PlanInput } from '@tollgate/core'
+
+/** No window of this length may let in more units: what the documentation states of the algorithm. */
+export interface Bound {
+  readonly windowMs: number
+  readonly units: number
+}
+
+export interface SoakPlan {
+  readonly limits: PlanInput
+  readonly bounds: readonly Bound[]
+}
+
+const second = 1000
+
+export const PLANS: Readonly<Record<string, SoakPlan>> = {
+  log: { limits: '20/s', bounds: [{ windowMs: second, units: 20 }] },
+  slots: { limits: '300/2s', bounds: [{ windowMs: 2 * second, units: 300 }] },
+  bucket: { limits: '10/s burst 20', bounds: [{ windowMs: second, units: 30 }] },
+  fixed: {
+    limits: { quota: 20, window: 's', algorithm: 'fixed-window' },
+    bounds: [{ windowMs: second, units: 40 }],
+  },
+  counters: {
+    limits: { quota: 20, window: 's', algorithm: 'sliding-window' },
+    bounds: [{ windowMs: second, units: 39 }],
+  },
+  several: {
+    limits: ['20/s', '60/5s'],
+    bounds: [
+      { windowMs: second, units: 20 },
+      { windowMs: 5 * second, units: 60 },
+    ],
+  },
+}
+
+const EACH = 10
+/** Every plan has busy ones and idle ones: tenants are drawn so that the first get most. */
+export const SOAK_TENANTS: readonly { readonly id: string; readonly plan: string }[] = Array.from(
+  { length: EACH },
+  (_, i) => Object.keys(PLANS).map((plan) => ({ id: `${plan}-${i}`, plan })),
+).flat()
+
+export const LONGEST_MS = Math.max(
+  ...Object.values(PLANS).flatMap(({ bounds }) => bounds.map(({ windowMs }) => windowMs)),
+)

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask } from '@tollgate/testing/redis'
+import { now } from '../load.ts'
+import { BACK_WITHIN_MS, DEADLINE_MS, POLICIES, type Check, type Policy } from '../settings.ts'
+import { disturb, openPlace, type Place } from './disturbances.ts'
+import { Oracle } from './oracle.ts'
+import { LONGEST_MS, PLANS, SOAK_TENANTS } from './plans.ts'
+import { Random } from './random.ts'
+import { startWorker, type Batch, type Worker } from './worker-process.ts'
+
+export interface SoakOptions {
+  readonly minutes: number
+  readonly seed: number
+  readonly checks: Readonly<Record<Check, boolean>>
+  readonly say: (text: string) => void
+}
+
+/** At `open` the store's failures let all in, so there is nothing to hold it to. */
+const SOAKED: readonly Policy[] = POLICIES.filter((policy) => policy !== 'open')
+const PROCESSES = 2
+const PER_SECOND = 1500
+/** What has been decided is told after so long at most. */
+const TOLD_WITHIN_MS = 1500
+const LATE_MS = 1000
+const QUIET_MS = 4000
+/** What is left of a key's time when its window is over, and what Redis takes to see it. */
+const GONE_AFTER_MS = 1500
+
+interface Seen {
+  letIn: number
+  slowestMs: number
+  skipped: number
+  thrown: string[]
+  underWay: number[]
+  rss: number[]
+  bySource: Record<string, number>
+  /** Since the last fault, and the time that the store has to be back. */
+  inQuiet: { store: number; all: number }
+}
+
+/** Limiters in two processes on one Redis with random faults; the exit code. */
+export async function soak(options: SoakOptions): Promise<number> {
+  const { minutes, seed, say } = options
+  say(`soak: ${minutes} minutes, seed ${seed}, ${PROCESSES} processes of ${PER_SECOND} requests a second`)
+  const random = new Random(seed)
+  const place = await openPlace(PROCESSES)
+  const oracle = new Oracle((tenant) => PLANS[tenant.split('-')[0] ?? '']?.bounds ?? [])
+  const seen = nothingSeen()
+  let isQuiet = false
+  const workers = place.proxies.map(({ port }, i) => {
+    const own = {
+      port,
+      policy: policyOf(i),
+      instances: PROCESSES,
+      client: i % 2 === 0 ? 'ioredis' : 'ioredis5',
+    } as const
+    return startWorker({ ...own, seed: seed + i, perSecond: PER_SECOND }, (batch) =>
+      take({ batch, worker: i, oracle, seen, isQuiet }),
+    )
+  })
+  const judging = setInterval(() => oracle.judge(now() - TOLD_WITHIN_MS), 500)
+  try {
+    const onLoss = (from: number, to: number): void => oracle.lose(from, to)
+    const until = now() + minutes * 60_000
+    const faults = await disturb({ place, random, until, onLoss, say })
+    await sleep(QUIET_MS - 2000)
+    isQuiet = true
+    await sleep(2000)
+    const wrong = await conclude({ place, workers, oracle, seen, checks: options.checks })
+    report({ faults, oracle, seen, wrong, say })
+    return wrong.length === 0 ? 0 : 1
+  } finally {
+    clearInterval(judging)
+    await place.close()
+  }
+}
+
+const policyOf = (i: number): Policy => SOAKED[i % SOAKED.length] as Policy
+
+interface Taken {
+  readonly batch: Batch
+  readonly worker: number
+  readonly oracle: Oracle
+  readonly seen: Seen
+  readonly isQuiet: boolean
+}
+
+function take({ batch, worker, oracle, seen, isQuiet }: Taken): void {
+  for (const [tenant, from, to, source] of batch.letIn) {
+    seen.letIn += 1
+    const by = source === 'store' ? 'store' : `process ${worker} (${source})`
+    oracle.add({ tenant: SOAK_TENANTS[tenant]?.id ?? '', by, from, to })
+  }
+  for (const [source, count] of Object.entries(batch.bySource)) {
+    seen.bySource[source] = (seen.bySource[source] ?? 0) + count
+    if (!isQuiet) continue
+    seen.inQuiet.all += count
+    if (source === 'store') seen.inQuiet.store += count
+  }
+  seen.slowestMs = Math.max(seen.slowestMs, batch.slowestMs)
+  seen.skipped += batch.skipped
+  seen.thrown.push(...batch.thrown.slice(0, 10 - seen.thrown.length))
+  seen.underWay[worker] = batch.underWay
+  seen.rss[worker] = batch.rss
+}
+
+interface End {
+  readonly place: Place
+  readonly workers: readonly Worker[]
+  readonly oracle: Oracle
+  readonly seen: Seen
+  readonly checks: Readonly<Record<Check, boolean>>
+}
+
+async function conclude({ place, workers, oracle, seen, checks }: End): Promise<string[]> {
+  const codes = await Promise.all(workers.map((worker) => worker.stop()))
+  await sleep(LONGEST_MS + GONE_AFTER_MS)
+  oracle.judge(Infinity)
+  const keys = Number(await ask(place.port, 'DBSIZE'))
+  const { store, all } = seen.inQuiet
+  const unanswered = seen.underWay.reduce((sum, count) => sum + count, 0)
+  const rules: [isWrong: boolean, what: string][] = [
+    [
+      oracle.violated > 0,
+      `${oracle.violated} windows over their bound:\n  ${oracle.violations.join('\n  ')}`,
+    ],
+    [oracle.judged === 0, 'nothing was let in'],
+    [keys > 0, `${keys} keys left behind`],
+    [unanswered > 0, `${unanswered} requests without an answer`],
+    [seen.slowestMs > DEADLINE_MS + LATE_MS, `an answer took ${seen.slowestMs.toFixed(0)} ms`],
+    [seen.thrown.length > 0, `thrown: ${seen.thrown.join('; ')}`],
+    [codes.some((code) => code !== 0), `processes ended with ${codes.join(', ')}`],
+    [
+      checks['back in time'] && store < 0.9 * all,
+      `${store} of ${all} answers are the store's when it is long back (${BACK_WITHIN_MS} ms are allowed)`,
+    ],
+  ]
+  return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
+}
+
+interface Told {
+  readonly faults: ReadonlyMap<string, number>
+  readonly oracle: Oracle
+  readonly seen: Seen
+  readonly wrong: readonly string[]
+  readonly say: (text: string) => void
+}
+
+function report({ faults, oracle, seen, wrong, say }: Told): void {
+  const list = (counts: Iterable<readonly [string, number]>): string =>
+    [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
+  say('')
+  say(`faults      ${list(faults)}`)
+  say(`decided by  ${list(Object.entries(seen.bySource))}; ${seen.skipped} not asked`)
+  say(`let in      ${seen.letIn}; ${oracle.judged} windows judged, ${oracle.mostHeld} units held at most`)
+  say(`slowest     ${seen.slowestMs.toFixed(0)} ms`)
+  say(`memory      ${seen.rss.map((bytes) => `${(bytes / 2 ** 20).toFixed(0)} MB`).join(', ')} at the end`)
+  say(wrong.length === 0 ? 'all as it should be' : `WRONG:\n- ${wrong.join('\n- ')}`)
+}
+
+function nothingSeen(): Seen {
+  return {
+    letIn: 0,
+    slowestMs: 0,
+    skipped: 0,
+    thrown: [],
+    underWay: [],
+    rss: [],
+    bySource: {},
+    inQuiet: { store: 0, all: 0 },
+  }
+}

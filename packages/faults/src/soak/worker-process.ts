@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Policy } from '../settings.ts'
+
+export interface WorkerOptions {
+  readonly client: 'ioredis' | 'ioredis5'
+  readonly port: number
+  readonly policy: Policy
+  /** Of all workers. */
+  readonly instances: number
+  readonly seed: number
+  readonly perSecond: number
+}
+
+/** What a worker saw since it last told. */
+export interface Batch {
+  /** By number of the tenant: who was let in, between when and when, by what. */
+  readonly letIn: [tenant: number, from: number, to: number, source: string][]
+  readonly bySource: Record<string, number>
+  slowestMs: number
+  /** Not asked, since too many were under way. */
+  skipped: number
+  readonly thrown: string[]
+  readonly underWay: number
+  readonly rss: number
+}
+
+export interface Worker {
+  /** Resolves with the exit code, once it has told the last and ended. */
+  stop(): Promise<number | string>
+}
+
+const ENDS_WITHIN_MS = 10_000
+const PROGRAM = fileURLToPath(new URL('./worker.ts', import.meta.url))
+const TYPESCRIPT = new URL('../typescript.mjs', import.meta.url).href
+
+export function startWorker(options: WorkerOptions, onBatch: (batch: Batch) => void): Worker {
+  const args = ['--import', TYPESCRIPT, PROGRAM, JSON.stringify(options)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  child.on('message', (batch) => onBatch(batch as Batch))
+  const exited = once(child, 'exit') as Promise<[number | null, string | null]>
+  return {
+    stop: async () => {
+      if (child.connected) child.send('stop')
+      const timer = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS)
+      const [code, signal] = await exited
+      clearTimeout(timer)
+      return code ?? signal ?? 'unknown'
+    },
+  }
+}

@@ -1,0 +1,21 @@
+// Lets Node run the TypeScript of private packages without a build: node --import ./typescript.mjs main.ts
+import { readFile } from 'node:fs/promises'
+import { register } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { isMainThread } from 'node:worker_threads'
+import { transform } from '@swc/core'
+
+// Node runs hooks on a thread of their own, which imports this file again.
+if (isMainThread) register(import.meta.url)
+
+export async function load(url, context, next) {
+  if (!url.endsWith('.ts')) return next(url, context)
+  const filename = fileURLToPath(url)
+  const { code } = await transform(await readFile(filename, 'utf8'), {
+    filename,
+    jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+    module: { type: 'es6' },
+    sourceMaps: 'inline',
+  })
+  return { format: 'module', source: code, shortCircuit: true }
+}

@@ -1,0 +1,274 @@
+import type { Entry } from '../src/application.ts'
+import { violationsOf } from '../src/checks.ts'
+import type { Run } from '../src/figures.ts'
+import type { Answer } from '../src/load.ts'
+import {
+  CONTROL,
+  CONTROLS,
+  EVERY_CHECK,
+  FLOODING,
+  GOOD,
+  QUOTA_OF,
+  TENANTS,
+  WAITING,
+  WINDOW_MS,
+} from '../src/settings.ts'
+
+// A run that is as it should be: a second of health, two of a fault, two of health.
+const BEGAN = 1_000_000
+const OPENED = BEGAN + 200
+const RETURNED = BEGAN + 2000
+const END = RETURNED + 2000
+
+const every = (ms: number, from: number, to: number): number[] =>
+  Array.from({ length: Math.floor((to - from) / ms) }, (_, i) => from + i * ms)
+
+const entry = (who: string, at: number, more: Partial<Entry> = {}): Entry => ({
+  who,
+  at,
+  ms: 1,
+  status: 200,
+  source: CONTROLS.includes(who) ? '' : 'store',
+  ...more,
+})
+
+function goodEntry(who: string, at: number): Entry {
+  if (at < BEGAN || at >= RETURNED) return entry(who, at)
+  return entry(who, at, { source: 'open', ms: at < OPENED ? 100 : 0.5 })
+}
+
+const wellEntries: Entry[] = [
+  ...GOOD.flatMap((who) => every(20, BEGAN - 1000, END).map((at) => goodEntry(who, at))),
+  ...every(20, BEGAN - 1000, END).map((at) => entry(CONTROL, at, { ms: 0.2 })),
+  ...every(20, BEGAN - 1000, END).map((at) => entry(WAITING, at, { ms: 101 })),
+  ...every(20, BEGAN - 1000, BEGAN).map((at) => entry(FLOODING, at)),
+  ...every(5, BEGAN, RETURNED).map((at) =>
+    entry(FLOODING, at, { source: 'open', ms: at < OPENED ? 100 : 0.5 }),
+  ),
+  ...every(20, RETURNED, END).map((at) => entry(FLOODING, at)),
+]
+const answersOf = (entries: readonly Entry[]): Answer[] =>
+  entries.map(({ who, at, ms, status }) => ({ who, sentAt: at, ms: ms + 1, status }))
+
+interface Change extends Partial<Omit<Run, 'report'>> {
+  readonly entries?: readonly Entry[]
+  readonly breaker?: Run['report']['breaker']
+}
+
+function runWith({ entries = wellEntries, breaker, ...rest }: Change = {}): Run {
+  return {
+    framework: 'express',
+    policy: 'open',
+    fault: { name: 'hangs' },
+    beganAt: BEGAN,
+    returnedAt: RETURNED,
+    hasBreaker: true,
+    answers: answersOf(entries),
+    report: { entries, breaker: breaker ?? [{ at: OPENED, state: 'open' }], storeErrors: {} },
+    exit: { code: 0, signal: null, isByItself: true, stderr: '' },
+    ...rest,
+  }
+}
+
+const judge = (change?: Change): string[] => violationsOf(runWith(change), EVERY_CHECK)
+const change = (isIt: (entry: Entry) => boolean, more: Partial<Entry>): Entry[] =>
+  wellEntries.map((each) => (isIt(each) ? { ...each, ...more } : each))
+const inFault = ({ at }: Entry): boolean => at >= BEGAN && at < RETURNED
+const isOpen = ({ at }: Entry): boolean => at >= OPENED && at < RETURNED
+const isGood = ({ who }: Entry): boolean => GOOD.includes(who)
+const asLocal = change((each) => inFault(each) && !CONTROLS.includes(each.who), { source: 'local' }).filter(
+  ({ who, at }) => who !== FLOODING || !inFault({ at } as Entry) || at % 20 === 0,
+)
+
+test('a run that is as it should be', () => {
+  expect(judge()).toEqual([])
+})
+
+test('one under local, with the flooding tenant at its plan', () => {
+  expect(judge({ policy: 'local' as Run['policy'], entries: asLocal })).toEqual([])
+})
+
+describe('what is wrong is told', () => {
+  const [first = entry('acme', 0)] = wellEntries
+  const unanswered = [
+    ...answersOf(wellEntries),
+    { who: 'acme', sentAt: BEGAN, ms: 5000, status: 0, error: 'no answer' },
+  ]
+  const someLate = (share: number): ((each: Entry) => boolean) => {
+    let seen = 0
+    return (each) => isGood(each) && isOpen(each) && (seen += 1) % Math.round(1 / share) === 0
+  }
+  const burst = (count: number, at: number, source: string): Entry[] => [
+    ...wellEntries.filter((each) => each.who !== FLOODING),
+    ...Array.from({ length: count }, (_, i) => entry(FLOODING, at + i / 10, { source, ms: 0 })),
+  ]
+  const small = QUOTA_OF[TENANTS[FLOODING]?.plan ?? ''] ?? 0
+
+  test.each<[what: string, change: Change, told: string]>([
+    ['a request without an answer', { answers: unanswered }, 'answered: 1 requests had no answer: no answer'],
+    ['a run in which nothing was asked', { answers: [] }, 'answered: nothing was asked'],
+    [
+      'answers after the deadline',
+      { entries: change((each) => isGood(each) && each.at >= BEGAN && each.at < OPENED, { ms: 130 }) },
+      'in time before the breaker opens: 130.0 ms at p99 in the fault (101.0 for a timer without a limiter)',
+    ],
+    [
+      'late answers while all is well',
+      { entries: change((each) => isGood(each) && each.at < BEGAN, { ms: 130 }) },
+      'in time before the breaker opens: 130.0 ms at p99 outside of it (101.0 for a timer without a limiter)',
+    ],
+    [
+      'answers that wait while the breaker is open',
+      { entries: change(someLate(0.05), { ms: 3 }) },
+      'at once while it is open: 3.0 ms at p99 (0.2 without a limiter)',
+    ],
+    ['a breaker that stays closed', { breaker: [] }, 'the breaker opens: it stayed closed'],
+    [
+      'one that opened before the fault only',
+      { breaker: [{ at: BEGAN - 500, state: 'open' }] },
+      'the breaker opens: it stayed closed',
+    ],
+    ['no breaker', { hasBreaker: false, breaker: [] }, 'the breaker opens: there is none'],
+    [
+      'a good tenant turned away',
+      { entries: change((each) => each === first, { status: 503 }) },
+      `who is let in: ${first.who} got 503, 1 times`,
+    ],
+    [
+      'a good tenant limited, under closed',
+      {
+        policy: 'closed',
+        entries: change(inFault, { status: 503, source: '' }).map((each) =>
+          each === first
+            ? { ...each, status: 429 }
+            : CONTROLS.includes(each.who)
+              ? { ...each, status: 200 }
+              : each,
+        ),
+      },
+      `who is let in: ${first.who} got 429, 1 times`,
+    ],
+    [
+      'who is let in by another policy',
+      { entries: change((each) => each === first, { source: 'local' }) },
+      `who is let in: ${first.who} was let in by local, 1 times`,
+    ],
+    [
+      'too many by the store after a restart',
+      { fault: { name: 'killed', forgets: true }, entries: burst(small + 1, RETURNED + 1000, 'store') },
+      `no more than the plan: flooding got ${small + 1} in a window outside the fault, bound ${small}`,
+    ],
+    [
+      'too many by the store in the fault',
+      { entries: burst(small + 1, BEGAN + 1000, 'store') },
+      `no more than the plan: flooding got ${small + 1} in a window by the store, bound ${small}`,
+    ],
+    [
+      'more than two quotas around a restart',
+      { fault: { name: 'killed', forgets: true }, entries: burst(2 * small + 1, BEGAN + 1000, 'store') },
+      `no more than the plan: flooding got ${2 * small + 1} in a window by the store, bound ${2 * small}`,
+    ],
+    [
+      'too many by this process alone',
+      {
+        policy: 'local' as Run['policy'],
+        entries: [...asLocal, ...burst(small + 1, BEGAN + 999, 'local').slice(-small - 1)],
+      },
+      `no more than the plan: flooding got`,
+    ],
+    [
+      'a limiter that comes back late',
+      {
+        entries: change(
+          (each) => each.at >= RETURNED && each.at < RETURNED + 1500 && !CONTROLS.includes(each.who),
+          {
+            source: 'open',
+          },
+        ),
+      },
+      'back in time: 1501 ms after the store',
+    ],
+    [
+      'one that does not',
+      { entries: change((each) => each.at >= RETURNED && !CONTROLS.includes(each.who), { source: 'open' }) },
+      'back in time: it never asked the store again',
+    ],
+    [
+      'one that only tries now and then',
+      {
+        entries: change(
+          (each) => each.at >= RETURNED && !CONTROLS.includes(each.who) && (each.at - RETURNED) % 1000 > 0,
+          {
+            source: 'open',
+          },
+        ),
+      },
+      'back in time: only 1 % of answers are the store',
+    ],
+    [
+      'a crash',
+      { exit: { code: 1, signal: null, isByItself: true, stderr: 'Error: oh' } },
+      'no crash: it ended with 1: Error: oh',
+    ],
+    [
+      'an end by a signal',
+      { exit: { code: null, signal: 'SIGSEGV', isByItself: true, stderr: '' } },
+      'no crash: it ended with SIGSEGV: ',
+    ],
+    [
+      'an application that does not end',
+      { exit: { code: null, signal: 'SIGKILL', isByItself: false, stderr: '' } },
+      'no crash: it did not end',
+    ],
+    [
+      'an unhandled rejection',
+      { exit: { code: 0, signal: null, isByItself: true, stderr: 'x\n(node) UnhandledPromiseRejection: y' } },
+      'no crash: (node) UnhandledPromiseRejection: y',
+    ],
+  ])('%s', (_, given, told) => {
+    expect(judge(given)).toEqual([expect.stringContaining(told)])
+  })
+
+  test('but not by a check that is off', () => {
+    const checks = { ...EVERY_CHECK, 'the breaker opens': false }
+    expect(violationsOf(runWith({ breaker: [] }), checks)).toEqual([])
+  })
+})
+
+describe('what is allowed', () => {
+  test.each<[what: string, change: Change]>([
+    ['a quota before a restart and one after it', { fault: { name: 'killed', forgets: true } }],
+    [
+      'no return from a fault for good',
+      {
+        fault: { name: 'hangs for good', isForGood: true },
+        returnedAt: undefined,
+        entries: wellEntries.filter(({ at }) => at < RETURNED),
+      },
+    ],
+    [
+      'a breaker that stays closed while some calls succeed',
+      { fault: { name: 'reset', isPartial: true }, breaker: [] },
+    ],
+    [
+      'one late answer in two hundred while the breaker is open',
+      {
+        entries: wellEntries.map((each, i) => (isOpen(each) && i % 200 === 0 ? { ...each, ms: 50 } : each)),
+      },
+    ],
+    [
+      'answers as late as any timer of a busy machine',
+      {
+        entries: change(({ who, at }) => at >= BEGAN && at < OPENED && who !== CONTROL && who !== FLOODING, {
+          ms: 150,
+        }),
+      },
+    ],
+  ])('%s', (_, given) => {
+    expect(judge(given)).toEqual([])
+  })
+
+  test('windows are as long as the plan says', () => {
+    expect(WINDOW_MS).toBe(500)
+  })
+})
