@@ -1,0 +1,136 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { Decision, StoreError } from '@tollgate/core'
+import { ATTRIBUTES, type Instruments } from './instruments.js'
+import { sumOf, type Ledger, type Sum } from './ledger.js'
+import type { Settings } from './options.js'
+
+/** Where decisions of one kind are counted. */
+interface Cell {
+  /** What its violations have, too. */
+  readonly common: Attributes
+  readonly decisions: Sum
+  readonly units: Sum
+  /** By the name of the limit. */
+  readonly violations: Map<string, Sum>
+}
+
+/** Ids have any length. */
+const LONGEST_SUBJECT = 128
+
+/** Counts what happens at every request. Attributes are made once per kind of decision, but for subjects. */
+export class DecisionCounter {
+  readonly #settings: Settings
+  readonly #instruments: Instruments
+  readonly #ledger: Ledger
+  readonly #warn: (error: unknown) => void
+  /** As many as there are plans, times what can become of a request. */
+  readonly #cells = new Map<string, Cell>()
+  /** Of this turn only: subjects are without number. */
+  readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
+  #turn = 0
+  readonly #fallbacks = new Map<string, Sum>()
+
+  constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
+    this.#settings = settings
+    this.#instruments = instruments
+    this.#ledger = ledger
+    this.#warn = warn
+  }
+
+  decision(decision: Decision): void {
+    const cell = this.#cellOf(decision)
+    this.#ledger.add(cell.decisions, 1)
+    this.#ledger.add(cell.units, decision.cost)
+    for (const name of decision.violated) this.#ledger.add(this.#violationOf(cell, name), 1)
+  }
+
+  fallback({ source, allowed }: Decision, { reason }: StoreError): void {
+    const key = `${source} ${allowed} ${reason}`
+    let sum = this.#fallbacks.get(key)
+    if (!sum) {
+      sum = sumOf(this.#instruments.fallbacks, {
+        ...this.#settings.attributes,
+        [ATTRIBUTES.policy]: source,
+        [ATTRIBUTES.result]: resultOf(allowed),
+        [ATTRIBUTES.errorType]: reason,
+      })
+      this.#fallbacks.set(key, sum)
+    }
+    this.#ledger.add(sum, 1)
+  }
+
+  #cellOf(decision: Decision): Cell {
+    const key = `${decision.source} ${decision.reason} ${planOf(decision)}`
+    let cell = this.#cells.get(key)
+    if (!cell) {
+      cell = this.#makeCell(decision)
+      this.#cells.set(key, cell)
+    }
+    const subject = this.#settings.subjectOf && this.#subjectOf(decision)
+    return subject === undefined ? cell : this.#subjectCellOf(cell, decision, subject)
+  }
+
+  #subjectCellOf(cell: Cell, decision: Decision, subject: string): Cell {
+    if (this.#turn !== this.#ledger.turn) this.#subjectCells.clear()
+    this.#turn = this.#ledger.turn
+    const bySubject = this.#subjectCells.get(cell) ?? new Map<string, Cell>()
+    this.#subjectCells.set(cell, bySubject)
+    const own = bySubject.get(subject) ?? this.#makeCell(decision, { [ATTRIBUTES.subject]: subject })
+    bySubject.set(subject, own)
+    return own
+  }
+
+  #makeCell(decision: Decision, more?: Attributes): Cell {
+    const { source, allowed, reason } = decision
+    const plan = planOf(decision)
+    const common = {
+      ...this.#settings.attributes,
+      ...(plan !== undefined && { [ATTRIBUTES.plan]: plan }),
+      [ATTRIBUTES.source]: source,
+      ...more,
+    }
+    const attributes = {
+      ...common,
+      [ATTRIBUTES.result]: resultOf(allowed),
+      ...(reason !== undefined && { [ATTRIBUTES.reason]: reason }),
+    }
+    const { decisions, units } = this.#instruments
+    return {
+      common,
+      decisions: sumOf(decisions, attributes),
+      units: sumOf(units, attributes),
+      violations: new Map(),
+    }
+  }
+
+  #violationOf({ common, violations }: Cell, name: string): Sum {
+    const known = violations.get(name)
+    if (known) return known
+    const sum = sumOf(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
+    violations.set(name, sum)
+    return sum
+  }
+
+  /** Who pays, as the user wants it told; left out where that fails. */
+  #subjectOf({ subject }: Decision): string | undefined {
+    try {
+      const given: unknown = this.#settings.subjectOf?.(subject)
+      if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
+      // One that rejects would end the process.
+      if (given instanceof Promise) given.catch(() => {})
+      this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
+    } catch (error) {
+      this.#warn(error)
+    }
+    return undefined
+  }
+}
+
+/** The plan that a request was held to; who is on a list may name one that does not exist. */
+function planOf({ source, plan }: Decision): string | undefined {
+  return source === 'list' ? undefined : plan
+}
+
+function resultOf(allowed: boolean): 'allowed' | 'denied' {
+  return allowed ? 'allowed' : 'denied'
+}

@@ -1,0 +1,71 @@
+import type { Counter, Meter, ObservableUpDownCounter } from '@opentelemetry/api'
+
+/** What is recorded. docs/metrics.md is held equal to this table. */
+export const METRICS = {
+  decisions: ['tollgate.decisions', '{decision}', 'Requests decided, by whatever source.'],
+  units: [
+    'tollgate.units',
+    '{unit}',
+    'Quota units that decided requests asked for; those allowed took them.',
+  ],
+  violations: ['tollgate.limit.violations', '{violation}', 'Denials by each limit that had no room.'],
+  fallbacks: ['tollgate.fallback.decisions', '{decision}', 'Requests that the failure policy decided.'],
+  storeErrors: ['tollgate.store.errors', '{error}', 'Faults of the store, each of a batch of requests.'],
+  failedRequests: [
+    'tollgate.store.failed_requests',
+    '{request}',
+    'Requests that the store was asked for and did not decide.',
+  ],
+  breakerChanges: ['tollgate.breaker.changes', '{change}', 'How often the breaker came into a state.'],
+  settledUnits: [
+    'tollgate.settlement.units',
+    '{unit}',
+    'Units admitted beside the store that it was told of, or that no limit had room for.',
+  ],
+  planErrors: ['tollgate.plan_lookup.errors', '{error}', 'Look-ups of a plan by planOf that failed.'],
+  unknownPlans: [
+    'tollgate.unknown_plan.requests',
+    '{request}',
+    'Requests whose subject named no plan that there is, by the plan it was held to.',
+  ],
+  pending: ['tollgate.request.pending', '{request}', 'Requests that wait for the store.'],
+  breakerStatus: ['tollgate.breaker.status', '1', '1 for the state that the breaker is in, else 0.'],
+  limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
+} as const
+
+/** Names of attributes that this package sets. */
+export const ATTRIBUTES = {
+  result: 'tollgate.decision.result',
+  source: 'tollgate.decision.source',
+  reason: 'tollgate.decision.reason',
+  plan: 'tollgate.plan.name',
+  subject: 'tollgate.subject.id',
+  limit: 'tollgate.limit.name',
+  policy: 'tollgate.failure_policy',
+  errorType: 'error.type',
+  partition: 'tollgate.store.partition',
+  breakerState: 'tollgate.breaker.state',
+  limiterState: 'tollgate.limiter.state',
+  settlement: 'tollgate.settlement.result',
+} as const
+
+const OBSERVED = ['pending', 'breakerStatus', 'limiterStatus'] as const
+
+type MetricName = keyof typeof METRICS
+type ObservedName = (typeof OBSERVED)[number]
+
+export type Instruments = Readonly<
+  Record<Exclude<MetricName, ObservedName>, Counter> & Record<ObservedName, ObservableUpDownCounter>
+>
+
+export function createInstruments(meter: Meter): Instruments {
+  const entries = Object.entries(METRICS).map(([key, [name, unit, description]]) => {
+    const isObserved = (OBSERVED as readonly string[]).includes(key)
+    const options = { unit, description }
+    return [
+      key,
+      isObserved ? meter.createObservableUpDownCounter(name, options) : meter.createCounter(name, options),
+    ]
+  })
+  return Object.fromEntries(entries) as Instruments
+}

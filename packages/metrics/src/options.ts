@@ -1,0 +1,106 @@
+import { metrics, type Attributes, type Meter, type MeterProvider } from '@opentelemetry/api'
+import { ConfigError, type Limiter, type Subject } from '@tollgate/core'
+import { ATTRIBUTES } from './instruments.js'
+
+/** The value of `tollgate.subject.id` for who pays for a request; undefined: none. It is asked at every decision. */
+export type SubjectAttribute = (subject: Subject) => string | undefined
+
+export interface InstrumentOptions {
+  /** Default: the global one, as it is at this call: start the OpenTelemetry SDK first. */
+  readonly meterProvider?: MeterProvider
+  /** In place of a provider: the meter that makes the instruments. */
+  readonly meter?: Meter
+  /** Set on all that is recorded, such as `{ 'tollgate.limiter.name': 'api' }` where there are several limiters. */
+  readonly attributes?: Attributes
+  /**
+   * Tells decisions apart by who pays, as `tollgate.subject.id`. Each subject is a time series of its own in several
+   * metrics, so it is for few subjects. `true`: by id, but not client addresses; or a function that gives the value, or
+   * nothing, such as for all but the largest customers. Default: false.
+   */
+  readonly subjectAttribute?: boolean | SubjectAttribute
+}
+
+export interface Settings {
+  readonly meter: Meter
+  readonly attributes: Attributes
+  readonly subjectOf: SubjectAttribute | undefined
+}
+
+const NAME = '@tollgate/metrics'
+/** Of the package; a test holds it equal. */
+export const VERSION = '0.1.0'
+const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
+
+/** @throws {ConfigError} when an option is wrong */
+export function readOptions(options: InstrumentOptions): Settings {
+  if (!isPlainObject(options))
+    throw new ConfigError('options', options, `an object of options: ${OPTIONS.join(', ')}`)
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined) {
+    throw new ConfigError(unknown, unknown, `an option that there is: ${OPTIONS.join(', ')}`)
+  }
+  const { attributes = {}, subjectAttribute = false } = options
+  checkAttributes(attributes)
+  return {
+    meter: readMeter(options),
+    attributes: { ...attributes },
+    subjectOf: readSubjectAttribute(subjectAttribute),
+  }
+}
+
+/** @throws {ConfigError} when it is no limiter */
+export function needLimiter(given: unknown): asserts given is Limiter {
+  if (hasMethods(given, ['on', 'off', 'stats', 'health'])) return
+  throw new ConfigError(
+    'limiter',
+    given,
+    'what createLimiter returned, or rateLimit(...).limiter of an adapter',
+  )
+}
+
+function readMeter({ meterProvider, meter }: InstrumentOptions): Meter {
+  if (meter === undefined) {
+    const provider = meterProvider ?? metrics
+    if (hasMethods(provider, ['getMeter'])) return provider.getMeter(NAME, VERSION)
+    throw new ConfigError('meterProvider', provider, 'a MeterProvider of OpenTelemetry')
+  }
+  if (meterProvider !== undefined)
+    throw new ConfigError('meter', meter, 'none where there is a meterProvider')
+  if (hasMethods(meter, ['createCounter', 'addBatchObservableCallback'])) return meter
+  throw new ConfigError('meter', meter, 'a Meter of OpenTelemetry')
+}
+
+function checkAttributes(attributes: Attributes): void {
+  if (!isPlainObject(attributes)) {
+    throw new ConfigError('attributes', attributes, "an object, such as { 'tollgate.limiter.name': 'api' }")
+  }
+  const own: readonly string[] = Object.values(ATTRIBUTES)
+  for (const [name, value] of Object.entries(attributes)) {
+    const path = `attributes[${JSON.stringify(name)}]`
+    if (own.includes(name)) throw new ConfigError(path, value, 'a name that Tollgate does not set itself')
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) continue
+    throw new ConfigError(path, value, 'text, a number, true or false, or an array of those')
+  }
+}
+
+function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribute | undefined {
+  if (typeof given === 'function') return given
+  if (given === true) return idOf
+  if (given === false) return undefined
+  throw new ConfigError('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
+}
+
+/** Client addresses are without number, and personal. */
+function idOf({ id, kind }: Subject): string | undefined {
+  return kind === 'ip' ? undefined : String(id)
+}
+
+function hasMethods(given: unknown, names: readonly string[]): boolean {
+  const object = (given ?? {}) as Record<string, unknown>
+  return names.every((name) => typeof object[name] === 'function')
+}
+
+function isPlainObject(given: unknown): boolean {
+  return Object.prototype.toString.call(given) === '[object Object]'
+}

@@ -1,0 +1,127 @@
+import type { Attributes, BatchObservableResult } from '@opentelemetry/api'
+import { toError, type Limiter, type LimiterEvents } from '@tollgate/core'
+import { DecisionCounter } from './decision-counter.js'
+import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
+import { Ledger } from './ledger.js'
+import type { Settings } from './options.js'
+import type { Watchlist } from './watchlist.js'
+
+export type EventName = keyof Handlers
+
+/** What is made of each event. */
+type Handlers = {
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited'>]: (
+    limiter: Limiter,
+    ...args: LimiterEvents[Name]
+  ) => void
+}
+
+/** Turns events of limiters into metrics. */
+export class Recorder {
+  readonly #settings: Settings
+  readonly #watchlist: Watchlist
+  readonly #instruments: Instruments
+  readonly #ledger = new Ledger((error) => this.#warn(error))
+  readonly #decisions: DecisionCounter
+  #hasWarned = false
+
+  constructor(settings: Settings, watchlist: Watchlist) {
+    this.#settings = settings
+    this.#watchlist = watchlist
+    this.#instruments = createInstruments(settings.meter)
+    const warn = (error: unknown): void => this.#warn(error)
+    this.#decisions = new DecisionCounter(settings, this.#instruments, this.#ledger, warn)
+    this.#startAtZero()
+    settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
+  }
+
+  /** Does what may fail: an event comes in the middle of a request, which must not. */
+  attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#warn(error)
+    }
+  }
+
+  record<Name extends EventName>(name: Name, limiter: Limiter, args: LimiterEvents[Name]): void {
+    this.#watchlist.add(limiter)
+    this.#handlers[name](limiter, ...args)
+  }
+
+  /** Tells what is still to be told, and looks at limiters no more. */
+  end(): void {
+    this.#ledger.flush()
+    this.#settings.meter.removeBatchObservableCallback(this.#observe, observedOf(this.#instruments))
+  }
+
+  readonly #handlers: Handlers = {
+    decision: (_, decision) => this.#decisions.decision(decision),
+    fallback: (_, decision, error) => this.#decisions.fallback(decision, error),
+    storeError: (_, { reason }, requests) => {
+      const attributes = this.#with({ [ATTRIBUTES.errorType]: reason })
+      this.#instruments.storeErrors.add(1, attributes)
+      this.#instruments.failedRequests.add(requests, attributes)
+    },
+    breaker: (limiter, { state, partition }) => {
+      this.#watchlist.noteBreaker(limiter, partition, state)
+      this.#instruments.breakerChanges.add(1, this.#withBreaker(partition, state))
+    },
+    settlement: (_, { units, dropped }) => {
+      const { settledUnits } = this.#instruments
+      if (units > 0) settledUnits.add(units, this.#with({ [ATTRIBUTES.settlement]: 'charged' }))
+      if (dropped > 0) settledUnits.add(dropped, this.#with({ [ATTRIBUTES.settlement]: 'dropped' }))
+    },
+    planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
+    // Not by the name that there is no plan of, which can be anything.
+    unknownPlan: (_, _subject, used) =>
+      this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
+  }
+
+  /** What is rare and worth an alert: of a series that begins with 1, the first time is no increase. */
+  #startAtZero(): void {
+    const { breakerChanges, settledUnits, planErrors } = this.#instruments
+    this.attempt(() => {
+      breakerChanges.add(0, this.#withBreaker(0, 'open'))
+      for (const result of ['charged', 'dropped']) {
+        settledUnits.add(0, this.#with({ [ATTRIBUTES.settlement]: result }))
+      }
+      planErrors.add(0, this.#settings.attributes)
+    })
+  }
+
+  readonly #observe = (result: BatchObservableResult): void => {
+    // What was decided in this turn belongs to what is collected now.
+    this.#ledger.flush()
+    const { pending, breakerStatus, limiterStatus } = this.#instruments
+    const overview = this.#watchlist.look()
+    result.observe(pending, overview.pending, this.#settings.attributes)
+    for (const [status, count] of Object.entries(overview.limiters)) {
+      result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
+    }
+    for (const [partition, states] of overview.breakers) {
+      for (const [state, count] of Object.entries(states)) {
+        result.observe(breakerStatus, count, this.#withBreaker(partition, state))
+      }
+    }
+  }
+
+  #withBreaker(partition: number, state: string): Attributes {
+    return this.#with({ [ATTRIBUTES.breakerState]: state, [ATTRIBUTES.partition]: partition })
+  }
+
+  #with(attributes: Attributes): Attributes {
+    return { ...this.#settings.attributes, ...attributes }
+  }
+
+  /** Once: it would be told at every request. */
+  #warn(error: unknown): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    process.emitWarning(`Metrics could not be recorded: ${toError(error).message}`, 'TollgateWarning')
+  }
+}
+
+function observedOf({ pending, breakerStatus, limiterStatus }: Instruments): (typeof pending)[] {
+  return [pending, breakerStatus, limiterStatus]
+}

@@ -1,0 +1,142 @@
+import { channel } from 'node:diagnostics_channel'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createLimiter, redisStore, type Decision } from '@tollgate/core'
+import { freePort } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { instrumentAll, type Instrumentation } from '../src/index.js'
+import { collect, type Collected } from './collect.ts'
+
+let collected: Collected
+let instrumentation: Instrumentation
+
+beforeEach(() => {
+  collected = collect()
+  instrumentation = instrumentAll({ meterProvider: collected.provider })
+})
+
+afterEach(async () => {
+  instrumentation.stop()
+  await collected.close()
+})
+
+const limiters = async (state: string): Promise<number> =>
+  collected.sum('tollgate.limiter.status', { 'tollgate.limiter.state': state })
+
+test('counts what all limiters do, each known from its first event on', async () => {
+  const [api, jobs, unused] = [
+    createLimiter({ limit: '2/min' }),
+    createLimiter({ limit: '1/min' }),
+    createLimiter({ limit: '1/min' }),
+  ]
+  for (let i = 0; i < 3; i += 1) await api.consume('acme')
+  for (let i = 0; i < 3; i += 1) await jobs.consume('acme')
+  expect(await collected.sum('tollgate.decisions', { 'tollgate.decision.result': 'allowed' })).toBe(3)
+  expect(await collected.sum('tollgate.decisions', { 'tollgate.decision.result': 'denied' })).toBe(3)
+  expect(await limiters('ok')).toBe(2)
+  await Promise.all([api, jobs, unused].map((limiter) => limiter.close()))
+})
+
+test('those that are closed are forgotten, unless they are used', async () => {
+  const limiter = createLimiter({ limit: '2/min' })
+  await limiter.consume('acme')
+  expect([await limiters('ok'), await limiters('closed')]).toEqual([1, 0])
+  await limiter.close()
+  expect([await limiters('closed'), await limiters('closed'), await limiters('ok')]).toEqual([1, 0, 0])
+  await limiter.consume('acme')
+  expect([await limiters('closed'), await limiters('closed')]).toEqual([1, 0])
+})
+
+test('tells of a store that fails: errors, policy, breaker', async () => {
+  const redis = new Redis(await freePort(), '127.0.0.1', { autoResendUnfulfilledCommands: false })
+  redis.on('error', () => {})
+  const limiter = createLimiter({
+    limit: '10/min',
+    store: redisStore(redis),
+    onStoreFailure: 'closed',
+    deadlineMs: 20,
+  })
+  while (limiter.health().status === 'ok') await limiter.consume('acme')
+  await limiter.consume('acme')
+  expect(await collected.sum('tollgate.breaker.status', { 'tollgate.breaker.state': 'open' })).toBe(1)
+  expect(await collected.sum('tollgate.breaker.changes')).toBe(1)
+  expect(await collected.sum('tollgate.store.failed_requests')).toBe(limiter.stats().storeErrors)
+  const { denied } = limiter.stats().decisions.closed
+  expect(await collected.sum('tollgate.fallback.decisions', { 'tollgate.failure_policy': 'closed' })).toBe(
+    denied,
+  )
+  await limiter.close()
+  redis.disconnect()
+})
+
+test('tells of plans', async () => {
+  const planOf = (): never => {
+    throw new Error('no database')
+  }
+  const limiter = createLimiter({ plans: { free: '10/min' }, planOf })
+  await limiter.consume('acme')
+  await limiter.consume({ id: 'acme', plan: 'made up' })
+  expect(await collected.sum('tollgate.plan_lookup.errors')).toBe(1)
+  expect(await collected.points('tollgate.unknown_plan.requests')).toEqual([
+    [{ 'tollgate.plan.name': 'free' }, 1],
+  ])
+  await limiter.close()
+})
+
+test('is told no plan by who is on a list: nobody has looked whether it exists', async () => {
+  const limiter = createLimiter({ limit: '10/min' })
+  const decision: Partial<Decision> = {
+    ...(await limiter.consume('acme')),
+    allowed: false,
+    violated: [],
+    plan: 'made up',
+    source: 'list',
+    reason: 'blocked',
+    cost: 0,
+  }
+  channel('tollgate:decision').publish({ limiter, decision })
+  const blocked = { 'tollgate.decision.source': 'list', 'tollgate.decision.reason': 'blocked' }
+  expect(await collected.sum('tollgate.decisions', blocked)).toBe(1)
+  expect(JSON.stringify(await collected.all())).not.toContain('made up')
+  await limiter.close()
+})
+
+test('what else comes on a channel ends no process', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const errors: unknown[] = []
+  const note = (error: unknown): void => void errors.push(error)
+  process.on('uncaughtException', note)
+  for (const message of [undefined, null, {}, { limiter: {} }, { limiter: 7, decision: 7 }]) {
+    channel('tollgate:decision').publish(message)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  await collected.all()
+  process.off('uncaughtException', note)
+  expect([errors, warn.mock.calls.length]).toEqual([[], 1])
+  warn.mockRestore()
+})
+
+test('stop: nothing comes after it', async () => {
+  const limiter = createLimiter({ limit: '10/min' })
+  await limiter.consume('acme')
+  instrumentation.stop()
+  await limiter.consume('acme')
+  expect(await collected.sum('tollgate.decisions')).toBe(1)
+  expect(channel('tollgate:decision').hasSubscribers).toBe(false)
+  await limiter.close()
+})
+
+test('a limiter that nobody holds any more is let go', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const use = async (): Promise<void> => {
+    await createLimiter({ limit: '10/min' }).consume('acme')
+  }
+  await use()
+  expect(await limiters('ok')).toBe(1)
+  for (let i = 0; i < 20 && (await limiters('ok')) > 0; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    collectGarbage()
+  }
+  expect(await limiters('ok')).toBe(0)
+})

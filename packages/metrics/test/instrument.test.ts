@@ -1,0 +1,257 @@
+import { metrics, type Meter } from '@opentelemetry/api'
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics'
+import { createLimiter, type Limiter, type Store, type Subject } from '@tollgate/core'
+import { instrument, type Instrumentation, type InstrumentOptions } from '../src/index.js'
+import { collect, type Collected } from './collect.ts'
+
+const PLANS = { free: ['3/min', '100/h'], pro: '1000/min', internal: 'unlimited' } as const
+
+let collected: Collected
+let limiter: Limiter
+let instrumentation: Instrumentation | undefined
+
+const start = (options: InstrumentOptions = {}): void => {
+  instrumentation = instrument(limiter, { meterProvider: collected.provider, ...options })
+}
+
+/** Requests one after another. */
+const ask = async (times: number, subject: Subject, cost = 1): Promise<void> => {
+  for (let i = 0; i < times; i += 1) await limiter.consume(subject, { cost })
+}
+
+beforeEach(() => {
+  collected = collect()
+  limiter = createLimiter({ plans: PLANS, defaultPlan: 'free' })
+})
+
+afterEach(async () => {
+  instrumentation?.stop()
+  instrumentation = undefined
+  await Promise.all([collected.close(), limiter.close()])
+})
+
+describe('decisions', () => {
+  const allowed = {
+    'tollgate.plan.name': 'free',
+    'tollgate.decision.source': 'store',
+    'tollgate.decision.result': 'allowed',
+  }
+  const denied = {
+    ...allowed,
+    'tollgate.decision.result': 'denied',
+    'tollgate.decision.reason': 'quota-exceeded',
+  }
+
+  test('are counted by result, source, plan and reason', async () => {
+    start()
+    await ask(5, { id: 'acme', plan: 'free' })
+    await ask(2, { id: 'globex', plan: 'pro' })
+    await ask(4, { id: 'cron', plan: 'internal' })
+    await ask(1, { id: 'globex', plan: 'pro' }, 5000)
+    expect(await collected.points('tollgate.decisions')).toEqual(
+      expect.arrayContaining([
+        [allowed, 3],
+        [denied, 2],
+        [{ ...allowed, 'tollgate.plan.name': 'pro' }, 2],
+        [{ ...allowed, 'tollgate.plan.name': 'internal', 'tollgate.decision.source': 'unlimited' }, 4],
+        [{ ...denied, 'tollgate.plan.name': 'pro', 'tollgate.decision.reason': 'cost-exceeds-quota' }, 1],
+      ]),
+    )
+    expect(await collected.sum('tollgate.decisions')).toBe(12)
+  })
+
+  test('have their cost as units', async () => {
+    start()
+    await ask(2, { id: 'globex', plan: 'pro' }, 250)
+    await ask(1, { id: 'globex', plan: 'pro' }, 800)
+    const plan = { 'tollgate.plan.name': 'pro' }
+    expect(await collected.sum('tollgate.units', { ...plan, 'tollgate.decision.result': 'allowed' })).toBe(
+      500,
+    )
+    expect(await collected.sum('tollgate.units', { ...plan, 'tollgate.decision.result': 'denied' })).toBe(800)
+  })
+
+  test('that were denied count for each limit that had no room', async () => {
+    start()
+    limiter.setPlans({ both: ['2/min', '2/h', '100/d'] }, { defaultPlan: 'both' })
+    await ask(5, { id: 'acme' })
+    const common = { 'tollgate.plan.name': 'both', 'tollgate.decision.source': 'store' }
+    expect(await collected.points('tollgate.limit.violations')).toEqual([
+      [{ ...common, 'tollgate.limit.name': 'hour' }, 3],
+      [{ ...common, 'tollgate.limit.name': 'minute' }, 3],
+    ])
+  })
+
+  test('of one turn of the event loop are told together, and none is lost', async () => {
+    start()
+    for (let i = 0; i < 1000; i += 1) void limiter.consume({ id: `tenant ${i}`, plan: 'pro' })
+    const now = collected.sum('tollgate.decisions')
+    await new Promise(setImmediate)
+    await ask(1, { id: 'globex', plan: 'pro' })
+    expect([await now, await collected.sum('tollgate.decisions')]).toEqual([1000, 1001])
+  })
+
+  test('are told by themselves where nobody collects observables', async () => {
+    const added: number[] = []
+    const meter = fakeMeter({ add: (value) => void added.push(value) })
+    instrumentation = instrument(limiter, { meter })
+    added.length = 0
+    for (let i = 0; i < 7; i += 1) void limiter.consume({ id: 'globex', plan: 'pro' }, { cost: 3 })
+    expect(added).toEqual([])
+    await new Promise(setImmediate)
+    expect(added).toEqual([7, 21])
+  })
+
+  test('are told as changes to who wants changes', async () => {
+    await collected.close()
+    collected = collect(AggregationTemporality.DELTA)
+    start()
+    const sums = []
+    for (const times of [3, 2]) {
+      await ask(times, { id: 'globex', plan: 'pro' })
+      sums.push(await collected.sum('tollgate.decisions'))
+    }
+    expect(sums).toEqual([3, 2])
+  })
+
+  test('that are only peeked at do not count', async () => {
+    start()
+    await limiter.peek({ id: 'globex', plan: 'pro' })
+    expect(await collected.points('tollgate.decisions')).toEqual([])
+  })
+})
+
+describe('plans', () => {
+  test('that do not exist are counted, and not told by name', async () => {
+    start()
+    for (let i = 0; i < 50; i += 1) await limiter.consume({ id: 'acme', plan: `made up ${i}` })
+    expect(await collected.points('tollgate.unknown_plan.requests')).toEqual([
+      [{ 'tollgate.plan.name': 'free' }, 50],
+    ])
+    expect(JSON.stringify(await collected.all())).not.toContain('made up')
+  })
+
+  test('whose look-up fails are counted', async () => {
+    limiter = createLimiter({
+      plans: PLANS,
+      defaultPlan: 'free',
+      planOf: () => {
+        throw new Error('no database')
+      },
+    })
+    start()
+    await limiter.consume('acme')
+    await limiter.consume('globex')
+    expect(await collected.points('tollgate.plan_lookup.errors')).toEqual([[{}, 2]])
+  })
+})
+
+function fail(): never {
+  throw new Error('broken')
+}
+
+/** A meter of someone who does not use the SDK. */
+function fakeMeter(counter: { add: (value: number) => void }, observe = (): void => {}): Meter {
+  return {
+    createCounter: () => counter,
+    createObservableUpDownCounter: () => ({ addCallback: observe, removeCallback: observe }),
+    addBatchObservableCallback: observe,
+    removeBatchObservableCallback: observe,
+  } as unknown as Meter
+}
+
+test('a meter that throws harms no request, and is told of once', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  instrumentation = instrument(limiter, { meter: fakeMeter({ add: fail }) })
+  for (let i = 0; i < 5; i += 1) {
+    expect(await limiter.consume({ id: 'acme', plan: 'made up' })).toMatchObject({ plan: 'free' })
+    await new Promise(setImmediate)
+  }
+  expect(warn.mock.calls).toEqual([['Metrics could not be recorded: broken', 'TollgateWarning']])
+  warn.mockRestore()
+})
+
+test('units that the store has no room for are told of as dropped', async () => {
+  let isDown = true
+  const full = { wait: 1e6, remaining: 0, reset: 1e6 }
+  const store: Store = {
+    immediate: false,
+    consume: async (batch) => {
+      if (isDown) throw new Error('down')
+      return batch.map(({ set }) => ({ at: Date.now() * 1000, limits: set.limits.map(() => full) }))
+    },
+    peek: async () => [],
+    refund: async () => false,
+    reset: async () => {},
+  }
+  limiter = createLimiter({ limit: '5/min', store, local: { instances: 1 } })
+  start()
+  for (let i = 0; i < 9; i += 1) await limiter.consume('acme', { cost: 2 })
+  isDown = false
+  await new Promise<void>((resolve) => void limiter.on('settlement', () => resolve()))
+  expect(await collected.points('tollgate.settlement.units')).toEqual([
+    [{ 'tollgate.settlement.result': 'charged' }, 0],
+    [{ 'tollgate.settlement.result': 'dropped' }, 4],
+  ])
+})
+
+test('what is rare starts at 0, so that its first time is an increase', async () => {
+  start()
+  expect(await collected.points('tollgate.breaker.changes')).toEqual([
+    [{ 'tollgate.breaker.state': 'open', 'tollgate.store.partition': 0 }, 0],
+  ])
+  expect(await collected.points('tollgate.plan_lookup.errors')).toEqual([[{}, 0]])
+})
+
+test('everything has the attributes that the user gave', async () => {
+  start({ attributes: { 'tollgate.limiter.name': 'api', shard: 7 }, subjectAttribute: true })
+  await ask(5, { id: 'acme', plan: 'made up' })
+  const points = (await collected.all()).flatMap(({ metrics: all }) =>
+    all.flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => attributes)),
+  )
+  expect(points.length).toBeGreaterThan(8)
+  for (const attributes of points) {
+    expect(attributes).toMatchObject({ 'tollgate.limiter.name': 'api', shard: 7 })
+  }
+})
+
+test('limiters with attributes of their own stay apart on one meter', async () => {
+  const jobs = createLimiter({ limit: '10/min' })
+  start({ attributes: { 'tollgate.limiter.name': 'api' } })
+  const other = instrument(jobs, {
+    meterProvider: collected.provider,
+    attributes: { 'tollgate.limiter.name': 'jobs' },
+  })
+  await ask(2, { id: 'globex', plan: 'pro' })
+  await jobs.consume('job')
+  await jobs.close()
+  const ok = { 'tollgate.limiter.state': 'ok' }
+  expect(await collected.sum('tollgate.decisions', { 'tollgate.limiter.name': 'jobs' })).toBe(1)
+  expect(await collected.sum('tollgate.limiter.status', { ...ok, 'tollgate.limiter.name': 'api' })).toBe(1)
+  expect(await collected.sum('tollgate.limiter.status', { ...ok, 'tollgate.limiter.name': 'jobs' })).toBe(0)
+  other.stop()
+})
+
+test('stop: what was recorded stays, and nothing comes after it', async () => {
+  start()
+  await ask(2, { id: 'globex', plan: 'pro' })
+  instrumentation?.stop()
+  await ask(2, { id: 'globex', plan: 'pro' })
+  expect(await collected.sum('tollgate.decisions')).toBe(2)
+  instrumentation?.stop()
+})
+
+test('without an SDK nothing is recorded, and nothing fails', async () => {
+  instrumentation = instrument(limiter)
+  await ask(2, { id: 'globex', plan: 'pro' })
+})
+
+test('the global provider is used where none is given, and told the name and version of the package', async () => {
+  metrics.setGlobalMeterProvider(collected.provider)
+  instrumentation = instrument(limiter)
+  await ask(1, { id: 'globex', plan: 'pro' })
+  metrics.disable()
+  const [scope] = await collected.all()
+  const { version } = jest.requireActual<{ version: string }>('../package.json')
+  expect(scope?.scope).toMatchObject({ name: '@tollgate/metrics', version })
+})
