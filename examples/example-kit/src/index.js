@@ -6,13 +6,23 @@ import { Redis } from 'ioredis'
 
 export const isOnce = process.argv.includes('--once')
 
+/** How long a limiter waits for its store: with --once so long that a busy machine does not look like a fault. */
+export const deadlineMs = isOnce ? 5000 : 100
+
 /** Redis where REDIS_URL says so, else this process's memory; and how to let go of it. */
 export function makeStore() {
   if (!process.env.REDIS_URL) return { store: memoryStore(), close: () => {} }
   const redis = new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })
-  redis.on('error', () => {}) // the limiter tells
-  // Every run counts for itself, so that it can check what it is told.
-  return { store: redisStore(redis, { prefix: `example:${randomUUID()}` }), close: () => redis.quit() }
+  // An app goes on without Redis, and its limiter tells; a run that checks plans cannot.
+  redis.on('error', (error) => isOnce && giveUp(`Redis: ${error.message || error.code}`))
+  // A run that checks must find nothing used; instances that stay up share their counts.
+  const prefix = isOnce ? `example:${randomUUID()}` : 'example'
+  return { store: redisStore(redis, { prefix }), close: () => redis.disconnect() }
+}
+
+function giveUp(why) {
+  process.stderr.write(`${why}\n`)
+  process.exit(1)
 }
 
 /** The port that was asked for; with --once a free one. */

@@ -1,19 +1,19 @@
 import { createServer } from 'node:http'
 import Router from '@koa/router'
 import { listen } from '@tollgate/example-kit'
-import { makeLimiter, places, playSaas, tenantOf } from '@tollgate/example-kit/saas'
+import { makeLimiter, places, playSaas, refundWhen, tenantOf } from '@tollgate/example-kit/saas'
 import { byIp, rateLimit } from '@tollgate/koa'
 import Koa from 'koa'
 
 const { limiter, close } = makeLimiter()
-const limit = (place) => rateLimit({ limiter, identify: (ctx) => ctx.state.tenant, ...place })
+const limit = (place) => rateLimit({ limiter, identify: (ctx) => ctx.state.tenant, refundWhen, ...place })
 
 const open = new Router().get('/health', (ctx) => (ctx.body = 'ok'))
 const api = new Router()
   .get('/items', limit(), (ctx) => (ctx.body = { items: [] }))
   .get('/search', limit(places.search), (ctx) => (ctx.body = { found: 0 }))
   .post('/export', limit(places.export), (ctx) => (ctx.body = { exported: true }))
-  .get('/flaky', limit(places.flaky), (ctx) => {
+  .get('/flaky', limit(), (ctx) => {
     ctx.status = 500
     ctx.body = { error: 'not your fault' }
   })
@@ -22,7 +22,7 @@ const api = new Router()
 const app = new Koa()
 app.use(open.routes())
 // By address first, so that guessing keys is limited, too; then by tenant.
-app.use(rateLimit({ limiter, identify: byIp({ plan: 'guard' }) }))
+app.use(rateLimit({ limiter, identify: byIp(), ...places.guard }))
 app.use(async (ctx, next) => {
   ctx.state.tenant = tenantOf(ctx.get('x-api-key'))
   ctx.assert(ctx.state.tenant, 401, 'unknown key')

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { check, listen, makeStore, play, statuses } from '@tollgate/example-kit'
+import { check, deadlineMs, listen, makeStore, play, statuses } from '@tollgate/example-kit'
 import { byIp, createLimiter, rateLimit } from '@tollgate/express'
 import express from 'express'
 
@@ -8,11 +8,16 @@ const limiter = createLimiter({
   store,
   plans: { team: '6/min', seat: '4/min', address: '9/min' },
   defaultPlan: 'address',
-  deadlineMs: 1000,
+  deadlineMs,
 })
 const byAddress = byIp({ plan: 'address' })
 
 const app = express()
+app.use((req, res, next) => {
+  // In an app of your own: authentication.
+  if (req.get('x-org') && req.get('x-user')) next()
+  else res.status(401).json({ error: 'who are you? Send x-org and x-user' })
+})
 app.use(
   rateLimit({
     limiter,
@@ -20,7 +25,7 @@ app.use(
     identify: (req) => [
       { id: `org:${req.get('x-org')}`, plan: 'team' },
       { id: `user:${req.get('x-user')}`, plan: 'seat', label: 'user' },
-      { ...byAddress(req), label: 'address' },
+      byAddress(req), // called by its plan: address.minute
     ],
   }),
 )
@@ -30,10 +35,15 @@ app.get('/', (req, res) => {
 })
 
 const server = createServer(app)
+const url = await listen(server)
 await play({
-  url: await listen(server),
-  hint: ["curl -i localhost:3000/ -H 'x-org: acme' -H 'x-user: ada'"],
-  drive: async (url) => {
+  url,
+  hint: [
+    `curl -i ${url}/ -H 'x-org: acme' -H 'x-user: ada'    # the fifth is denied: user.minute`,
+    `curl -i ${url}/ -H 'x-org: acme' -H 'x-user: bob'    # then the third: minute, of the organisation`,
+    `curl -i ${url}/ -H 'x-org: globex' -H 'x-user: carl' # then the fourth: address.minute`,
+  ],
+  drive: async () => {
     const as = (org, user) => fetch(url, { headers: { 'x-org': org, 'x-user': user } })
     const why = async (org, user) => (await (await as(org, user)).json())['violated-policies']
     check('ada has 4 a minute', await statuses(5, () => as('acme', 'ada')), { 200: 4, 429: 1 })
@@ -47,7 +57,7 @@ await play({
       200: 3,
       429: 1,
     })
-    check('which denies a third', await why('globex', 'dora'), ['address.minute'])
+    check('which denies everyone on it', await why('globex', 'dora'), ['address.minute'])
   },
   close: async () => {
     server.closeAllConnections()
