@@ -36,6 +36,14 @@ export interface Calendar {
 /** How far local time is ahead of UTC at an instant, in ms. */
 type OffsetAt = (instantMs: number) => number
 
+interface Zone {
+  readonly offsetAt: OffsetAt
+  /** By how much its clocks ever go back at once. */
+  readonly setBackMs: number
+  /** Whether they only ever move by whole hours. */
+  readonly movesByHours: boolean
+}
+
 /** Where in its unit a window starts; each unit reads the fields it needs. */
 interface Phase {
   readonly dayOfMonth: number
@@ -64,7 +72,7 @@ export function isTimeZone(name: string): boolean {
   // Intl takes undefined for the zone of the machine, which differs from server to server.
   if (typeof name !== 'string') return false
   try {
-    return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: name }))
+    return Boolean(zoneOf(name))
   } catch {
     return false
   }
@@ -90,7 +98,8 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   if (anchor !== undefined && !isAnchor(unit, anchor)) {
     throw new RangeError(`Not an anchor for a window of unit '${unit}': ${String(anchor)}`)
   }
-  const offsetAt = offsetsOf(timeZone)
+  const zone = zoneOf(timeZone)
+  const { offsetAt } = zone
   const phase = phaseOf(anchor, offsetAt)
   const find =
     unit === 'h'
@@ -100,7 +109,7 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   let last: Starts | undefined
   return {
     unit,
-    maxWindowMs: longestWindow(unit, offsetAt),
+    maxWindowMs: longestWindow(unit, zone),
     startsAround(nowMs) {
       if (last === undefined || !(last[1] <= nowMs && nowMs < last[2])) last = find(Math.floor(nowMs))
       return last
@@ -132,6 +141,35 @@ function phaseOf(anchor: CalendarAnchor | undefined, offsetAt: OffsetAt): Phase 
     weekday: local.getUTCDay() || 7,
     timeOfDayMs: modulo(localMs, DAY),
   }
+}
+
+/** What Intl makes of a zone takes it milliseconds and kilobytes, and plans from a database come by the thousand. */
+const zones = new Map<string, Zone>()
+
+/** @throws RangeError when the runtime does not know the zone */
+function zoneOf(timeZone: string): Zone {
+  let zone = zones.get(timeZone)
+  if (!zone) {
+    const offsetAt = offsetsOf(timeZone)
+    zone = { offsetAt, ...changesOf(offsetAt) }
+    zones.set(timeZone, zone)
+  }
+  return zone
+}
+
+/** Looks at the offsets of a zone once a season, 1970 to 2100. */
+function changesOf(offsetAt: OffsetAt): Omit<Zone, 'offsetAt'> {
+  let last = offsetAt(0)
+  // Another server may know a newer law than this one, so a zone at rest is granted an hour too.
+  let setBackMs = HOUR
+  let movesByHours = true
+  for (let instantMs = 0; instantMs < Date.UTC(2101, 0); instantMs += 90 * DAY) {
+    const offset = offsetAt(instantMs)
+    setBackMs = Math.max(setBackMs, last - offset)
+    movesByHours &&= (last - offset) % HOUR === 0
+    last = offset
+  }
+  return { setBackMs, movesByHours }
 }
 
 /** Asking Intl for the offset alone is a quarter faster than asking for the wall clock. */
@@ -235,20 +273,9 @@ function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number) => Sta
   }
 }
 
-/** Looks at the offsets of a zone once a season, 1970 to 2100: by how much did its clocks ever go back? */
-function longestWindow(unit: CalendarUnit, offsetAt: OffsetAt): number {
-  let last = offsetAt(0)
-  // Another server may know a newer law than this one, so a zone at rest is granted an hour too.
-  let setBack = HOUR
-  let wholeHours = true
-  for (let instantMs = 0; instantMs < Date.UTC(2101, 0); instantMs += 90 * DAY) {
-    const offset = offsetAt(instantMs)
-    setBack = Math.max(setBack, last - offset)
-    wholeHours &&= (last - offset) % HOUR === 0
-    last = offset
-  }
-  if (unit === 'h') return wholeHours ? HOUR : 2 * HOUR
-  return { d: DAY, week: WEEK, month: 31 * DAY }[unit] + setBack
+function longestWindow(unit: CalendarUnit, { setBackMs, movesByHours }: Zone): number {
+  if (unit === 'h') return movesByHours ? HOUR : 2 * HOUR
+  return { d: DAY, week: WEEK, month: 31 * DAY }[unit] + setBackMs
 }
 
 function modulo(value: number, divisor: number): number {
