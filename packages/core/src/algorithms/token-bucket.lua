@@ -58,6 +58,8 @@ function token_bucket.left(limit)
 end
 
 function token_bucket.save(limit)
+  -- A denial is written, too, when the clock went back, and what has drained until now counts no more then.
+  limit.filled, limit.elapsed = limit.level, 0
   return limit.scale, limit.filled
 end
 

@@ -102,7 +102,7 @@ class MemoryStore implements Store {
     const taken = take && looks.every(({ waits }) => waits.every((wait) => wait === 0))
     for (const look of looks) {
       if (taken) this.#take(look, look.ask.cost, now)
-      else if (take && look.entry.last > now + CLOCK_WENT_BACK_US) this.#take(look, 0, now)
+      else if (take && isAhead(look.loaded, now)) this.#take(look, 0, now)
       else if (take && look.isKnown) this.#entries.use(look.ask.key, look.entry)
     }
     return { at: now, limits: looks.flatMap(outcomesOf) }
@@ -160,6 +160,10 @@ interface Look {
   readonly loaded: readonly Loaded[]
   /** Of each limit, as LimitOutcome says. */
   readonly waits: readonly number[]
+}
+
+function isAhead(loaded: readonly Loaded[], now: number): boolean {
+  return loaded.some(({ isKnown, last }) => isKnown && last > now + CLOCK_WENT_BACK_US)
 }
 
 function outcomesOf({ loaded, waits }: Look): LimitOutcome[] {

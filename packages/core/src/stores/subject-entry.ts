@@ -34,6 +34,8 @@ export interface Loaded {
   readonly params: Params
   /** Whether the subject has used it before. */
   readonly isKnown: boolean
+  /** When it was written, in µs. */
+  readonly last: number
 }
 
 export function load(entry: Entry, set: LimitSet, now: number): Loaded[] {
@@ -42,7 +44,7 @@ export function load(entry: Entry, set: LimitSet, now: number): Loaded[] {
     const kernel = kernels[limit.kernel]
     const params = limit.paramsAt(now / 1000)
     const { state, last } = found?.[i] ?? { state: entry.states[i], last: entry.last }
-    const loaded = { kernel, state: state ?? kernel.create(), params, isKnown: state !== undefined }
+    const loaded = { kernel, state: state ?? kernel.create(), params, isKnown: state !== undefined, last }
     kernel.load(loaded.state, last, now, params)
     return loaded
   })

@@ -5,7 +5,7 @@ import { compileLimits, type LimitSet } from '../../src/limit-set.js'
 import { parseLimit, type LimitInput } from '../../src/limit.js'
 import type { Outcome, Store } from '../../src/stores/store.js'
 import { START_MS } from '../support/benches.js'
-import { RUNS } from '../support/schedules.js'
+import { CASES } from '../support/schedules.js'
 import { HOUR_MS, variants } from '../support/variants.js'
 
 const WINDOW_MS = 1000
@@ -93,7 +93,7 @@ describe.each(variants)('limiting alone by $name', ({ kernel, limit, worstCase }
           expect(town.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
         },
       ),
-      RUNS,
+      { numRuns: CASES },
     )
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { createLimiter, memoryStore, type Decision, type Limiter, type LimitInput } from '../../src/index.js'
 import { benches, closeBenches, jointBenches, START_MS, type Clock } from '../support/benches.js'
-import { advance, play, RUNS, schedule } from '../support/schedules.js'
+import { advance, play, forAll, schedule } from '../support/schedules.js'
 import { variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -18,24 +18,21 @@ const pairs = fc.record({
 
 describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
   test('a denied request changes nothing, in no limit of the subject', async () => {
-    await fc.assert(
-      fc.asyncProperty(pairs, async ({ first, second, quota, more, steps, cost }) => {
-        const clock = { now: START_MS }
-        const limits: LimitInput[] = [
-          { ...first.limit(quota, 1000), name: 'first' },
-          { ...second.limit(quota + more, 1000 * 3), name: 'second' },
-        ]
-        const limiter = bench.limiter({ limit: limits }, clock)
-        await play(limiter, clock, steps)
-        advance(clock, 1)
-        const before = await limiter.peek('acme')
-        const decision = await limiter.consume('acme', { cost })
-        if (decision.allowed) return
-        expect((await limiter.peek('acme')).limits).toEqual(before.limits)
-        expect(decision.limits).toEqual(before.limits)
-      }),
-      RUNS,
-    )
+    await forAll(pairs, async ({ first, second, quota, more, steps, cost }) => {
+      const clock = { now: START_MS }
+      const limits: LimitInput[] = [
+        { ...first.limit(quota, 1000), name: 'first' },
+        { ...second.limit(quota + more, 1000 * 3), name: 'second' },
+      ]
+      const limiter = bench.limiter({ limit: limits }, clock)
+      await play(limiter, clock, steps)
+      advance(clock, 1)
+      const before = await limiter.peek('acme')
+      const decision = await limiter.consume('acme', { cost })
+      if (decision.allowed) return
+      expect((await limiter.peek('acme')).limits).toEqual(before.limits)
+      expect(decision.limits).toEqual(before.limits)
+    })
   })
 
   test('what a denied request asked of one limit is still there for a smaller one (D9)', async () => {
@@ -92,32 +89,27 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
         : variants.filter(({ name }) => !name.includes('precision'))
     const algorithms = fc.record({ tenant: fc.constantFrom(...exact), user: fc.constantFrom(...exact) })
     const requests = fc.array(joint, { minLength: 2, maxLength: 20 })
-    await fc.assert(
-      fc.asyncProperty(algorithms, requests, async (chosen, all) => {
-        const clock = { now: START_MS }
-        const plans = { tenant: chosen.tenant.limit(8, 1000), user: chosen.user.limit(5, 3000) }
-        const limiter = bench.limiter({ plans, defaultPlan: 'user' }, clock)
-        const exports = limiter.scope({ group: 'exports', stacked: { export: '3/2s' } })
-        const oracle = oracleOf(plans, clock)
-        for (const { gapUs, tenant, user, isExport, cost, isRefunded } of all) {
-          advance(clock, gapUs)
-          const subjects = [
-            { id: tenant, plan: 'tenant' },
-            { id: user, plan: 'user' },
-          ]
-          const decision = await (isExport ? exports : limiter).consume(subjects, { cost })
-          const group = isExport ? 'exports ' : ''
-          const parts = [`tenant ${group}${tenant}`, `user ${group}${user}`]
-          const expected = oracle.consume(isExport ? [...parts, `export ${tenant}`] : parts, cost)
-          expect(decision.limits.map(({ remaining, resetMs }) => [remaining, resetMs])).toEqual(
-            expected.limits,
-          )
-          expect([decision.allowed, decision.retryAfterMs]).toEqual([expected.allowed, expected.retryAfterMs])
-          if (isRefunded) expect(await limiter.refund(decision)).toBe(await expected.refund())
-        }
-      }),
-      RUNS,
-    )
+    await forAll(fc.tuple(algorithms, requests), async ([chosen, all]) => {
+      const clock = { now: START_MS }
+      const plans = { tenant: chosen.tenant.limit(8, 1000), user: chosen.user.limit(5, 3000) }
+      const limiter = bench.limiter({ plans, defaultPlan: 'user' }, clock)
+      const exports = limiter.scope({ group: 'exports', stacked: { export: '3/2s' } })
+      const oracle = oracleOf(plans, clock)
+      for (const { gapUs, tenant, user, isExport, cost, isRefunded } of all) {
+        advance(clock, gapUs)
+        const subjects = [
+          { id: tenant, plan: 'tenant' },
+          { id: user, plan: 'user' },
+        ]
+        const decision = await (isExport ? exports : limiter).consume(subjects, { cost })
+        const group = isExport ? 'exports ' : ''
+        const parts = [`tenant ${group}${tenant}`, `user ${group}${user}`]
+        const expected = oracle.consume(isExport ? [...parts, `export ${tenant}`] : parts, cost)
+        expect(decision.limits.map(({ remaining, resetMs }) => [remaining, resetMs])).toEqual(expected.limits)
+        expect([decision.allowed, decision.retryAfterMs]).toEqual([expected.allowed, expected.retryAfterMs])
+        if (isRefunded) expect(await limiter.refund(decision)).toBe(await expected.refund())
+      }
+    })
   })
 
   test('a limit of a route and the plan deny together, each by its name', async () => {

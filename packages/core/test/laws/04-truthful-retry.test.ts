@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
-import { play, RUNS, schedule } from '../support/schedules.js'
+import { play, forAll, schedule } from '../support/schedules.js'
 import { variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -15,46 +15,40 @@ describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
         cost: fc.integer({ min: 1, max: quota + 1 }),
       }),
     )
-    await fc.assert(
-      fc.asyncProperty(cases, async ({ quota, steps, cost }) => {
-        const clock = { now: START_MS }
-        const limiter = bench.limiter({ limit: variant.limit(quota, windowMs) }, clock)
-        await play(limiter, clock, steps)
-        const decision = await limiter.consume('acme', { cost })
-        if (decision.allowed) return
-        if (decision.retryAfterMs === null) {
-          expect(decision.reason).toBe('cost-exceeds-quota')
-          clock.now += 100 * windowMs
-          expect((await limiter.peek('acme', { cost })).allowed).toBe(false)
-          return
-        }
-        const { retryAfterMs } = decision
-        expect(retryAfterMs).toBeGreaterThanOrEqual(1)
-        clock.now += retryAfterMs - 1
+    await forAll(cases, async ({ quota, steps, cost }) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: variant.limit(quota, windowMs) }, clock)
+      await play(limiter, clock, steps)
+      const decision = await limiter.consume('acme', { cost })
+      if (decision.allowed) return
+      if (decision.retryAfterMs === null) {
+        expect(decision.reason).toBe('cost-exceeds-quota')
+        clock.now += 100 * windowMs
         expect((await limiter.peek('acme', { cost })).allowed).toBe(false)
-        clock.now += 1
-        expect((await limiter.consume('acme', { cost })).allowed).toBe(true)
-      }),
-      RUNS,
-    )
+        return
+      }
+      const { retryAfterMs } = decision
+      expect(retryAfterMs).toBeGreaterThanOrEqual(1)
+      clock.now += retryAfterMs - 1
+      expect((await limiter.peek('acme', { cost })).allowed).toBe(false)
+      clock.now += 1
+      expect((await limiter.consume('acme', { cost })).allowed).toBe(true)
+    })
   })
 
   test.each(variants)('$name: resetMs is when another unit is there', async (variant) => {
     const windowMs = windowOf(variant, 1000)
-    await fc.assert(
-      fc.asyncProperty(schedule(6, windowMs), async (steps) => {
-        const clock = { now: START_MS }
-        const limiter = bench.limiter({ limit: variant.limit(6, windowMs) }, clock)
-        await play(limiter, clock, steps)
-        const [now] = (await limiter.peek('acme')).limits
-        if (!now || now.resetMs === 0) return
-        clock.now += now.resetMs - 1
-        expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(now.remaining)
-        clock.now += 1
-        expect((await limiter.peek('acme')).limits[0]?.remaining).toBeGreaterThan(now.remaining)
-      }),
-      RUNS,
-    )
+    await forAll(schedule(6, windowMs), async (steps) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: variant.limit(6, windowMs) }, clock)
+      await play(limiter, clock, steps)
+      const [now] = (await limiter.peek('acme')).limits
+      if (!now || now.resetMs === 0) return
+      clock.now += now.resetMs - 1
+      expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(now.remaining)
+      clock.now += 1
+      expect((await limiter.peek('acme')).limits[0]?.remaining).toBeGreaterThan(now.remaining)
+    })
   })
 
   test('the longest wait of several limits is the one told, and all that deny are named', async () => {

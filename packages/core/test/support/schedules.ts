@@ -9,7 +9,18 @@ export interface Step {
   readonly cost: number
 }
 
-export const RUNS = { numRuns: 1000 } as const
+/** How many random cases a law is tried on. */
+export const CASES = 1000
+const AT_ONCE = 10
+
+/** Tries 1000 random cases, some of them at the same time: most of a case is waiting for Redis. */
+export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
+  const some = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE })
+  const property = fc.asyncProperty(some, async (values) => {
+    await Promise.all(values.map(holds))
+  })
+  await fc.assert(property, { numRuns: CASES / AT_ONCE })
+}
 
 /** Steps that spend some windows on and around the edges of a quota. */
 export function schedule(quota: number, windowMs: number): fc.Arbitrary<Step[]> {

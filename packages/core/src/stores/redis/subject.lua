@@ -16,7 +16,7 @@ local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 local value, ends, first_byte, low_ends = false, 0, 0, 0
 local layout, missing = PLAIN, 0
--- When its first parts were written.
+-- When the parts of the set were written, the latest of them.
 local written = 0
 
 local kernels = {}
@@ -87,6 +87,7 @@ end
 -- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
 local function load_numbers(limit, tail, last, a, b, c)
   local kernel = limit.kernel
+  if last > written then written = last end
   if not kernel.tail_size then
     kernel.load(limit, last, a, b)
     return tail
@@ -116,9 +117,9 @@ end
 
 -- Brings every limit of the set to now, from the value of its subject, or from nothing.
 local function load_limits(set, blob)
-  value, layout = blob, PLAIN
+  value, layout, written = blob, PLAIN, 0
   if not blob then
-    ends, missing, written = 0, #set, 0
+    ends, missing = 0, #set
     for i = 1, #set do
       set[i].kernel.start(set[i])
     end
@@ -134,7 +135,6 @@ local function load_limits(set, blob)
     error(FOREIGN, 0)
   end
   if floor(first_byte / 16) ~= FORMAT then error(FOREIGN, 0) end
-  written = last
   local last_s = floor(last / 1000000)
   ends = last_s + (first_byte % 16 * LOW_ENDS + low_ends - last_s) % ENDS
 
