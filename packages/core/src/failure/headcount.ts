@@ -10,12 +10,14 @@ const SET = compileLimits([parseLimit({ quota: MOST, window: '30s', algorithm: '
 /** No subject's key is like it. */
 const KEY = '{0}:!instances'
 const EVERY_MS = 10_000
+/** Instances that get their requests at the same time are not to be counted at the same time again and again. */
+const LATER_BY_MS = 1000
 
 export interface HeadcountOptions {
   /** Never rejects. */
   readonly consume: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
   /** Never rejects. */
-  readonly refund: (request: RefundRequest) => Promise<unknown>
+  readonly refund: (request: RefundRequest) => Promise<boolean>
   readonly onCount: (instances: number) => void
 }
 
@@ -27,6 +29,8 @@ export class Headcount {
   readonly #options: HeadcountOptions
   #held: RefundRequest | undefined
   #dueMs = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #counting: Promise<void> | undefined
 
   constructor(options: HeadcountOptions) {
     this.#options = options
@@ -36,23 +40,29 @@ export class Headcount {
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
     this.#dueMs = nowMs + EVERY_MS
-    void this.#count()
+    // At once the first time, since until then it takes itself for the only one.
+    if (!this.#held) this.#counting = this.#count()
+    else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * LATER_BY_MS).unref()
   }
 
   /** This limiter counts no more. */
   async leave(): Promise<void> {
     this.#dueMs = Infinity
-    const held = this.#held
+    clearTimeout(this.#timer)
+    await this.#counting
+    if (this.#held) await this.#options.refund(this.#held)
     this.#held = undefined
-    if (held) await this.#options.refund(held)
   }
 
+  /** Takes before it gives: one that is between the two is counted twice by others, where it could be missed. */
   async #count(): Promise<void> {
-    if (this.#held) await this.#options.refund(this.#held)
+    const before = this.#held
     const ask = { key: KEY, set: SET, cost: 1 }
     const [answer] = await this.#options.consume([ask])
     if (!isOutcome(answer, 1)) return
     this.#held = refundsOf([ask], answer, 1)[0]
-    this.#options.onCount(Math.max(MOST - (answer.limits[0]?.remaining ?? MOST), 1))
+    const isGiven = before && (await this.#options.refund(before))
+    const held = MOST - (answer.limits[0]?.remaining ?? MOST)
+    this.#options.onCount(Math.max(isGiven ? held - 1 : held, 1))
   }
 }
