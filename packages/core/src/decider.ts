@@ -44,7 +44,7 @@ export class Decider {
       policy: onStoreFailure,
       local,
       charge: (batch) => guard?.charge(batch) ?? Promise.resolve([]),
-      refund: async (request) => guard?.takeBack(request),
+      refund: (request) => guard?.takeBack(request) ?? Promise.resolve(false),
       partitionOf: (key) => guard?.partitionOf?.(key) ?? 0,
       // What never fails as a whole has nobody to tell.
       isOpen: (key) => guard?.isOpen(key) ?? true,
@@ -56,19 +56,19 @@ export class Decider {
   }
 
   consume(request: Consumption): MaybePromise<Decision> {
-    if (!isLimited(request)) return this.#tell(decideUnlimited(request), false)
+    if (!isLimited(request)) return this.#known(this.#tell(decideUnlimited(request), false))
     const lane = this.#laneOf(request)
     const refused = this.#refusal(lane, request)
-    if (refused) return this.#fallBack(request, refused, false)
+    if (refused) return this.#known(this.#fallBack(request, refused, false))
     if (lane.guard) this.#pending += 1
     return lane.batcher.consume(request)
   }
 
   peek(request: Consumption): MaybePromise<Decision> {
-    if (!isLimited(request)) return decideUnlimited(request)
+    if (!isLimited(request)) return this.#known(decideUnlimited(request))
     const lane = this.#laneOf(request)
     const refused = this.#refusal(lane, request)
-    if (refused) return this.#fallBack(request, refused, true)
+    if (refused) return this.#known(this.#fallBack(request, refused, true))
     const answer = (given: unknown): Decision => this.#answer(lane, request, given, true)
     if (!lane.guard) return answer(askNow(lane.store, 'peek', request))
     this.#pending += 1
@@ -137,6 +137,11 @@ export class Decider {
       onBreaker: (state, partition, error) => this.#events.emit('breaker', { state, partition, error }),
       recover: (partition) => this.#fallback.recover(partition),
     })
+  }
+
+  /** A promise where others are: what is only now and then a value is met in an outage by who calls its `then`. */
+  #known(decision: Decision): MaybePromise<Decision> {
+    return this.#single.guard ? Promise.resolve(decision) : decision
   }
 
   #laneOf(request: Limited): Lane {

@@ -25,8 +25,8 @@ export interface LimiterEvents {
   /** A request was denied, by a limit or by the failure policy. */
   limited: [decision: Decision]
   /**
-   * The store failed or was late; that many requests were left to the failure policy. Once per batch, but once per
-   * request when it gave something that is not an outcome.
+   * The store failed or was late with that many requests, which were left to the failure policy; or with a peek, a
+   * refund or a reset. Once per batch, but once per request when it gave something that is not an outcome.
    */
   storeError: [error: StoreError, requests: number]
   /** The store was given up, or is back. */

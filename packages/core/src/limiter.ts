@@ -42,9 +42,9 @@ export interface ConsumeOptions {
 /** Decides requests, of the whole application or of one scope of it. */
 export interface Consumer {
   /**
-   * Takes `cost` units from every limit of the subject's plan, or nothing at all. A value where the answer is
-   * known without asking anyone (memory store, unlimited plan), else a promise that is fulfilled within the
-   * deadline, whatever the store does. A look-up by `planOf` comes before, and has a deadline of its own.
+   * Takes `cost` units from every limit of the subject's plan, or nothing at all. With the memory store a value,
+   * unless `planOf` is waited for; with Redis a promise, always, that is fulfilled within the deadline, whatever the
+   * store does. A look-up by `planOf` comes before, and has a deadline of its own.
    *
    * @param subjects who pays: an id, or `{ id, plan }`; or several, such as a tenant and a user of it: all their
    *                 limits must have room, or nothing is taken of any

@@ -106,13 +106,18 @@ let serial = 0
  * @throws {ConfigError} when it is wrong
  */
 export function compilePlan(name: string, input: unknown, path: string): Plan {
-  if (!isOptions(input) || !('limits' in input)) return compileLimitsOf(name, input, path)
+  if (!isOptions(input) || !isLongForm(input)) return compileLimitsOf(name, input, path)
   needOptions(input, ['limits', 'onStoreFailure'], path)
   const { limits, onStoreFailure } = input as Partial<PlanInputOptions>
   const plan = compileLimitsOf(name, limits, `${path}.limits`)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
+}
+
+/** Also with `limit`, the option of limiters: the error is to name `limits`. */
+function isLongForm(input: object): boolean {
+  return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }
 
 function compileLimitsOf(name: string, input: unknown, path: string): Plan {

@@ -5,9 +5,9 @@ import type { Settled } from './failure/settlement.js'
 export interface LimiterStats {
   /** Requests decided, by what decided them. Those on a list are decided before the limiter is asked. */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
-  /** Requests that the store could not decide although it was asked. */
+  /** Requests, peeks, refunds and resets that the store failed, or that came after `close`. */
   readonly storeErrors: number
-  /** Units admitted beside the store that it was told of, and those that limits had no room for. */
+  /** Units admitted beside the store that it was told of, and those that it will not be. */
   readonly settled: Settled
   /** Requests that wait for the store. */
   readonly pending: number

@@ -169,6 +169,13 @@ describe('bad input is refused at construction, with the path, what was given an
     expect(configError(() => createLimiter(options as LimiterOptions))).toMatchObject({ path })
   })
 
+  test('a plan with `limit` is told of `limits`', () => {
+    const { message } = configError(() =>
+      createLimiter({ plans: { free: { limit: '1/min' } } } as unknown as LimiterOptions),
+    )
+    expect(message).toContain('expected limits, or another option')
+  })
+
   test('an error shows what was given on one short line, whatever it is', () => {
     const { message } = configError(() => createLimiter({ limit: `a\nb${'x'.repeat(10_000)}` }))
     expect(message).not.toContain('\n')

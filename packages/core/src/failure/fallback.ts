@@ -18,7 +18,7 @@ export interface FallbackOptions extends SettlementOptions {
   readonly by: object
   readonly local: LocalOptions
   /** Gives back what the store took for a request that had been answered otherwise. Never rejects. */
-  readonly refund: (request: RefundRequest) => Promise<unknown>
+  readonly refund: (request: RefundRequest) => Promise<boolean>
 }
 
 const MOST_SUBJECTS = 10_000

@@ -106,10 +106,11 @@ export class Guard implements Store {
 
   /** @throws {StoreError} when the store cannot answer */
   async reset(key: string): Promise<void> {
+    const lane = this.#laneOf(key)
     try {
-      await this.#within(() => this.#store.reset(key), { lane: this.#laneOf(key) })
+      await this.#within(() => this.#store.reset(key), { lane })
     } catch (error) {
-      this.#options.onFailure(error as StoreError, 1)
+      this.#tellUnlessRefused(lane, error)
       throw error
     }
   }
@@ -125,13 +126,18 @@ export class Guard implements Store {
   }
 
   async #refund(request: RefundRequest, isForced: boolean): Promise<boolean> {
+    const lane = this.#laneOf(request.key)
     try {
-      const lane = this.#laneOf(request.key)
       return await this.#within((call) => this.#store.refund(request, call), { lane, isForced })
     } catch (error) {
-      this.#options.onFailure(error as StoreError, 1)
+      this.#tellUnlessRefused(lane, error)
       return false
     }
+  }
+
+  /** Of what was asked; that a store which was given up is not asked has been told. */
+  #tellUnlessRefused(lane: Lane, error: unknown): void {
+    if (error !== lane.refusal) this.#options.onFailure(error as StoreError, 1)
   }
 
   async #decide(batch: readonly StoreRequest[], isForced: boolean): Promise<readonly Answer[]> {

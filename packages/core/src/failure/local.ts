@@ -137,11 +137,6 @@ export class LocalLimiter {
     this.#subjects.use(key, { set: whole, fromMs, owes: true })
   }
 
-  get owes(): boolean {
-    for (const [, { owes }] of this.#subjects.entries()) if (owes) return true
-    return false
-  }
-
   forget(key: string): void {
     this.#known.delete(key)
     this.#subjects.delete(key)

@@ -15,7 +15,7 @@ export interface SettlementOptions {
 export interface Settled {
   /** Units that were charged, of all limits together. */
   readonly units: number
-  /** Units that the subjects' limits have no room for, however long. */
+  /** Units that will not be: the subjects' limits have no room for them, or the limiter was closed before. */
   readonly dropped: number
 }
 
@@ -57,11 +57,13 @@ export class Settlement {
     if (settled === 'more') this.due()
   }
 
-  /** Charges all that can be, a last time. */
+  /** Charges all that can be, a last time, and says what cannot. */
   async end(): Promise<void> {
     this.#isEnded = true
     clearTimeout(this.#timer)
     await this.#settleReachable()
+    const dropped = sum(this.#local.takeCharges(() => true, Infinity).map(({ cost }) => cost))
+    if (dropped > 0) this.#options.onSettled({ units: 0, dropped })
   }
 
   async #settleReachable(): Promise<void> {

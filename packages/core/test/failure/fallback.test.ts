@@ -125,7 +125,7 @@ test('the breaker opens after three failures, answers at once meanwhile, and clo
   expect(states).toEqual([expect.stringMatching(/^open: ERR_TOLLGATE_STORE/)])
   expect(limiter.health()).toEqual({ status: 'degraded', openPartitions: [0] })
   const decision = limiter.consume('acme')
-  expect(decision).toMatchObject({ source: 'local', allowed: true, limits: [] })
+  expect(await decision).toMatchObject({ source: 'local', allowed: true, limits: [] })
   await server({ port: redis.port })
   await eventually(() => limiter.health().status === 'ok', 1500)
   expect(states.slice(1)).toEqual(['half-open', 'closed'])
@@ -247,6 +247,40 @@ test('close answers what is under way, charges what is owed, and leaves no timer
   await other.close()
   const again = createLimiter({ limit: '20/min', store, deadlineMs: 5000 })
   await eventually(async () => (await again.peek('late')).limits[0]?.remaining === 14)
+})
+
+test('what is owed when the limiter is closed in an outage is told as dropped', async () => {
+  const { redis, limiter } = await start()
+  redis.pause()
+  await consume(limiter, 'acme', 7)
+  const settlements: unknown[] = []
+  limiter.on('settlement', (settled) => settlements.push(settled))
+  await limiter.close()
+  redis.resume()
+  expect(settlements).toEqual([{ units: 0, dropped: 7 }])
+  expect(limiter.stats().settled).toEqual({ units: 0, dropped: 7 })
+})
+
+test('answers are promises also in an outage, and a store that is not asked has not failed again', async () => {
+  const { redis, limiter } = await start({ plans: { free: '20/min', all: 'unlimited' }, limit: undefined })
+  redis.pause()
+  await eventually(async () => {
+    await limiter.consume('acme')
+    return limiter.health().status === 'degraded'
+  })
+  const errors: unknown[] = []
+  limiter.on('storeError', (error) => errors.push(error))
+  const answers = [
+    limiter.consume('acme'),
+    limiter.peek('acme'),
+    limiter.consume({ id: 'acme', plan: 'all' }),
+    limiter.peek({ id: 'acme', plan: 'all' }),
+  ]
+  for (const answer of answers) expect(answer).toBeInstanceOf(Promise)
+  await Promise.all(answers)
+  await expect(limiter.reset('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
+  expect(errors).toEqual([])
+  redis.resume()
 })
 
 test('everything is told: events, channels and counts', async () => {
