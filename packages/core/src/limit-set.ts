@@ -43,7 +43,8 @@ function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
       return { limit: fixedParams(limit, 'fixed-window', windowParams(limit)), ttlMs: windowMs }
     case 'token-bucket': {
       const { quota, burst = quota } = limit
-      const ttlMs = Math.ceil((burst / quota) * windowMs) + 1
+      // What a larger burst left above the brim takes a window to drain.
+      const ttlMs = Math.ceil(Math.max(burst / quota, 1) * windowMs) + 1
       return { limit: fixedParams(limit, 'token-bucket', bucketParams(limit)), ttlMs }
     }
   }
@@ -77,7 +78,8 @@ const LEVEL_BITS = 46
 
 function bucketParams({ quota, windowMs, burst = quota }: Limit): Params {
   const scale = bucketScale(burst)
-  return { burst, scale, rate: (quota * 2 ** scale) / (windowMs * 1000) }
+  const windowUs = windowMs * 1000
+  return { burst, scale, rate: (quota * 2 ** scale) / windowUs, windowUs }
 }
 
 /** As many parts of a unit as such a burst leaves bits for. */

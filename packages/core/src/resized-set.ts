@@ -72,7 +72,7 @@ function resizeParams(params: Params, units: (given: number) => number, rate: nu
     const burst = units(params['burst'])
     const scale = bucketScale(burst)
     const parts = 2 ** (scale - (params['scale'] as number))
-    return { burst, scale, rate: (params['rate'] as number) * parts * rate }
+    return { ...params, burst, scale, rate: (params['rate'] as number) * parts * rate }
   }
   const quota = units(params['quota'] as number)
   return params['unitBytes'] === undefined

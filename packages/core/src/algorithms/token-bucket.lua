@@ -2,39 +2,57 @@
   token_bucket: GCRA, a level that drains evenly. The twin of token-bucket.ts: change both, the law of one truth
   compares them.
 
-  Params        burst, scale (a unit is 2^scale parts), rate (parts that drain in a µs)
+  Params        burst, scale (a unit is 2^scale parts), rate (parts that drain in a µs), window in µs
   State         1 byte: scale; 6 bytes: level at the last write, in parts
 ]]
 local token_bucket = { code = 4, format = 'I1I6', size = 7 }
 
-function token_bucket.prepare(burst, scale, rate)
+function token_bucket.prepare(burst, scale, rate, window)
   local unit = 2 ^ scale
   return {
     kernel = token_bucket, mark = 0, waits = 0,
-    burst = burst, scale = scale, rate = rate,
-    unit = unit, depth = burst * unit,
-    filled = 0, elapsed = 0, level = 0, is_other = false,
+    burst = burst, scale = scale, rate = rate, window = window, own_unit = unit,
+    filled = 0, kept = scale, unit = unit, depth = burst * unit, pace = rate,
+    elapsed = 0, level = 0, is_other = false,
   }
+end
+
+-- Counts a level in the parts of this burst, or where it is above the brim in its own, which can hold it.
+local function measure(limit, scale, level)
+  local unit = limit.own_unit
+  limit.kept, limit.unit, limit.depth, limit.pace = limit.scale, unit, limit.burst * unit, limit.rate
+  limit.filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
+  if limit.filled <= limit.depth then return end
+  local rate = limit.rate * 2 ^ (scale - limit.scale)
+  unit = 2 ^ scale
+  limit.filled, limit.kept, limit.unit, limit.depth = level, scale, unit, limit.burst * unit
+  -- So that it is gone after a window.
+  limit.pace = max(rate, level / max(limit.window, limit.depth / rate))
+end
+
+local function set_level(limit, level)
+  measure(limit, limit.kept, level)
+  limit.level, limit.elapsed = limit.filled, 0
 end
 
 -- filled: the level at the last write; level: what has not drained of it until now
 function token_bucket.load(limit, last, scale, filled)
   local elapsed = now > last and now - last or 0
   limit.is_other = scale ~= limit.scale and filled > 0
-  if scale ~= limit.scale then filled = ceil(filled * 2 ^ (limit.scale - scale)) end
-  if filled > limit.depth then filled = limit.depth end
-  local level = filled - floor(elapsed * limit.rate + 0.5)
-  limit.filled, limit.elapsed, limit.level = filled, elapsed, level > 0 and level or 0
+  measure(limit, scale, filled)
+  local level = limit.filled - floor(elapsed * limit.pace + 0.5)
+  limit.elapsed, limit.level = elapsed, level > 0 and level or 0
 end
 
 function token_bucket.start(limit)
-  limit.filled, limit.elapsed, limit.level = 0, 0, 0
+  measure(limit, limit.scale, 0)
+  limit.elapsed, limit.level = 0, 0
 end
 
 local function until_fits(limit, cost)
-  local excess, rate = limit.filled + cost * limit.unit - limit.depth, limit.rate
-  local elapsed = ceil((excess - 0.5) / rate)
-  while floor(elapsed * rate + 0.5) < excess do
+  local excess, pace = limit.filled + cost * limit.unit - limit.depth, limit.pace
+  local elapsed = ceil((excess - 0.5) / pace)
+  while floor(elapsed * pace + 0.5) < excess do
     elapsed = elapsed + 1
   end
   return elapsed - limit.elapsed
@@ -47,36 +65,34 @@ function token_bucket.wait(limit, cost)
 end
 
 function token_bucket.take(limit, cost)
-  local level = limit.level + cost * limit.unit
-  limit.filled, limit.level, limit.elapsed = level, level, 0
+  set_level(limit, limit.level + cost * limit.unit)
 end
 
 function token_bucket.left(limit)
-  local remaining = floor((limit.depth - limit.level) / limit.unit)
+  local remaining = max(floor((limit.depth - limit.level) / limit.unit), 0)
   if remaining >= limit.burst then return remaining, 0 end
   return remaining, until_fits(limit, remaining + 1)
 end
 
 function token_bucket.save(limit)
   -- A denial is written, too, when the clock went back, and what has drained until now counts no more then.
-  limit.filled, limit.elapsed = limit.level, 0
-  return limit.scale, limit.filled
+  if limit.elapsed > 0 then set_level(limit, limit.level) end
+  return limit.kept, limit.filled
 end
 
 function token_bucket.lifetime(limit)
-  return limit.filled / limit.rate
+  return limit.filled / limit.pace
 end
 
 -- @refund
 local function still_held(limit, units, at, remaining, reset)
   local filled_to = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
-  local left = filled_to - floor(max(now - at, 0) * limit.rate + 0.5)
+  local left = filled_to - floor(max(now - at, 0) * limit.pace + 0.5)
   return min(max(left, 0), units * limit.unit)
 end
 
 function token_bucket.give(limit, units, at, remaining, reset)
   local given = min(still_held(limit, units, at, remaining, reset), limit.level)
-  limit.filled = limit.level - given
-  limit.level, limit.elapsed = limit.filled, 0
+  set_level(limit, limit.level - given)
   return given > 0
 end

@@ -6,14 +6,19 @@ export interface TokenBucketParams {
   readonly scale: number
   /** Parts that drain in a µs; not whole. */
   readonly rate: number
+  readonly windowUs: number
 }
 
 export interface TokenBucketState {
   /** How full the bucket was at the last write, in parts, and the scale of those. */
   level: number
   scale: number
-  /** The same in today's parts, how long ago that was, and what has not drained of it. */
+  /** The same as it is counted today, and a unit in its parts. */
   filled: number
+  filledScale: number
+  unit: number
+  /** Parts that drain in a µs, how long they have, and what has not drained. */
+  pace: number
   elapsed: number
   levelNow: number
   now: number
@@ -26,35 +31,47 @@ export interface TokenBucketState {
  * Levels are whole parts of a unit and what drained is rounded to a part. A part drains in less than a µs, so
  * answers are exact to the µs and rounding does not add up.
  *
+ * A level can be above the brim, when it comes from a plan with a larger burst. It stays, or moving to a smaller plan
+ * and back would empty the bucket; but it drains as much faster as it takes to be gone after a window.
+ *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  */
 export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
   code: 4,
-  wire: ['burst', 'scale', 'rate'],
+  wire: ['burst', 'scale', 'rate', 'windowUs'],
 
-  create: () => ({ level: 0, scale: 0, filled: 0, elapsed: 0, levelNow: 0, now: 0 }),
+  create: () => ({
+    level: 0,
+    scale: 0,
+    filled: 0,
+    filledScale: 0,
+    unit: 1,
+    pace: 0,
+    elapsed: 0,
+    levelNow: 0,
+    now: 0,
+  }),
 
-  load(state, last, now, { burst, scale, rate }) {
-    const filled = Math.ceil(state.level * 2 ** (scale - state.scale))
-    state.filled = Math.min(filled, burst * 2 ** scale)
+  load(state, last, now, params) {
+    measure(state, params)
     state.elapsed = Math.max(now - last, 0)
-    state.levelNow = Math.max(state.filled - drained(state.elapsed, rate), 0)
+    state.levelNow = Math.max(state.filled - drained(state.elapsed, state.pace), 0)
     state.now = now
   },
 
-  remaining: (state, { burst, scale }) => Math.floor((burst * 2 ** scale - state.levelNow) / 2 ** scale),
+  remaining: ({ unit, levelNow }, { burst }) => Math.max(Math.floor((burst * unit - levelNow) / unit), 0),
 
-  wait(state, cost, { burst, scale, rate }) {
-    if (state.levelNow + cost * 2 ** scale <= burst * 2 ** scale) return 0
+  wait({ unit, filled, levelNow, pace, elapsed }, cost, { burst }) {
+    if (levelNow + cost * unit <= burst * unit) return 0
     if (cost > burst) return NEVER
-    const excess = state.filled + (cost - burst) * 2 ** scale
-    let elapsed = Math.ceil((excess - 0.5) / rate)
-    while (drained(elapsed, rate) < excess) elapsed += 1
-    return elapsed - state.elapsed
+    const excess = filled + (cost - burst) * unit
+    let until = Math.ceil((excess - 0.5) / pace)
+    while (drained(until, pace) < excess) until += 1
+    return until - elapsed
   },
 
   take(state, cost, params) {
-    write(state, state.levelNow + cost * 2 ** params.scale, params)
+    write(state, state.levelNow + cost * state.unit, params)
   },
 
   // In parts of another size, which were of another burst: the level would be cut off at this one.
@@ -68,9 +85,26 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
   },
 }
 
-function write(state: TokenBucketState, level: number, { scale }: TokenBucketParams): void {
-  state.level = state.filled = state.levelNow = level
-  state.scale = scale
+/** Counts what was written in the parts of this burst, or where it is above the brim in its own, which can hold it. */
+function measure(state: TokenBucketState, { burst, scale, rate, windowUs }: TokenBucketParams): void {
+  state.filled = Math.ceil(state.level * 2 ** (scale - state.scale))
+  state.filledScale = scale
+  state.unit = 2 ** scale
+  state.pace = rate
+  if (state.filled <= burst * state.unit) return
+  const ownRate = rate * 2 ** (state.scale - scale)
+  state.filled = state.level
+  state.filledScale = state.scale
+  state.unit = 2 ** state.scale
+  state.pace = Math.max(ownRate, state.filled / Math.max(windowUs, (burst * state.unit) / ownRate))
+}
+
+function write(state: TokenBucketState, level: number, params: TokenBucketParams): void {
+  state.level = level
+  state.scale = state.filledScale
+  measure(state, params)
+  state.level = state.levelNow = state.filled
+  state.scale = state.filledScale
   state.elapsed = 0
 }
 
@@ -83,12 +117,11 @@ function drained(elapsed: number, rate: number): number {
  * are gone when the level that they brought it to is, and that level follows from the answer to their request.
  */
 function stillHeld(
-  state: TokenBucketState,
+  { unit, pace, now }: TokenBucketState,
   refund: Refund,
-  { burst, scale, rate }: TokenBucketParams,
+  { burst, rate }: TokenBucketParams,
 ): number {
-  const unit = 2 ** scale
   const filledTo = (burst - refund.remaining - 1) * unit + drained(refund.reset, rate)
-  const left = filledTo - drained(Math.max(state.now - refund.at, 0), rate)
+  const left = filledTo - drained(Math.max(now - refund.at, 0), pace)
   return Math.min(Math.max(left, 0), refund.units * unit)
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
-import { advance, forAll } from '../support/schedules.js'
-import { variants } from '../support/variants.js'
+import { advance, forAll, mostInAnyWindow, toUs, type Admitted } from '../support/schedules.js'
+import { variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
 
@@ -59,6 +59,45 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
       })
     },
   )
+
+  test.each(variants)('$name: moving to a smaller plan and back gives nothing', async (variant) => {
+    const windowMs = windowOf(variant, 1000)
+    const plans = { large: variant.limit(20, windowMs), small: variant.limit(4, windowMs) }
+    const request = fc.record({
+      gapUs: fc.oneof(fc.constantFrom(0, 250 * windowMs), fc.integer({ min: 0, max: 250 * windowMs })),
+      plan: fc.constantFrom(...Object.keys(plans)),
+      cost: fc.constantFrom(1, 2, 16, 20),
+    })
+    await forAll(fc.array(request, { minLength: 5, maxLength: 15 }), async (requests) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
+      const admitted: Admitted[] = []
+      for (const { gapUs, plan, cost } of requests) {
+        advance(clock, gapUs)
+        const { allowed } = await limiter.consume({ id: 'acme', plan }, { cost })
+        if (allowed) admitted.push({ atUs: toUs(clock), cost })
+      }
+      expect(mostInAnyWindow(admitted, windowMs)).toBeLessThanOrEqual(variant.worstCase(20))
+    })
+  })
+
+  test('a bucket that is above the brim of another plan is not emptied by it, and not full for ever', async () => {
+    const clock = { now: START_MS }
+    const plans = { large: '1000/h burst 1000', small: '10/h burst 1' } as const
+    const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
+    const small = { id: 'acme', plan: 'small' }
+    const large = { id: 'acme', plan: 'large' }
+    await limiter.consume(large, { cost: 1000 })
+    clock.now += 360_000
+    const denied = await limiter.consume(small)
+    expect(denied.limits[0]).toMatchObject({ remaining: 0, resetMs: 3_600_000 - 360_000 })
+    expect((await limiter.peek(large)).limits[0]?.remaining).toBe(100)
+    clock.now += (denied.retryAfterMs ?? 0) - 1
+    expect((await limiter.consume(small)).allowed).toBe(false)
+    clock.now += 1
+    expect((await limiter.consume(small)).allowed).toBe(true)
+    expect((await limiter.peek(large)).limits[0]?.remaining).toBe(999)
+  })
 
   test('months that begin on other days are counted apart, and a refund of one does not touch the other', async () => {
     const clock = { now: Date.UTC(2026, 0, 31, 12) }
