@@ -26,10 +26,12 @@ interface Known {
 
 interface LocalSubject {
   readonly set: LimitSet
-  /** When what the store last said was taken over. */
+  /** What the store said before was taken over, or did not know of what was admitted here. */
   readonly fromMs: number
   /** Whether units were admitted that the store has not been told of. */
   readonly owes: boolean
+  /** Whether it is being told of units. */
+  readonly isCharged?: boolean
 }
 
 /** Units of one limit that were admitted beside the store. */
@@ -114,19 +116,26 @@ export class LocalLimiter {
     return true
   }
 
-  /** The charges of keys that are due, at most so many; they are owed no more. */
+  /** The charges of keys that are due, about so many at most; each is to be confirmed, or owed again. */
   takeCharges(isDue: (key: string) => boolean, most: number): Charge[] {
     const charges: Charge[] = []
     this.#nowMs = this.#clock()
     for (const [key, subject] of this.#subjects.entries()) {
       if (charges.length >= most) break
       if (!subject.owes || !isDue(key)) continue
-      charges.push(...this.#chargesOf(key, subject.set))
+      const own = this.#chargesOf(key, subject.set)
+      charges.push(...own)
       // In place: `use` would have this loop meet it again.
-      Object.assign(subject, { owes: false })
+      Object.assign(subject, { owes: false, isCharged: own.length > 0 })
       void this.#admitted.reset(key)
     }
     return charges
+  }
+
+  /** The store has been told. */
+  confirm({ key }: Charge): void {
+    const subject = this.#subjects.get(key)
+    if (subject) Object.assign(subject, { isCharged: false, fromMs: this.#clock() })
   }
 
   /** Puts back what the store could not be told. */
@@ -157,7 +166,7 @@ export class LocalLimiter {
   #takeOver({ key, set }: Ask, nowMs: number): void {
     const known = this.#known.get(key)
     const before = this.#subjects.get(key)
-    if (before && (before.owes || !known || known.atMs <= before.fromMs)) return
+    if (before && (before.owes || before.isCharged || !known || known.atMs <= before.fromMs)) return
     void this.#shares.reset(key)
     this.#subjects.use(key, { set, fromMs: known?.atMs ?? nowMs, owes: false })
     if (!known) return

@@ -31,7 +31,7 @@ export class Settlement {
   readonly #local: LocalLimiter
   readonly #options: SettlementOptions
   #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> | undefined
+  readonly #running = new Set<Promise<boolean>>()
   #isEnded = false
 
   constructor(local: LocalLimiter, options: SettlementOptions) {
@@ -44,7 +44,7 @@ export class Settlement {
     if (this.#isEnded) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      void this.#settleReachable()
+      void this.#settle((key) => !this.#options.isOpen(key))
     }, DUE_AFTER_MS).unref()
   }
 
@@ -52,50 +52,56 @@ export class Settlement {
   async recover(partition: number): Promise<void> {
     const until = performance.now() + LONGEST_RECOVERY_MS
     const isDue = (key: string): boolean => this.#options.partitionOf(key) === partition
-    let settled: 'more' | 'none' | 'failed' = 'more'
-    while (settled === 'more' && performance.now() < until) settled = await this.#settleSome(isDue)
-    if (settled === 'more') this.due()
+    await this.#settle(isDue, until)
   }
 
-  /** Charges all that can be, a last time, and says what cannot. */
+  /** Charges all that can be, a last time, also where the store has not been asked lately; and says what cannot. */
   async end(): Promise<void> {
     this.#isEnded = true
     clearTimeout(this.#timer)
-    await this.#settleReachable()
+    await Promise.all(this.#running)
+    await this.#settle(() => true)
     const dropped = sum(this.#local.takeCharges(() => true, Infinity).map(({ cost }) => cost))
     if (dropped > 0) this.#options.onSettled({ units: 0, dropped })
   }
 
-  async #settleReachable(): Promise<void> {
-    this.#running ??= this.#settleAll().finally(() => (this.#running = undefined))
-    await this.#running
+  async #settle(isDue: (key: string) => boolean, until = Infinity): Promise<void> {
+    const running = this.#settleUntil(isDue, until)
+    this.#running.add(running)
+    const isDone = await running
+    this.#running.delete(running)
+    if (!isDone) this.due()
   }
 
-  async #settleAll(): Promise<void> {
-    const isDue = (key: string): boolean => !this.#options.isOpen(key)
-    let settled = await this.#settleSome(isDue)
-    while (settled === 'more') settled = await this.#settleSome(isDue)
-    if (settled === 'failed') this.due()
-  }
-
-  async #settleSome(isDue: (key: string) => boolean): Promise<'more' | 'none' | 'failed'> {
-    const charges = this.#local.takeCharges(isDue, LARGEST_BATCH)
-    if (charges.length === 0) return 'none'
-    const settled = await Promise.all(this.#apart(charges).map((batch) => this.#charge(batch)))
-    const units = sum(settled.map((one) => one.units))
-    const dropped = sum(settled.map((one) => one.dropped))
-    if (units + dropped > 0) this.#options.onSettled({ units, dropped })
-    return settled.every(({ isDone }) => isDone) ? 'more' : 'failed'
+  /** Whether all that was due has been charged. */
+  async #settleUntil(isDue: (key: string) => boolean, until: number): Promise<boolean> {
+    const failed = new Set<number>()
+    const isToBe = (key: string): boolean => isDue(key) && !failed.has(this.#options.partitionOf(key))
+    while (performance.now() < until) {
+      const charges = this.#local.takeCharges(isToBe, LARGEST_BATCH)
+      if (charges.length === 0) return failed.size === 0
+      const settled = await Promise.all(
+        [...this.#apart(charges)].map(async ([partition, batch]) => {
+          const { isDone, ...one } = await this.#charge(batch)
+          if (!isDone) failed.add(partition)
+          return one
+        }),
+      )
+      const units = sum(settled.map((one) => one.units))
+      const dropped = sum(settled.map((one) => one.dropped))
+      if (units + dropped > 0) this.#options.onSettled({ units, dropped })
+    }
+    return false
   }
 
   /** By partition. */
-  #apart(charges: readonly Charge[]): Charge[][] {
+  #apart(charges: readonly Charge[]): Map<number, Charge[]> {
     const apart = new Map<number, Charge[]>()
     for (const charge of charges) {
       const partition = this.#options.partitionOf(charge.key)
       apart.set(partition, [...(apart.get(partition) ?? []), charge])
     }
-    return [...apart.values()]
+    return apart
   }
 
   async #charge(charges: readonly Charge[]): Promise<Settled & { readonly isDone: boolean }> {
@@ -105,12 +111,14 @@ export class Settlement {
     let isDone = true
     charges.forEach((charge, i) => {
       const answer: unknown = answers[i]
-      if (!isOutcome(answer, 1)) {
+      // What fails for its own sake would fail for ever, and so would a store that gives no outcomes.
+      if (!isOutcome(answer, 1) && answer instanceof StoreError && !answer.isOfRequest) {
         isDone = false
-        // What fails for its own sake would fail for ever, and so would a store that gives no outcomes.
-        if (!(answer instanceof StoreError) || answer.isOfRequest) dropped += charge.cost
-        else this.#local.owe(charge)
-      } else if (answer.limits.every(({ wait }) => wait === 0)) units += charge.cost
+        this.#local.owe(charge)
+        return
+      }
+      this.#local.confirm(charge)
+      if (isOutcome(answer, 1) && answer.limits.every(({ wait }) => wait === 0)) units += charge.cost
       else dropped += charge.cost
     })
     return { units, dropped, isDone }

@@ -1,48 +1,11 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  type Limiter,
-  type LimiterOptions,
-  type Subject,
-} from '../../src/index.js'
+import { createLimiter, memoryStore, redisStore, type Subject } from '../../src/index.js'
 import { connect, DEADLINE_MS, endFaults, recovers, server } from '../support/faults.js'
+import { allowed, consume, eventually, start } from '../support/outage.js'
 
 afterEach(endFaults)
-
-async function eventually(isTrue: () => boolean | Promise<boolean>, ms = 3000): Promise<void> {
-  for (const until = Date.now() + ms; Date.now() < until; await sleep(20)) if (await isTrue()) return
-  throw new Error('it did not come true')
-}
-
-/** A limiter on a Redis of its own, which knows its scripts. */
-async function start(options: object = {}): Promise<{
-  redis: Awaited<ReturnType<typeof server>>
-  limiter: Limiter
-  left: (id: string) => Promise<number>
-}> {
-  const redis = await server()
-  const store = redisStore(connect(redis.port), { prefix: testPrefix() })
-  const limiter = createLimiter({
-    limit: '20/min',
-    store,
-    deadlineMs: DEADLINE_MS,
-    local: { instances: 1 },
-    ...options,
-  } as LimiterOptions)
-  // Alone and together, which are two scripts.
-  await eventually(async () => (await limiter.consume('warm')).source === 'store')
-  await consume(limiter, 'warm', 2)
-  const left = async (id: string): Promise<number> => (await limiter.peek(id)).limits[0]?.remaining ?? -1
-  return { redis, limiter, left }
-}
-
-const consume = (limiter: Limiter, id: string, count: number): Promise<boolean[]> =>
-  Promise.all(Array.from({ length: count }, async () => (await limiter.consume(id)).allowed))
-const allowed = (answers: readonly boolean[]): number => answers.filter(Boolean).length
 
 test('while Redis hangs the plan holds, and afterwards all that passed is counted, once', async () => {
   const { redis, limiter, left } = await start()
@@ -227,38 +190,6 @@ test('limiters on one store are counted, and each holds its share', async () => 
   // The last has seen all three; the one before it the first two.
   const admitted = await Promise.all(limiters.map((limiter) => consume(limiter, 'new', 40)))
   expect(admitted.map(allowed)).toEqual([30, 15, 10])
-})
-
-test('close answers what is under way, charges what is owed, and leaves no timer', async () => {
-  const { redis, limiter } = await start()
-  const decision = limiter.consume('acme')
-  await limiter.close()
-  expect((await decision).source).toBe('store')
-  expect(limiter.health().status).toBe('closed')
-  expect((await limiter.consume('acme')).source).toBe('local')
-
-  const store = redisStore(connect(redis.port), { prefix: testPrefix() })
-  const other = createLimiter({ limit: '20/min', store, deadlineMs: DEADLINE_MS, local: { instances: 1 } })
-  await recovers(other)
-  redis.pause()
-  await consume(other, 'late', 6)
-  redis.resume()
-  await sleep(20)
-  await other.close()
-  const again = createLimiter({ limit: '20/min', store, deadlineMs: 5000 })
-  await eventually(async () => (await again.peek('late')).limits[0]?.remaining === 14)
-})
-
-test('what is owed when the limiter is closed in an outage is told as dropped', async () => {
-  const { redis, limiter } = await start()
-  redis.pause()
-  await consume(limiter, 'acme', 7)
-  const settlements: unknown[] = []
-  limiter.on('settlement', (settled) => settlements.push(settled))
-  await limiter.close()
-  redis.resume()
-  expect(settlements).toEqual([{ units: 0, dropped: 7 }])
-  expect(limiter.stats().settled).toEqual({ units: 0, dropped: 7 })
 })
 
 test('answers are promises also in an outage, and a store that is not asked has not failed again', async () => {

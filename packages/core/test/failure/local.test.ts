@@ -43,7 +43,11 @@ class Town {
   }
 
   settle(): void {
-    for (const local of this.locals) this.store.consume(local.takeCharges(() => true, 100)) as Outcome[]
+    for (const local of this.locals) {
+      const charges = local.takeCharges(() => true, 100)
+      void this.store.consume(charges)
+      for (const charge of charges) local.confirm(charge)
+    }
   }
 
   left(): number[] {
@@ -71,7 +75,9 @@ describe.each(variants)('limiting alone by $name', ({ kernel, limit, worstCase }
     instance: fc.nat(),
     count: fc.integer({ min: 1, max: 8 }),
     cost: fc.integer({ min: 1, max: 3 }),
+    // For this process: others may still have answers.
     isAway: fc.boolean(),
+    isSettled: fc.boolean(),
   })
 
   test('no window holds more than the store and all shares allow, however outages come', () => {
@@ -82,11 +88,9 @@ describe.each(variants)('limiting alone by $name', ({ kernel, limit, worstCase }
         fc.array(step, { minLength: 1, maxLength: 25 }),
         (quota, instances, steps) => {
           const town = new Town(setOf(limit(quota, windowMs)), instances)
-          let wasAway = false
-          for (const { gapMs, instance, count, cost, isAway } of steps) {
+          for (const { gapMs, instance, count, cost, isAway, isSettled } of steps) {
             town.nowMs += gapMs
-            if (wasAway && !isAway) town.settle()
-            wasAway = isAway
+            if (isSettled) town.settle()
             for (let i = 0; i < count; i += 1) town.consume(instance % instances, cost, isAway)
           }
           const share = Math.max(Math.floor(quota / instances), 1)
@@ -175,6 +179,23 @@ test('what comes back before the store knows is owed no more', () => {
   expect(local.peek(request).limits[0]?.remaining).toBe(4)
   expect(local.takeCharges(() => true, 10).map(({ cost }) => cost)).toEqual([1])
   expect(local.refund(request, 1)).toBe(false)
+})
+
+test('what the store said before it was told does not give a process a fresh share', () => {
+  const town = new Town(setOf('12/min'), 3)
+  const all = (instance: number, isAway: boolean): void => {
+    while (town.consume(instance, 1, isAway));
+  }
+  for (const instance of [0, 1]) all(instance, true)
+  town.nowMs += 1
+  // An answer each before what they owe is settled, while the third uses up what there is.
+  for (const instance of [0, 1]) town.consume(instance, 1, false)
+  all(2, false)
+  town.nowMs += 1
+  town.settle()
+  for (const instance of [0, 1, 2]) all(instance, true)
+  expect(town.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
+  expect(town.admitted.length).toBe(12 + 2 * 4)
 })
 
 test('charges that failed are owed again, once', () => {
