@@ -31,6 +31,7 @@ export interface ClientSettings {
   readonly maxRetriesPerRequest?: number
   readonly lazyConnect?: boolean
   readonly autoResendUnfulfilledCommands?: boolean
+  readonly socketTimeout?: number
 }
 
 export async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {

@@ -15,6 +15,8 @@ export interface Proxy {
   cutAfterBytes(bytes: number): void
   /** Passes nothing on, either way, as a network that loses packets; with `restore` it all arrives. */
   blackhole(): void
+  /** The same for the connections there are, as a firewall that has forgotten them. */
+  blackholeOpen(): void
   /** Resets every connection, and refuses new ones. */
   refuse(): Promise<void>
   /** As it was at first. */
@@ -70,6 +72,10 @@ class TcpProxy implements Proxy {
 
   blackhole(): void {
     this.#isBlackhole = true
+    this.blackholeOpen()
+  }
+
+  blackholeOpen(): void {
     for (const link of this.#links) link.pause()
   }
 
