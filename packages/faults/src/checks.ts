@@ -9,6 +9,7 @@ import {
   OPEN_P99_MS,
   QUOTA_OF,
   TENANTS,
+  TIMED,
   type Check,
 } from './settings.ts'
 
@@ -93,10 +94,20 @@ const RULES: Readonly<Record<Check, Rule>> = {
 
 /** What is wrong with a run, in sentences; nothing when all is well. */
 export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
+  return violations(run, checks).map(({ what }) => what)
+}
+
+/** Whether all that is wrong with it can be the machine's doing. */
+export function isOnlyLate(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): boolean {
+  const wrong = violations(run, checks)
+  return wrong.length > 0 && wrong.every(({ check }) => TIMED.includes(check))
+}
+
+function violations(run: Run, checks: Readonly<Record<Check, boolean>>): { check: Check; what: string }[] {
   const figures = figuresOf(run)
   return (Object.keys(RULES) as Check[])
     .filter((check) => checks[check])
-    .flatMap((check) => RULES[check](run, figures).map((what) => `${check}: ${what}`))
+    .flatMap((check) => RULES[check](run, figures).map((what) => ({ check, what: `${check}: ${what}` })))
 }
 
 function tally(sentences: readonly string[]): string[] {

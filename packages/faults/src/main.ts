@@ -1,7 +1,8 @@
 // npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault.
 import { parseArgs } from 'node:util'
-import { violationsOf } from './checks.ts'
+import { isOnlyLate, violationsOf } from './checks.ts'
 import { FAULTS, type Fault } from './faults.ts'
+import type { Run } from './figures.ts'
 import { runThrough } from './run.ts'
 import {
   CHECKS,
@@ -26,7 +27,7 @@ const { values: options, positionals } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
-    // Other work shares the machine, so that single ms say nothing.
+    // Other work shares the machine: what is late by it is made again, and what is Tollgate's doing comes again.
     busy: { type: 'boolean', default: false },
     fault: { type: 'string', default: '' },
     framework: { type: 'string', default: '' },
@@ -40,8 +41,8 @@ const { values: options, positionals } = parseArgs({
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-const usual = options.strict ? EVERY_CHECK : CHECKS
-const checks = options.busy ? { ...usual, 'at once while it is open': false } : usual
+const checks = options.strict ? EVERY_CHECK : CHECKS
+const TRIES_WHEN_BUSY = 3
 
 process.exitCode = options.soak ? await soakFor(positionals[0]) : await runAll()
 
@@ -57,14 +58,24 @@ async function runAll(): Promise<number> {
   if (cases.length === 0) throw new Error('No such fault, framework or policy.')
   let wrong = 0
   say(head())
-  for (const { fault, framework, policy } of cases) {
-    const run = await runThrough(fault, framework, policy, options.short ? SHORT : FULL)
+  for (const each of cases) {
+    const run = await runOf(each)
     const violations = violationsOf(run, checks)
     say(row(run, violations))
     wrong += violations.length
   }
   say(`\n${cases.length} runs, ${wrong} violations`)
   return wrong === 0 ? 0 : 1
+}
+
+async function runOf({ fault, framework, policy }: Case): Promise<Run> {
+  const make = (): Promise<Run> => runThrough(fault, framework, policy, options.short ? SHORT : FULL)
+  let run = await make()
+  for (let tries = 1; options.busy && tries < TRIES_WHEN_BUSY && isOnlyLate(run, checks); tries += 1) {
+    say(`made again, ${fault.name}, ${framework}: ${violationsOf(run, checks).join('; ')}`)
+    run = await make()
+  }
+  return run
 }
 
 function all(): Case[] {

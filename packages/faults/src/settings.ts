@@ -61,6 +61,12 @@ export const CHECKS = {
   'no crash': true,
 } satisfies Record<string, boolean>
 export type Check = keyof typeof CHECKS
+/** What a machine that others use can fail by itself. */
+export const TIMED: readonly Check[] = [
+  'in time before the breaker opens',
+  'at once while it is open',
+  'back in time',
+]
 export const EVERY_CHECK = Object.fromEntries(Object.keys(CHECKS).map((name) => [name, true])) as Record<
   Check,
   boolean

@@ -1,5 +1,5 @@
 import type { Entry } from '../src/application.ts'
-import { violationsOf } from '../src/checks.ts'
+import { isOnlyLate, violationsOf } from '../src/checks.ts'
 import type { Run } from '../src/figures.ts'
 import type { Answer } from '../src/load.ts'
 import {
@@ -86,6 +86,15 @@ test('a run that is as it should be', () => {
 
 test('one under local, with the flooding tenant at its plan', () => {
   expect(judge({ policy: 'local' as Run['policy'], entries: asLocal })).toEqual([])
+})
+
+test('a run can be late by the machine alone, but not wrong by it', () => {
+  const entries = change((each) => isGood(each) && isOpen(each), { ms: 3 })
+  const lost = { who: 'acme', sentAt: BEGAN, ms: 5000, status: 0, error: 'no answer' }
+  const answers = [...answersOf(entries), lost]
+  expect(isOnlyLate(runWith({ entries }))).toBe(true)
+  expect(isOnlyLate(runWith({ entries, answers }))).toBe(false)
+  expect(isOnlyLate(runWith())).toBe(false)
 })
 
 describe('what is wrong is told', () => {

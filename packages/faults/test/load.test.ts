@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serveHandler } from '@tollgate/testing'
-import { startLoad } from '../src/load.ts'
+import { now, startLoad } from '../src/load.ts'
 import { CONTROLS, CONTROL_RATE, FLOODING, TENANTS } from '../src/settings.ts'
 
 const PER_SECOND =
@@ -19,9 +19,11 @@ test('an application that stalls gets what is due all the same, and each wait is
   const load = startLoad(Number(new URL(application.url).port))
   await sleep(300)
   isStalled = true
+  const stalledAt = now()
   await sleep(500)
   const held = waiting.length
   isStalled = false
+  const overAt = now()
   for (const answer of waiting) answer()
   await sleep(200)
   const answers = await load.stop()
@@ -31,10 +33,12 @@ test('an application that stalls gets what is due all the same, and each wait is
   expect(answers.length).toBeGreaterThan(PER_SECOND * 0.9)
   expect(held).toBeGreaterThan(PER_SECOND * 0.4)
   expect(answers.every(({ status }) => status === 200)).toBe(true)
+  const late = answers.filter(({ sentAt, ms }) => sentAt < overAt && sentAt + ms >= overAt)
+  expect(late.length).toBeGreaterThanOrEqual(held)
   // Due at even times, so half of those that were held waited for more than half of it.
-  const long = answers.filter(({ ms }) => ms > 240).length
-  expect(long / held).toBeGreaterThan(0.35)
-  expect(long / held).toBeLessThan(2)
+  const long = late.filter(({ ms }) => ms > (overAt - stalledAt) / 2).length
+  expect(long / late.length).toBeGreaterThan(0.35)
+  expect(long / late.length).toBeLessThan(0.75)
   const flooding = answers.filter(({ who }) => who === FLOODING).length
   expect(flooding / answers.length).toBeCloseTo((TENANTS[FLOODING]?.rate ?? 0) / PER_SECOND, 1)
 })
