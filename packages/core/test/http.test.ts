@@ -56,7 +56,7 @@ describe('helpers for identify', () => {
       plan: 'anonymous',
     })
     expect(byIp({ ipv6Prefix: 48 })({ ip: '2001:db8:1:2::1' })).toEqual({ id: '2001:db8:1::/48', kind: 'ip' })
-    expect(byIp()({})).toBeUndefined()
+    expect(byIp()({})).toEqual({ id: 'unknown', kind: 'ip' })
   })
 
   test.each(['', '%eth0', '%'])('a client without an address (%p) is unknown, not without an id', (ip) => {

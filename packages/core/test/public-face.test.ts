@@ -16,6 +16,7 @@ test('what core exports, and nothing by accident', () => {
     'byJwtClaim',
     'createHttpLimiter',
     'createLimiter',
+    'hasLeft',
     'memoryStore',
     'onResponseEnd',
     'redisStore',

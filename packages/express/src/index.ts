@@ -1,5 +1,6 @@
 import {
   createHttpLimiter,
+  hasLeft,
   onResponseEnd,
   toError,
   type Decision,
@@ -26,6 +27,7 @@ const express: HttpAdapter<Request, Response> = {
   method: (req) => req.method,
   header: (req, name) => req.get(name),
   ip: (req) => req.ip,
+  hasLeft: (req) => hasLeft(req.socket),
   trustsProxy: (req) => Boolean(req.app.get('trust proxy')),
   attach: (req, decision) => void (req.rateLimit = decision),
   isSent: (res) => res.headersSent,

@@ -5,11 +5,15 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (framework: () => Express): Serve =>
-  ({ options, trustProxy, onError }) => {
+  ({ options, trustProxy, before, onHandled, onError }) => {
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
+    if (before) app.use((_req, _res, next) => void before().then(next))
     app.use(rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>))
-    app.get('/', (req, res) => void res.json({ ok: true, decision: req.rateLimit }))
+    app.get('/', (req, res) => {
+      onHandled?.()
+      res.json({ ok: true, decision: req.rateLimit })
+    })
     app.get('/error', () => {
       throw new Error('of the application')
     })

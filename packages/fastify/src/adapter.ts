@@ -1,4 +1,11 @@
-import { LimitedError, onResponseEnd, toError, type HttpAdapter, type HttpLimiter } from '@tollgate/core'
+import {
+  hasLeft,
+  LimitedError,
+  onResponseEnd,
+  toError,
+  type HttpAdapter,
+  type HttpLimiter,
+} from '@tollgate/core'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /** A hook, for any stage before the handler. */
@@ -20,6 +27,7 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),
   ip: (request) => request.ip,
+  hasLeft: (request) => hasLeft(request.raw.socket),
   // Only there when a proxy is trusted.
   trustsProxy: (request) => request.ips !== undefined,
   attach: (request, decision) => void (request.rateLimit = decision),

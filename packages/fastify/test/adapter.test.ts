@@ -2,7 +2,7 @@ import { adapterContract, type Serve } from '@tollgate/testing'
 import Fastify from 'fastify'
 import { rateLimit, type RateLimitPluginOptions } from '../src/index.js'
 
-const serve: Serve = async ({ options, trustProxy, onError }) => {
+const serve: Serve = async ({ options, trustProxy, before, onHandled, onError }) => {
   const app = Fastify({ trustProxy: trustProxy ?? false, forceCloseConnections: true })
   if (onError) {
     app.setErrorHandler((error, _request, reply) => {
@@ -10,8 +10,12 @@ const serve: Serve = async ({ options, trustProxy, onError }) => {
       void reply.code(500).send()
     })
   }
+  if (before) app.addHook('onRequest', before)
   await app.register(rateLimit, options as unknown as RateLimitPluginOptions)
-  app.get('/', (request) => ({ ok: true, decision: request.rateLimit }))
+  app.get('/', (request) => {
+    onHandled?.()
+    return { ok: true, decision: request.rateLimit }
+  })
   app.get('/error', () => {
     throw new Error('of the application')
   })

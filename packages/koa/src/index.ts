@@ -1,5 +1,6 @@
 import {
   createHttpLimiter,
+  hasLeft,
   onResponseEnd,
   RATE_LIMIT_HEADERS,
   toError,
@@ -25,6 +26,7 @@ const koa: HttpAdapter<Context, Response> = {
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.get(name) || undefined,
   ip: (ctx) => ctx.ip,
+  hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
   attach: (ctx, decision) => void (ctx.state.rateLimit = decision),
   isSent: (response) => response.headerSent,

@@ -5,12 +5,14 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (Koa: typeof Koa3): Serve =>
-  ({ options, trustProxy, onError }) => {
+  ({ options, trustProxy, before, onHandled, onError }) => {
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
+    if (before) app.use((_ctx, next) => before().then(next))
     app.use(rateLimit(options as unknown as RateLimitOptions<Context, Response>))
     app.use((ctx) => {
       if (ctx.path === '/error') throw new Error('of the application')
+      onHandled?.()
       ctx.body = { ok: true, decision: ctx.state.rateLimit }
     })
     return serveHandler(app.callback())

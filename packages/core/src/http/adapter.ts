@@ -30,6 +30,8 @@ export interface HttpAdapter<Req, Res> {
   header(req: Req, name: string): string | undefined
   /** The client's address, by the framework's own trust-proxy setting. */
   ip(req: Req): string | undefined
+  /** Whether the client has left: it has no address any more. */
+  hasLeft(req: Req): boolean
   /** Whether that setting is on. */
   trustsProxy(req: Req): boolean
   /** Puts the decision where the application finds it. */

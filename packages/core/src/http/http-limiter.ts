@@ -8,7 +8,7 @@ import { isOptions } from '../options.js'
 import { readSubjects, type Subject } from '../subject.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
-import { subjectOfIp } from './identify.js'
+import { isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
   checkHttpOptions,
@@ -54,17 +54,14 @@ interface Warning {
   isTold: boolean
 }
 
-const ON_NO_LIST = (): boolean => false
-
 class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #writeHeaders: ReturnType<typeof headerWriter>
-  readonly #hasLists: boolean
-  readonly #isAllowed: List<Req>
-  readonly #isBlocked: List<Req>
+  readonly #allowList: List<Req> | undefined
+  readonly #blockList: List<Req> | undefined
   readonly #proxyWarning: Warning
   /** Of requests that something is waited for. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
@@ -78,9 +75,8 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     // A copy, so that what was checked stays as it was.
     this.#options = { ...options }
     this.#writeHeaders = headerWriter(headers)
-    this.#hasLists = allowList !== undefined || blockList !== undefined
-    this.#isAllowed = allowList === undefined ? ON_NO_LIST : compileList('allowList', allowList)
-    this.#isBlocked = blockList === undefined ? ON_NO_LIST : compileList('blockList', blockList)
+    this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
+    this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? createLimiter(limiterOptions(options))
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -125,7 +121,8 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       const subjects = readSubjects(identified) ?? [subjectOfIp(this.#ipOf(req))]
       if (subjects.some(({ kind }) => kind === 'ip')) this.#warnOfProxy(req)
       const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
-      return this.#hasLists ? this.#checkLists(req, res, subjects, next) : next()
+      if (this.#allowList || this.#blockList) return this.#checkLists(req, res, subjects, next)
+      return this.#isLost(req, subjects) ? false : next()
     })
   }
 
@@ -137,17 +134,29 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     next: () => MaybePromise<boolean>,
   ): MaybePromise<boolean> {
     const address = this.#ipOf(req)
-    return chain(this.#isAllowed(subjects, address, req), (isAllowed) => {
+    const isOn = (list: List<Req> | undefined): MaybePromise<boolean> =>
+      list ? list.has(subjects, address, req) : false
+    return chain(isOn(this.#allowList), (isAllowed) => {
       if (isAllowed) return true
-      return chain(this.#isBlocked(subjects, address, req), (isBlocked) =>
-        isBlocked ? this.#answer(req, res, decideBlocked(subjects[0])) : next(),
-      )
+      return chain(isOn(this.#blockList), (isBlocked) => {
+        if (isBlocked) return this.#answer(req, res, decideBlocked(subjects[0]))
+        return this.#isLost(req, subjects, address) ? false : next()
+      })
     })
+  }
+
+  /**
+   * Whether the client left before Tollgate was reached, and its address is what is to decide. Such a request ends
+   * here, with no answer, since nobody is there to read it: it must neither be let in nor be counted as somebody.
+   */
+  #isLost(req: Req, subjects: readonly Subject[], address?: string): boolean {
+    const isUnchecked = !address && this.#blockList?.hasAddresses
+    return (isUnchecked || subjects.some(isUnknownIp)) && this.#adapter.hasLeft(req)
   }
 
   /** What is not limited is not let in either when it is blocked; it may not say who it is. */
   #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
-    if (this.#options.blockList === undefined) return true
+    if (!this.#blockList) return true
     return this.#checkLists(req, res, [subjectOfIp(this.#ipOf(req))], () => true)
   }
 

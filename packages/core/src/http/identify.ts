@@ -66,9 +66,7 @@ export const IPV6_PREFIX = 64
  *
  * @throws {ConfigError} when an option is wrong
  */
-export function byIp(
-  options: ByIpOptions = {},
-): (req: { readonly ip?: string | undefined }) => Subject | undefined {
+export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | undefined }) => Subject {
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
@@ -77,7 +75,15 @@ export function byIp(
   if (plan !== undefined && typeof plan !== 'string') {
     throw new ConfigError('byIp.plan', plan, 'the name of a plan')
   }
-  return ({ ip }) => (ip === undefined ? undefined : { ...subjectOfIp(ip, ipv6Prefix), plan })
+  // Also of a client without an address: left out of several subjects, its limits would be passed by.
+  return ({ ip }) => ({ ...subjectOfIp(ip, ipv6Prefix), plan })
+}
+
+const UNKNOWN = 'unknown'
+
+/** Whether it is a client whose address could not be told. */
+export function isUnknownIp({ id, kind }: Subject): boolean {
+  return kind === 'ip' && id === UNKNOWN
 }
 
 /**
@@ -87,5 +93,5 @@ export function byIp(
  * @example await limiter.reset(subjectOfIp(req.ip))
  */
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
-  return { id: (address && ipSubject(address, ipv6Prefix)) || 'unknown', kind: 'ip' }
+  return { id: (address && ipSubject(address, ipv6Prefix)) || UNKNOWN, kind: 'ip' }
 }

@@ -9,12 +9,12 @@ import { plainIp } from './ip.js'
  */
 export type ListOption<Req> = readonly string[] | ((subject: Subject, req: Req) => MaybePromise<boolean>)
 
-/** Whether one of the subjects, or the client's address, is on the list. */
-export type List<Req> = (
-  subjects: readonly Subject[],
-  address: string | undefined,
-  req: Req,
-) => MaybePromise<boolean>
+export interface List<Req> {
+  /** Of a client without an address it cannot say whether it is on the list. */
+  readonly hasAddresses: boolean
+  /** Whether one of the subjects, or the client's address, is on the list. */
+  has(subjects: readonly Subject[], address: string | undefined, req: Req): MaybePromise<boolean>
+}
 
 /**
  * Checks a list and makes it quick to ask.
@@ -22,8 +22,12 @@ export type List<Req> = (
  * @throws {ConfigError} when it is neither a list of texts nor a function
  */
 export function compileList<Req>(path: string, given: ListOption<Req>): List<Req> {
-  if (typeof given === 'function')
-    return (subjects, _, req) => anyOf(subjects, (subject) => given(subject, req))
+  if (typeof given === 'function') {
+    return {
+      hasAddresses: false,
+      has: (subjects, _, req) => anyOf(subjects, (subject) => given(subject, req)),
+    }
+  }
   if (!Array.isArray(given))
     throw new ConfigError(path, given, 'a list of ids, addresses and networks, or a function')
   const ids = new Set<string>()
@@ -42,9 +46,12 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
     const ip = plainIp(address)
     return isIP(ip) !== 0 && addresses.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')
   }
-  return (subjects, address) =>
-    subjects.some(({ id, kind }) => kind !== 'ip' && ids.has(String(id))) ||
-    (address !== undefined && isListed(address))
+  return {
+    hasAddresses: addresses.rules.length > 0,
+    has: (subjects, address) =>
+      subjects.some(({ id, kind }) => kind !== 'ip' && ids.has(String(id))) ||
+      (address !== undefined && isListed(address)),
+  }
 }
 
 /** An address or a network that is none: as an id it would be on the list for nobody. */

@@ -18,6 +18,10 @@ export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>
   /** The framework's setting to trust one proxy. */
   readonly trustProxy?: boolean
+  /** What the application waits for before the limiter is asked, such as a session. */
+  readonly before?: () => Promise<void>
+  /** Told of each request that reaches `GET /`. */
+  readonly onHandled?: () => void
   /** Told of each error that reaches the application's error handler; the answer is then a 500. */
   readonly onError?: (error: unknown) => void
 }

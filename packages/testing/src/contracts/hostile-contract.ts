@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLimiter, type Store } from '@tollgate/core'
+import { byIp, createLimiter, subjectOfIp, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -36,6 +37,48 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       await leave(closed)
       expect(await statuses(closed, 1)).toEqual([403])
       expect(passed).not.toHaveBeenCalled()
+    })
+
+    /** Sends a request and resets the connection, so that it is over before anyone can ask whose it was. */
+    const reset = async (url: string): Promise<void> => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.resetAndDestroy()
+      await sleep(120)
+    }
+    const byAddress = byIp({ plan: 'address' })
+
+    test.each<[string, () => Promise<void>]>([
+      ['while the application waits for something else', () => sleep(60)],
+      ['at once', async () => {}],
+    ])('who left %s, and has no address any more, is not let in by it', async (_, before) => {
+      const onHandled = jest.fn()
+      const limiter = createLimiter({ plans: { address: '5/min', tenant: '50/min' } })
+      const places: Options[] = [
+        { limit: '5/min' },
+        { limiter, identify: byAddress },
+        { limiter, identify: (req) => [{ id: 'acme', plan: 'tenant' }, byAddress(req)] },
+        { limiter, identify: () => 'acme', blockList: ['127.0.0.0/8'] },
+        { limiter, methods: ['POST'], blockList: ['127.0.0.0/8'] },
+        { limiter, methods: ['POST'], blockList: ({ id }) => id === '127.0.0.1' },
+      ]
+      for (const options of places) await reset(await start(options, { before, onHandled }))
+      expect(onHandled).not.toHaveBeenCalled()
+      const { limits } = await limiter.peek([subjectOfIp(undefined), { id: 'acme', plan: 'tenant' }])
+      for (const { remaining, quota } of limits) expect(remaining).toBe(quota)
+    })
+
+    test('who left is let in where its address decides nothing', async () => {
+      const onHandled = jest.fn()
+      const limiter = createLimiter({ limit: '5/min' })
+      const url = await start(
+        { limiter, identify: () => 'acme', allowList: ['10.0.0.0/8'], blockList: ['enemy'] },
+        { before: () => sleep(60), onHandled },
+      )
+      await reset(url)
+      expect(onHandled).toHaveBeenCalledTimes(1)
+      expect(await limiter.peek('acme')).toMatchObject({ limits: [{ remaining: 4 }] })
     })
 
     test('who is blocked is let in neither by other methods nor as a preflight', async () => {
