@@ -12,11 +12,13 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
     listener({ status: response.statusCode, isAborted: !response.writableFinished || isCancelled(response) })
   }
   const { socket } = response.req
+  // One that waits its turn on a connection, because requests were pipelined, is not told of its end.
+  const isWaiting = response.socket === null
   // Injected requests, as tests make them, may never close.
-  if (response.destroyed || response.writableFinished) return tell()
+  if (response.destroyed || response.writableFinished || (isWaiting && socket.destroyed)) return tell()
   response.once('finish', tell)
   response.once('close', tell)
-  if (response.socket === null) onSocketClose(socket, tell)
+  if (isWaiting) onSocketClose(socket, tell)
 }
 
 /** Of HTTP/2: the client no longer wants it, which ends the response as if it were sent. */
@@ -26,7 +28,7 @@ function isCancelled(
   return response.stream?.aborted === true
 }
 
-/** Responses that wait their turn on a connection, because requests were pipelined, are not told of its end. */
+/** Whom to tell, in one listener for all of a connection. */
 const ofSocket = new WeakMap<Socket, Set<() => void>>()
 
 function onSocketClose(socket: Socket, tell: () => void): void {

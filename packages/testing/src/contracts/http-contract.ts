@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
@@ -154,6 +155,23 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       await sleep(120)
       await becomes(limiter, 5)
       expect(refundWhen).toHaveBeenCalledTimes(1)
+    })
+
+    test('also of each request that was pipelined by a client that left', async () => {
+      const limiter = limiterOf({ limit: '5/min' })
+      const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
+      const identify = async (): Promise<string> => {
+        await sleep(80)
+        return 'acme'
+      }
+      const url = await start({ limiter, identify, refundWhen })
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
+      await sleep(30)
+      socket.destroy()
+      await sleep(120)
+      await becomes(limiter, 5)
+      expect(refundWhen).toHaveBeenCalledTimes(3)
     })
 
     test('refundWhen that throws is a warning, and takes nothing from anyone', async () => {
