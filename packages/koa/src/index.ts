@@ -43,17 +43,30 @@ const koa: HttpAdapter<Context, Response> = {
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
 }
 
-/** For an error Koa takes all headers off the response but those that the error has. */
-function keepHeaders(error: unknown, { response }: Context, more: readonly string[] = []): void {
-  if (!(error instanceof Error) || response.headerSent) return
-  const kept: Record<string, string> = {}
-  for (const name of [...RATE_LIMIT_HEADERS, 'Access-Control-Expose-Headers', ...more]) {
-    const value = response.res.getHeader(name)
-    if (value !== undefined) kept[name] = value.toString()
+/**
+ * For an error Koa takes all headers off the response but those that the error has, so the error has ours while Koa
+ * answers with it. No longer: it may be one that is thrown for other clients, too.
+ */
+function keepHeaders(ctx: Context, more: readonly string[] = []): void {
+  const answer = ctx.onerror
+  ctx.onerror = (error: Error & { headers?: object }) => {
+    const { response } = ctx
+    if (!(error instanceof Error) || response.headerSent) return answer.call(ctx, error)
+    const kept: Record<string, string> = {}
+    for (const name of [...RATE_LIMIT_HEADERS, 'Access-Control-Expose-Headers', ...more]) {
+      const value = response.res.getHeader(name)
+      if (value !== undefined) kept[name] = value.toString()
+    }
+    const own = Object.getOwnPropertyDescriptor(error, 'headers')
+    // Of an error that is frozen it fails without a sound.
+    Reflect.set(error, 'headers', { ...kept, ...error.headers })
+    try {
+      answer.call(ctx, error)
+    } finally {
+      if (own) Reflect.defineProperty(error, 'headers', own)
+      else Reflect.deleteProperty(error, 'headers')
+    }
   }
-  if (Object.keys(kept).length === 0) return
-  // Of an error that is frozen it fails without a sound.
-  Reflect.set(error, 'headers', { ...kept, ...(error as { headers?: object }).headers })
 }
 
 /** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
@@ -78,14 +91,13 @@ export function rateLimit(options: RateLimitOptions<Context, Response>): RateLim
       const admitted = http.admit(ctx, ctx.response)
       if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
     } catch (thrown) {
-      const error = toError(thrown)
-      keepHeaders(error, ctx, ['Cache-Control'])
-      throw error
+      keepHeaders(ctx, ['Cache-Control'])
+      throw toError(thrown)
     }
     try {
       await next()
     } catch (error) {
-      keepHeaders(error, ctx)
+      keepHeaders(ctx)
       throw error
     }
   }

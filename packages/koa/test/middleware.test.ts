@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Router from '@koa/router'
 import { clientOf, serveHandler, type Served } from '@tollgate/testing'
 import Koa3 from 'koa'
@@ -104,6 +105,42 @@ describe.each([
     })
     expect(await statuses(1, '')).toEqual([418])
     expect(caught).toEqual(['odd'])
+  })
+
+  test('an error that is thrown for many clients carries to none what is of another', async () => {
+    const notFound = Object.assign(new Error('none'), { status: 404, headers: { 'x-shared': 'yes' } })
+    app.use(async (ctx, next) => {
+      try {
+        await next()
+      } finally {
+        // The error of another client comes in between.
+        await sleep(Number(ctx.get('x-wait')))
+      }
+    })
+    app.use(rateLimit({ limit: '9/min', identify: (ctx) => ctx.get('x-api-key') }))
+    app.use(() => {
+      throw notFound
+    })
+    app.on('error', () => {})
+    const answer = async (key: string, wait: string): Promise<unknown[]> => {
+      const { status, headers } = await get('', { 'x-api-key': key, 'x-wait': wait })
+      return [status, headers.get('x-shared'), headers.get('ratelimit-remaining')]
+    }
+    expect(await answer('a', '0')).toEqual([404, 'yes', '8'])
+    const slow = answer('a', '100')
+    await sleep(30)
+    expect(await answer('b', '0')).toEqual([404, 'yes', '8'])
+    expect(await slow).toEqual([404, 'yes', '7'])
+    expect(notFound).toEqual(expect.objectContaining({ headers: { 'x-shared': 'yes' } }))
+  })
+
+  test('what the headers of an error say stands over what the limiter says', async () => {
+    app.use(rateLimit({ limit: '9/min', headers: { expose: true } }))
+    app.use((ctx) => ctx.throw(503, { headers: { 'retry-after': '7' } }))
+    app.on('error', () => {})
+    const { headers } = await get('')
+    expect([headers.get('retry-after'), headers.get('ratelimit-remaining')]).toEqual(['7', '8'])
+    expect(headers.get('access-control-expose-headers')).toContain('RateLimit')
   })
 
   test('onDenied answers by the response, or throws to Koa', async () => {
