@@ -46,13 +46,11 @@ export function createHttpLimiter<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
-  return new Road(adapter, options, { isTold: false })
+  return new Road(adapter, options)
 }
 
-/** Told once for all places of an application. */
-interface Warning {
-  isTold: boolean
-}
+/** Frameworks whose users were told of a proxy: they set its trust once, however many limiters they have. */
+const told = new Set<string>()
 
 class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -62,14 +60,12 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #writeHeaders: ReturnType<typeof headerWriter>
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
-  readonly #proxyWarning: Warning
   /** Of requests that something is waited for. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
 
   /** @throws {ConfigError} when an option is wrong */
-  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, proxyWarning: Warning) {
+  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
     checkHttpOptions(options)
-    this.#proxyWarning = proxyWarning
     const { allowList, blockList, headers, limiter } = options
     this.#adapter = adapter
     // A copy, so that what was checked stays as it was.
@@ -92,7 +88,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
       if (!isOptions(own)) throw new ConfigError('', own, 'an object of options')
-      return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter), this.#proxyWarning)
+      return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
     } catch (error) {
       if (!(error instanceof ConfigError) || path === '') throw error
       throw new ConfigError(error.path === '' ? path : `${path}.${error.path}`, error.given, error.expected)
@@ -228,12 +224,12 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     }
   }
 
-  /** Once: a proxy in front that is not trusted makes all its clients one. */
+  /** Once a process: a proxy in front that is not trusted makes all its clients one. */
   #warnOfProxy(req: Req): void {
     const { header, trustsProxy, framework, trustSetting } = this.#adapter
-    if (this.#proxyWarning.isTold || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
-    this.#proxyWarning.isTold = true
+    if (told.has(framework) || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
     if (trustsProxy(req)) return
+    told.add(framework)
     process.emitWarning(
       `A request came with a forwarded header, but ${framework} trusts no proxy, so all clients behind one count ` +
         `as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,

@@ -64,6 +64,9 @@ export function adapterContract(name: string, serve: Serve): void {
   bytesContract(name, serve)
 }
 
+/** Of this process, which is a test file: each framework has one of its own. */
+let isWarned = false
+
 function roadContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`adapter contract: ${name}`, () => {
     let served: Served | undefined
@@ -184,14 +187,19 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await from('2001:db8:1:3::1')).toEqual([200])
     })
 
-    test('without trust a forwarded header changes nothing, and warns once', async () => {
+    test('without trust a forwarded header changes nothing, and warns once in a process', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      // Who trusts one has nothing to be told, and does not keep others from it.
+      await start({ limit: '9/min' }, { trustProxy: true })
+      expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
+      await served?.close()
       await start({ limit: '1/min' })
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.2' })).toEqual([429])
-      expect(warn.mock.calls.map(([message]) => String(message))).toEqual([
-        expect.stringContaining('trusts no proxy'),
-      ])
+      expect(warn.mock.calls.map(([message]) => String(message))).toEqual(
+        isWarned ? [] : [expect.stringContaining('trusts no proxy')],
+      )
+      isWarned = true
       warn.mockRestore()
     })
 
