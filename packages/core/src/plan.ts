@@ -57,6 +57,9 @@ export function compilePlans(options: PlanOptions): Plans {
   const inputs = planInputs(options)
   const byName = new Map(inputs.map(([name, input, path]) => [name, compilePlan(name, input, path)]))
   const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
+  if (limited.length === 0 && options.limit !== undefined) {
+    throw new ConfigError('limit', options.limit, "a limit, such as '100/min': it is that of the only plan")
+  }
   if (limited.length === 0) {
     throw new ConfigError(
       'plans',

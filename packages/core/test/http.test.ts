@@ -182,7 +182,7 @@ describe('options of an adapter', () => {
     [{ limiter, plans: { a: '1/min' } }, 'plans'],
     [{ limiter, group: 'a b' }, 'group'],
     [{ limiter, stacked: { a: '1/fortnight' } }, 'stacked.a'],
-    [{ limit: '1/min', methods: ['get'] }, 'methods'],
+    [{ limit: '1/min', methods: ['get'] }, 'methods[0]'],
     [{ limit: '1/min', methods: [] }, 'methods'],
     [{ limit: '1/min', retryJitterMs: -1 }, 'retryJitterMs'],
     [{ limit: '1/min', refundWhen: true }, 'refundWhen'],
@@ -242,9 +242,12 @@ describe('what would be on a list for nobody, or limit nothing, is refused', () 
   )
 
   test('a method that there is none of, and a list with holes', () => {
-    expect(make({ methods: ['PSOT'] })).toThrow(expect.objectContaining({ path: 'methods' }))
+    expect(make({ methods: ['GET', 'post'] })).toThrow(
+      "methods[1]: got 'post', expected a method in upper case",
+    )
+    expect(make({ methods: ['PSOT'] })).toThrow(expect.objectContaining({ path: 'methods[0]' }))
     // oxlint-disable-next-line no-sparse-arrays
-    expect(make({ methods: ['GET', , 'POST'] })).toThrow(expect.objectContaining({ path: 'methods' }))
+    expect(make({ methods: ['GET', , 'POST'] })).toThrow(expect.objectContaining({ path: 'methods[1]' }))
     // oxlint-disable-next-line no-sparse-arrays
     expect(make({ blockList: ['a', , 'b'] })).toThrow(expect.objectContaining({ path: 'blockList[1]' }))
   })

@@ -148,6 +148,8 @@ describe('bad input is refused at construction, with the path, what was given an
     [{ plans: {} }, 'plans'],
     [{ plans: [] }, 'plans'],
     [{ plans: { internal: 'unlimited' } }, 'plans'],
+    [{ limit: 'unlimited' }, 'limit'],
+    [{ limit: { limits: 'unlimited' } }, 'limit'],
     [{ plans: { 'a b': '0/min' } }, 'plans["a b"]'],
     [{ plans: { free: '1/min' }, limit: '1/min' }, 'limit'],
     [{ plans: { free: '1/min' }, defaultPlan: 'fre' }, 'defaultPlan'],

@@ -62,7 +62,7 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
-    const made = http.at(own)
+    const made = atPlace(http, own)
     return makeHook(() => made)
   }
 
@@ -101,9 +101,15 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
 /** Where the options of a route stand. */
 const PATH = 'config.rateLimit'
 
+function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
+  // Requests are decided in the hook of the plugin, whatever their route.
+  if (own?.hook === undefined) return http.at(own, path)
+  throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, own.hook, 'none here: it goes to the plugin')
+}
+
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
   try {
-    return http.at(own as RouteRateLimitOptions, PATH)
+    return atPlace(http, own as RouteRateLimitOptions, PATH)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const expected = error.path === PATH ? `false, or ${error.expected}` : error.expected

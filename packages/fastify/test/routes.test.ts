@@ -80,12 +80,17 @@ describe('options of a route', () => {
   })
 
   test.each([
-    [{ grup: 'x' }, 'config.rateLimit.grup', 'limiter'],
+    [
+      { grup: 'x' },
+      'config.rateLimit.grup',
+      /group, or another option that there is: limit, limiter,((?!store).)*$/,
+    ],
     [{ limit: '5/min' }, 'config.rateLimit.group', 'counters of `limit`'],
     [{ cost: 0 }, 'config.rateLimit.cost', 'whole number'],
     [{ headers: { legacy: 'iso' } }, 'config.rateLimit.headers.legacy', "'epoch'"],
-    [{ store: {} }, 'config.rateLimit.store', 'has its own'],
-    [{ hook: 'preHandler' }, 'config.rateLimit.hook', 'identify'],
+    [{ store: {} }, 'config.rateLimit.store', 'none here: it goes to the plugin'],
+    [{ defaultPlan: 'free' }, 'config.rateLimit.defaultPlan', 'none here: it goes to the plugin'],
+    [{ hook: 'preHandler' }, 'config.rateLimit.hook', 'none here: it goes to the plugin'],
     [{ limiter: {} }, 'config.rateLimit.limiter', 'createLimiter'],
     ['5/min', 'config.rateLimit', 'false, or an object'],
     [null, 'config.rateLimit', 'false, or an object'],

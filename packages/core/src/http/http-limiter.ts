@@ -4,7 +4,6 @@ import { ConfigError, reasonOf } from '../errors.js'
 import type { Consumer, Limiter } from '../limiter.js'
 import { needCost } from '../cost.js'
 import { chain, isPromise, type MaybePromise } from '../maybe-promise.js'
-import { isOptions } from '../options.js'
 import { readSubjects, type Subject } from '../subject.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
@@ -12,6 +11,7 @@ import { isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
   checkHttpOptions,
+  checkPlaceOptions,
   limiterOptions,
   placeOptions,
   scopeOptions,
@@ -87,7 +87,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
-      if (!isOptions(own)) throw new ConfigError('', own, 'an object of options')
+      checkPlaceOptions(own)
       return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
     } catch (error) {
       if (!(error instanceof ConfigError) || path === '') throw error

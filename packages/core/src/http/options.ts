@@ -3,7 +3,7 @@ import type { Decision } from '../decision.js'
 import { ConfigError } from '../errors.js'
 import { LIMITER_OPTIONS, type Limiter, type LimiterOptions } from '../limiter.js'
 import type { MaybePromise } from '../maybe-promise.js'
-import { needOptions } from '../options.js'
+import { isOptions, needOptions } from '../options.js'
 import { compilePlans } from '../plan.js'
 import { SCOPE_OPTIONS, type ScopeOptions } from '../scope.js'
 import type { ResponseEnd } from './adapter.js'
@@ -67,6 +67,7 @@ const HTTP_OPTIONS = [
   'group',
   'stacked',
 ]
+const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 const FUNCTIONS = ['identify', 'skip', 'refundWhen', 'body', 'onDenied'] as const
 const LONGEST_JITTER_MS = 3_600_000
 
@@ -106,9 +107,7 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
   if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
     throw new ConfigError('cost', cost, 'a whole number of units from 1, or a function that returns one')
   }
-  if (methods !== undefined && !isMethods(methods)) {
-    throw new ConfigError('methods', methods, "a list of methods in upper case, such as ['POST']")
-  }
+  if (methods !== undefined) checkMethods(methods)
   if (!(Number.isInteger(retryJitterMs) && retryJitterMs >= 0 && retryJitterMs <= LONGEST_JITTER_MS)) {
     throw new ConfigError(
       'retryJitterMs',
@@ -126,12 +125,24 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
   }
 }
 
-function isMethods(given: unknown): boolean {
-  return (
-    Array.isArray(given) &&
-    given.length > 0 &&
-    Array.from(given).every((method: unknown) => METHODS.includes(method as string))
-  )
+/** @throws {ConfigError} when an option of a place is not one that it can have */
+export function checkPlaceOptions(own: unknown): void {
+  if (!isOptions(own)) throw new ConfigError('', own, 'an object of options')
+  for (const [name, given] of Object.entries(own)) {
+    if (PLACE_OPTIONS.includes(name) || !LIMITER_OPTIONS.includes(name)) continue
+    throw new ConfigError(name, given, 'none here: it goes to the plugin, or where its limiter is made')
+  }
+  needOptions(own, PLACE_OPTIONS)
+}
+
+function checkMethods(given: unknown): void {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw new ConfigError('methods', given, "a list of methods in upper case, such as ['POST']")
+  }
+  Array.from(given).forEach((method: unknown, i) => {
+    if (METHODS.includes(method as string)) return
+    throw new ConfigError(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
+  })
 }
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
