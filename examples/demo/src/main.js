@@ -17,7 +17,7 @@ const tenants = new Map(
   ['free', 'starter', 'pro'].map((plan) => [`demo-${plan}`, { id: `demo-${plan}`, plan }]),
 )
 
-const redis = REDIS_URL ? connect(REDIS_URL) : undefined
+const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
 const limiter = createLimiter({
   plans: plans(minuteMs),
   defaultPlan: 'free',
@@ -45,12 +45,6 @@ if (isOnce) {
   process.exitCode = isRight ? 0 : 1
 } else {
   screen.say('', `The API stays up at ${url} for the curl lines. Ctrl-C stops it.`)
-}
-
-function connect(address) {
-  const client = new Redis(address, { autoResendUnfulfilledCommands: false })
-  client.on('error', () => {}) // the limiter says when it matters
-  return client
 }
 
 async function start() {

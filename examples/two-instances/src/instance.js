@@ -4,7 +4,6 @@ import express from 'express'
 import { Redis } from 'ioredis'
 
 const redis = new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })
-redis.on('error', () => {})
 
 const app = express()
 app.use(

@@ -28,8 +28,8 @@ export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, Sc
   /** Who gets 403. An entry on both lists is allowed. */
   readonly blockList?: ListOption<Req>
   /**
-   * Whether a request gets its units back, once its response is over: true for one that failed, was aborted or came
-   * from a cache, as you like.
+   * Whether a request gets its units back, once its response is over: true for one that failed or came from a cache, as
+   * you like. For one that was aborted, a client that leaves early each time is not limited at all.
    */
   readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
   /** Which headers tell clients where they stand; false: none. `Retry-After` of a denial is always sent. */
