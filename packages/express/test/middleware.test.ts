@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { clientOf, serveHandler, type Served } from '@tollgate/testing'
 import express5, { type Express } from 'express'
 import express4 from 'express4'
@@ -68,6 +73,23 @@ describe.each([
     expect(await statuses(2, '', { 'x-api-key': 'b' })).toEqual([200, 429])
     expect(authenticated).toHaveBeenCalledTimes(4)
     expect(await limiter.peek({ id: 'b', plan: 'free' })).toMatchObject({ limits: [{ remaining: 1 }] })
+  })
+
+  test('who comes by a Unix socket has no address, and has not left', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
+    const socketPath = join(folder, 'http.sock')
+    app.use(rateLimit({ limit: '1/min', blockList: ['10.0.0.0/8'] }))
+    app.get('/', (_req, res) => void res.send('ok'))
+    const server = createServer(app).listen(socketPath)
+    await once(server, 'listening')
+    const status = async (): Promise<unknown> => {
+      const [response] = (await once(request({ socketPath }).end(), 'response')) as [IncomingMessage]
+      return response.resume().statusCode
+    }
+    expect([await status(), await status()]).toEqual([200, 429])
+    server.closeAllConnections()
+    server.close()
+    rmSync(folder, { recursive: true })
   })
 
   test('a denial has no ETag, and no charset that its media type does not know', async () => {
