@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startProxy } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { connect, endFaults, endsWithTest, limiterOn, recovers, server } from './support/faults.js'
+import {
+  connect,
+  DEADLINE_MS,
+  endFaults,
+  endsWithTest,
+  limiterOn,
+  recovers,
+  server,
+} from './support/faults.js'
 
 afterEach(endFaults)
 
@@ -54,5 +63,19 @@ describe('scripts that Redis has forgotten', () => {
     expect(await client.dbsize()).toBe(0)
     await sleep(50)
     expect(await client.info('commandstats')).not.toContain('cmdstat_eval:')
+  })
+
+  test('what Redis counts late is given back, also where the script for that turns out unknown as late', async () => {
+    const redis = await server()
+    const proxy = await startProxy(redis)
+    const { limiter } = limiterOn(connect(proxy.port), { onStoreFailure: 'closed', local: { instances: 1 } })
+    const left = async (): Promise<number | undefined> => (await limiter.peek('acme')).limits[0]?.remaining
+    await recovers(limiter)
+    proxy.latency(3 * DEADLINE_MS)
+    expect((await limiter.consume('acme', { cost: 8 })).source).toBe('closed')
+    await sleep(7 * DEADLINE_MS)
+    proxy.latency(0)
+    for (const until = Date.now() + 3000; (await left()) !== 999 && Date.now() < until;) await sleep(20)
+    expect(await left()).toBe(999)
   })
 })

@@ -39,8 +39,8 @@ interface Way {
 /**
  * A store around a store that always answers: what the inner store cannot decide within the deadline is answered
  * with an error, for the failure policy to decide, and after a few of those at once, until a probe is answered.
- * Nothing is asked twice, since it may have been counted, and nothing is sent after its deadline. What is held for
- * a store that hangs or is down is bounded: it is what came within one deadline.
+ * Nothing is asked twice, since it may have been counted, and nothing but what gives units back is sent after its
+ * deadline. What is held for a store that hangs or is down is bounded: it is what came within one deadline.
  */
 export class Guard implements Store {
   readonly immediate = false
@@ -128,7 +128,7 @@ export class Guard implements Store {
   async #refund(request: RefundRequest, isForced: boolean): Promise<boolean> {
     const lane = this.#laneOf(request.key)
     try {
-      return await this.#within((call) => this.#store.refund(request, call), { lane, isForced })
+      return await this.#within(() => this.#store.refund(request), { lane, isForced })
     } catch (error) {
       this.#tellUnlessRefused(lane, error)
       return false

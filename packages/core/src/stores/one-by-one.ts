@@ -31,7 +31,7 @@ export class OneByOne implements Store {
     return Promise.all(batch.map((request) => this.#peek(asksOf(request), call)))
   }
 
-  refund: Store['refund'] = (request, call) => this.#store.refund(request, call)
+  refund: Store['refund'] = (request) => this.#store.refund(request)
 
   reset: Store['reset'] = (key) => this.#store.reset(key)
 

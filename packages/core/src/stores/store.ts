@@ -79,8 +79,8 @@ export interface Store {
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
   /** The same answers, with nothing taken. */
   peek(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
-  /** Whether any units went back. */
-  refund(request: RefundRequest, call?: Call): MaybePromise<boolean>
+  /** Whether any units went back. Without a call: what gives units back may be sent late, too. */
+  refund(request: RefundRequest): MaybePromise<boolean>
   /** Forgets the subject. */
   reset(key: string): MaybePromise<void>
   /** Lets go of what the store holds; a client that was passed in stays open. */

@@ -52,8 +52,8 @@ export class ConfirmedStore implements Store {
     return this.#store.peek(batch, call)
   }
 
-  async refund(request: RefundRequest, call?: Call): Promise<boolean> {
-    const isGiven = await this.#store.refund(request, call)
+  async refund(request: RefundRequest): Promise<boolean> {
+    const isGiven = await this.#store.refund(request)
     await this.#wait()
     return isGiven
   }

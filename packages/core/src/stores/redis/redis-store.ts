@@ -109,7 +109,7 @@ class RedisStore implements Store {
     return this.#decide(batch, 'look', call)
   }
 
-  async refund({ key, set, limits }: RefundRequest, call?: Call): Promise<boolean> {
+  async refund({ key, set, limits }: RefundRequest): Promise<boolean> {
     const [first] = limits
     if (!first) return false
     const sets = this.#encoder()
@@ -117,7 +117,7 @@ class RedisStore implements Store {
     const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
     const args = [this.#nowUs(), sets.json(), ...request, ...told]
     const keys = [this.#layout.nameOf(key)]
-    const reply = readReply(await this.#refund.run({ keys, args, shard: this.shardOf(key), call }))
+    const reply = readReply(await this.#refund.run({ keys, args, shard: this.shardOf(key) }))
     const error = errorIn(reply[1])
     if (error) throw error
     return Number(reply[1]) === 1

@@ -11,7 +11,8 @@ export interface Sending {
   readonly args: readonly ScriptArg[]
   /** Which of the servers, where there are several. */
   readonly shard: number
-  readonly call: Call | undefined
+  /** Left out where it may be sent late. */
+  readonly call?: Call | undefined
 }
 
 /**

@@ -40,8 +40,8 @@ export class ShardedStore implements Store {
     return this.#split(batch, (part) => this.#inner.peek(part, call))
   }
 
-  refund(request: RefundRequest, call?: Call): ReturnType<Store['refund']> {
-    return this.#inner.refund(request, call)
+  refund(request: RefundRequest): ReturnType<Store['refund']> {
+    return this.#inner.refund(request)
   }
 
   reset(key: string): ReturnType<Store['reset']> {
