@@ -1,6 +1,6 @@
 import type { Consumption } from './consumption.js'
 import { decide, decideUnlimited, isOutcomeOf, type Decision, type Settlement } from './decision.js'
-import { show, StoreError, toStoreError } from './errors.js'
+import { isA, show, StoreError, toStoreError } from './errors.js'
 import type { Events } from './events.js'
 import { Fallback, type Limited } from './failure/fallback.js'
 import { Guard } from './failure/guard.js'
@@ -165,7 +165,7 @@ export class Decider {
       if (guard) this.#fallback.note(request, given)
       return this.#tell(decide(request, given, { source: 'store', isPeek, by: this }), isPeek)
     }
-    const error = given instanceof StoreError ? given : errorOf(given)
+    const error = isA(given, StoreError) ? given : errorOf(given)
     // The guard has told of its own errors, once a batch.
     if (!guard || error !== given) this.#tellError(error, 1)
     return this.#fallBack(request, error, isPeek)
@@ -200,7 +200,7 @@ function closedError(): StoreError {
 }
 
 function errorOf(given: unknown): StoreError {
-  if (given instanceof Error) return toStoreError(given)
+  if (isA(given, Error)) return toStoreError(given)
   const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }

@@ -102,7 +102,8 @@ export function reasonOf(thrown: unknown): string {
   return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
 }
 
-function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+/** Whether it is one: `instanceof`, also of what throws when it is looked at. */
+export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   return attempt(() => value instanceof type, false)
 }
 

@@ -30,6 +30,22 @@ const limits = (...given: unknown[]): Give => {
   return (batch) => batch.map(() => ({ at: 1, limits: given }))
 }
 
+/** What throws when that is read of it. */
+const unreadable = (name: string): object => {
+  const get = (): never => {
+    throw new Error('unreadable')
+  }
+  return Object.defineProperty({ at: 1 }, name, { get })
+}
+const hostile: ProxyHandler<object> = {
+  get: () => {
+    throw new Error('unreadable')
+  },
+  getPrototypeOf: () => {
+    throw new Error('unreadable')
+  },
+}
+
 const broken: [what: string, give: Give][] = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -49,6 +65,14 @@ const broken: [what: string, give: Give][] = [
   ['a wait that is no number', limits({ ...state, wait: Number.NaN })],
   ['a remaining that is text', limits({ ...state, remaining: '4' })],
   ['a reset without end', limits({ ...state, reset: Number.POSITIVE_INFINITY })],
+  ['a remaining below nothing', limits({ ...state, remaining: -1 })],
+  ['half a unit remaining', limits({ ...state, remaining: 0.5 })],
+  ['a remaining beyond whole numbers', limits({ ...state, remaining: 1e300 })],
+  ['a wait beyond whole numbers', limits({ ...state, wait: 1e300 })],
+  ['a reset beyond whole numbers', limits({ ...state, reset: 1e300 })],
+  ['outcomes that cannot be read', (batch) => batch.map(() => unreadable('limits'))],
+  ['a limit that cannot be read', limits(unreadable('wait'))],
+  ['what throws at every look', (batch) => batch.map(() => new Proxy({}, hostile))],
   [
     'a throw',
     () => {
@@ -121,6 +145,7 @@ test.each<[string, Give]>([
   ['a number', () => [5]],
   ['nothing at all', () => undefined],
   ['a limit without numbers', () => [{ at: 1, limits: [{}] }]],
+  ['an outcome that cannot be read', () => [unreadable('limits')]],
 ])('what is told a store that gives %s, of requests and of instances, ends no process', async (_, give) => {
   let isWell = true
   const { limiter } = limiterOn(false, (batch) => (isWell ? fine(batch) : give(batch)), 'local')

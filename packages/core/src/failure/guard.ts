@@ -1,5 +1,6 @@
-import { show, StoreError } from '../errors.js'
+import { isA, show, StoreError } from '../errors.js'
 import type { MaybePromise } from '../maybe-promise.js'
+import { isOutcome } from '../stores/outcome.js'
 import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/store.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import { DeadlineCall, type CallListener } from './deadline.js'
@@ -167,7 +168,7 @@ export class Guard implements Store {
   }
 
   #tellOf(answers: readonly Answer[]): readonly Answer[] {
-    const failed = answers.filter((answer) => answer instanceof StoreError)
+    const failed = answers.filter((answer) => isA(answer, StoreError))
     if (failed[0]) this.#options.onFailure(failed[0], failed.length)
     return answers
   }
@@ -200,7 +201,7 @@ export class Guard implements Store {
     const request = { key: lane.probeKey, set: PROBE_SET, cost: 1 }
     const ask = (call: Call): MaybePromise<readonly Answer[]> => this.#store.consume([request], call)
     return this.#within(ask, { lane, isForced: true }).then(
-      ([answer]) => answer !== undefined && 'limits' in answer,
+      ([answer]) => isOutcome(answer, 1),
       () => false,
     )
   }
@@ -230,7 +231,7 @@ export class Guard implements Store {
         onLate: (value) => {
           if (isForced) lane.overdue -= 1
           breaker.wake()
-          if (!(value instanceof StoreError)) onLate?.(value)
+          if (!isA(value, StoreError)) onLate?.(value)
         },
       }
       const call = new DeadlineCall(ask, listener, this.#options.deadlineMs)
@@ -243,8 +244,8 @@ export class Guard implements Store {
 function systemicErrorIn(answers: unknown): StoreError | undefined {
   if (!Array.isArray(answers)) return undefined
   const [first] = answers as readonly unknown[]
-  if (!(first instanceof StoreError)) return undefined
-  const isSystemic = (answer: unknown): boolean => answer instanceof StoreError && !answer.isOfRequest
+  if (!isA(first, StoreError)) return undefined
+  const isSystemic = (answer: unknown): boolean => isA(answer, StoreError) && !answer.isOfRequest
   return answers.every(isSystemic) ? first : undefined
 }
 

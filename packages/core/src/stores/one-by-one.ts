@@ -1,5 +1,6 @@
 import { StoreError } from '../errors.js'
 import { asksOf, refundsOf } from './asks.js'
+import { isOutcome } from './outcome.js'
 import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js'
 
 /**
@@ -39,7 +40,7 @@ export class OneByOne implements Store {
     const taken: Outcome[] = []
     for (const ask of asks) {
       const answer = await this.#ask('consume', ask, call)
-      if (!('limits' in answer)) {
+      if (!isOutcome(answer, countOf(ask))) {
         await this.#giveBack(asks, taken)
         return answer
       }
@@ -54,7 +55,8 @@ export class OneByOne implements Store {
 
   async #peek(asks: readonly Ask[], call: Call | undefined): Promise<Answer> {
     const answers = await Promise.all(asks.map((ask) => this.#ask('peek', ask, call)))
-    return answers.find((answer) => !('limits' in answer)) ?? join(answers as Outcome[])
+    const isNone = (answer: Answer, i: number): boolean => !isOutcome(answer, countOf(asks[i]))
+    return answers.find(isNone) ?? join(answers as Outcome[])
   }
 
   async #ask(how: 'consume' | 'peek', ask: Ask, call: Call | undefined): Promise<Answer> {
@@ -70,6 +72,10 @@ export class OneByOne implements Store {
       }),
     )
   }
+}
+
+function countOf(ask: Ask | undefined): number {
+  return ask?.set.limits.length ?? 0
 }
 
 function join(outcomes: readonly Outcome[]): Outcome {

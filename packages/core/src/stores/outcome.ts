@@ -4,17 +4,27 @@ const NEVER = -1
 
 /** Whether what a store gave is an outcome of so many limits. One of the user's own can give anything. */
 export function isOutcome(given: unknown, count: number): given is Outcome {
-  const { at, limits } = (given ?? {}) as Partial<Outcome>
-  if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== count) return false
-  for (const limit of limits) if (!isLimitOutcome(limit)) return false
-  return true
+  try {
+    const { at, limits } = (given ?? {}) as Partial<Outcome>
+    if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== count) return false
+    for (const limit of limits) if (!isLimitOutcome(limit)) return false
+    return true
+  } catch {
+    // A getter threw.
+    return false
+  }
 }
 
 function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
   const { wait, remaining, reset } = given ?? {}
-  return (isAtLeast(wait, 0) || wait === NEVER) && isAtLeast(remaining, 0) && Number.isFinite(reset)
+  return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isCount(remaining)
 }
 
-function isAtLeast(given: unknown, least: number): boolean {
-  return Number.isFinite(given) && (given as number) >= least
+/** What is beyond whole numbers could not be written into a header. */
+function isTime(given: unknown): given is number {
+  return typeof given === 'number' && Math.abs(given) <= Number.MAX_SAFE_INTEGER
+}
+
+function isCount(given: unknown): boolean {
+  return Number.isSafeInteger(given) && (given as number) >= 0
 }

@@ -18,11 +18,11 @@ export interface StoreRequest extends Ask {
   readonly also?: readonly Ask[] | undefined
 }
 
-/** Where one limit stands after a request. Times in µs. */
+/** Where one limit stands after a request. Times in µs, at most 2^53 - 1. */
 export interface LimitOutcome {
   /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. */
   readonly wait: number
-  /** Units left. */
+  /** Units left: a whole number from 0. */
   readonly remaining: number
   /** Until another unit is there; 0 when nothing is used. */
   readonly reset: number
