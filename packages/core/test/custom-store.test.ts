@@ -1,4 +1,11 @@
-import { createLimiter, StoreError, type Limiter, type LimiterOptions, type Store } from '../src/index.js'
+import {
+  createLimiter,
+  memoryStore,
+  StoreError,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+} from '../src/index.js'
 
 type Batch = Parameters<Store['consume']>[0]
 type Give = (batch: Batch) => unknown
@@ -157,6 +164,30 @@ test.each<[string, Give]>([
   expect(limiter.stats().settled.units).toBe(0)
   expect(await limiter.consume('third')).toMatchObject({ source: 'local', allowed: true })
   await limiter.close()
+})
+
+test('an answer that comes twice, too late, is given back once', async () => {
+  const inner = memoryStore()
+  let isLate = false
+  const twice = (answers: unknown): unknown => ({
+    then: (resolve: (answers: unknown) => void) => {
+      setTimeout(() => [resolve(answers), resolve(answers)], 60)
+    },
+  })
+  const store: Store = {
+    immediate: false,
+    consume: (batch) => (isLate ? twice(inner.consume(batch)) : inner.consume(batch)) as never,
+    peek: inner.peek.bind(inner),
+    refund: inner.refund.bind(inner),
+    reset: inner.reset.bind(inner),
+  }
+  const limit = { quota: 1000, window: 'h', algorithm: 'fixed-window' } as const
+  const limiter = createLimiter({ limit, store, deadlineMs: 20, onStoreFailure: 'closed' })
+  await limiter.consume('acme', { cost: 100 })
+  isLate = true
+  expect((await limiter.consume('acme', { cost: 10 })).source).toBe('closed')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(900)
 })
 
 test.each([-2, -0.5])('a wait of %p is no outcome', async (wait) => {

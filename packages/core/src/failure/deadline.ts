@@ -39,12 +39,12 @@ export class DeadlineCall<T> implements Call {
     this.#isSent = true
     try {
       const asked = this.#ask(this)
-      if (isPromise(asked))
-        asked.then(
-          (value) => this.#succeed(value),
-          (error: unknown) => this.fail(error),
-        )
-      else this.#succeed(asked)
+      if (!isPromise(asked)) return this.#succeed(asked)
+      // What only looks like a promise may answer twice.
+      Promise.resolve(asked).then(
+        (value) => this.#succeed(value),
+        (error: unknown) => this.fail(error),
+      )
     } catch (error) {
       this.fail(error)
     }
