@@ -166,6 +166,24 @@ test.each<[string, Give]>([
   await limiter.close()
 })
 
+test('of several subjects, one whose call fails leaves nothing taken of the others', async () => {
+  const inner = memoryStore()
+  const store: Store = {
+    immediate: false,
+    consume: async (batch) => {
+      if (batch[0]?.key.endsWith(':down')) throw new Error('down')
+      return inner.consume(batch)
+    },
+    peek: inner.peek.bind(inner),
+    refund: inner.refund.bind(inner),
+    reset: inner.reset.bind(inner),
+  }
+  const limiter = createLimiter({ limit: '5/min', store, onStoreFailure: 'closed', local: { instances: 1 } })
+  const asked = [limiter.consume(['acme', 'down']), limiter.consume(['acme', 'ann'])]
+  expect((await Promise.all(asked)).map(({ source }) => source)).toEqual(['closed', 'store'])
+  expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(4)
+})
+
 test('an answer that comes twice, too late, is given back once', async () => {
   const inner = memoryStore()
   let isLate = false

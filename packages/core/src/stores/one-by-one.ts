@@ -1,4 +1,4 @@
-import { StoreError } from '../errors.js'
+import { StoreError, toStoreError } from '../errors.js'
 import { asksOf, refundsOf } from './asks.js'
 import { isOutcome } from './outcome.js'
 import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js'
@@ -60,17 +60,21 @@ export class OneByOne implements Store {
   }
 
   async #ask(how: 'consume' | 'peek', ask: Ask, call: Call | undefined): Promise<Answer> {
-    const [answer] = await this.#store[how]([ask], call)
-    return answer ?? new StoreError('the store gave no answer to a request')
+    try {
+      const [answer] = await this.#store[how]([ask], call)
+      return answer ?? new StoreError('the store gave no answer to a request')
+    } catch (error) {
+      return toStoreError(error)
+    }
   }
 
+  /** As far as the store does: that it fails must not reach the other requests of the batch. */
   async #giveBack(asks: readonly Ask[], taken: readonly Outcome[]): Promise<void> {
-    await Promise.all(
-      taken.flatMap((outcome, i) => {
-        const ask = asks[i] as Ask
-        return refundsOf([ask], outcome, ask.cost).map((refund) => this.#store.refund(refund))
-      }),
-    )
+    const refunds = taken.flatMap((outcome, i) => {
+      const ask = asks[i] as Ask
+      return refundsOf([ask], outcome, ask.cost)
+    })
+    await Promise.allSettled(refunds.map(async (refund) => this.#store.refund(refund)))
   }
 }
 
