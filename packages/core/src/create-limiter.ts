@@ -1,6 +1,6 @@
 import type { Consumption } from './consumption.js'
 import { needCost } from './cost.js'
-import { settleDecision, takenBy, type Decision } from './decision.js'
+import { noteTaken, settleDecision, takenBy, type Decision, type Settlement } from './decision.js'
 import { Decider } from './decider.js'
 import { Events, type LimiterEvents } from './events.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
@@ -81,16 +81,24 @@ class StoreLimiter implements Limiter {
 
   async refund(decision: Decision): Promise<boolean> {
     const settlement = settleDecision(decision, 0, this.#decider)
-    return settlement ? this.#decider.refund(settlement) : false
+    const isGiven = settlement !== undefined && (await this.#decider.refund(settlement))
+    if (isGiven) noteTaken(decision, 0)
+    return isGiven
   }
 
   async settle(decision: Decision, cost: number): Promise<number> {
     needCost(cost, 0)
     const settlement = settleDecision(decision, cost, this.#decider)
-    if (!settlement) return takenBy(decision)
-    await this.#decider.refund(settlement)
-    if (cost <= decision.cost) return cost
-    return decision.cost + (await this.#takeMore(settlement.request, cost - decision.cost))
+    if (settlement) noteTaken(decision, await this.#settle(settlement, cost))
+    return takenBy(decision)
+  }
+
+  /** Resolves with the units that were taken in all. */
+  async #settle(settlement: Settlement, cost: number): Promise<number> {
+    const { request, units } = settlement
+    if (units > 0) return (await this.#decider.refund(settlement)) ? cost : request.cost
+    if (cost === request.cost) return cost
+    return request.cost + (await this.#takeMore(request, cost - request.cost))
   }
 
   /** As many more units as fit; resolves with how many those were. */

@@ -80,15 +80,16 @@ class StoreDecision implements Decision {
   readonly retryAfterMs: number | null
   declare readonly reason?: DenialReason
   readonly source: 'store' | 'local'
-  // Not for users: what a refund needs.
+  // Not for users, who can change what is above: what a refund needs.
   readonly #request: Consumption
   readonly #outcome: Outcome
-  readonly #by: object
+  readonly #origin: Origin
   #taken: number
   #isSettled = false
 
-  constructor(request: Consumption, outcome: Outcome, { source, isPeek, by }: Origin) {
+  constructor(request: Consumption, outcome: Outcome, origin: Origin) {
     const { limits } = request.plan
+    const { source, isPeek } = origin
     const worst = worstWait(outcome.limits)
     this.allowed = worst === 0
     this.subject = request.subject
@@ -105,7 +106,7 @@ class StoreDecision implements Decision {
     if (!this.allowed) this.reason = worst === NEVER ? 'cost-exceeds-quota' : 'quota-exceeded'
     this.#request = request
     this.#outcome = outcome
-    this.#by = by
+    this.#origin = origin
     this.#taken = this.allowed && !isPeek ? request.cost : 0
   }
 
@@ -117,19 +118,22 @@ class StoreDecision implements Decision {
     return decision.#request.plan.limits
   }
 
-  static isOf(decision: StoreDecision, by: object): boolean {
-    return decision.#by === by
+  static originOf(decision: StoreDecision): Origin {
+    return decision.#origin
   }
 
   static takenBy(decision: StoreDecision): number {
     return decision.#taken
   }
 
-  /** Whether this is the first time; `taken` is what stays of it. */
-  static settle(decision: StoreDecision, taken: number): boolean {
+  static noteTaken(decision: StoreDecision, units: number): void {
+    decision.#taken = units
+  }
+
+  /** Whether this is the first time. */
+  static settle(decision: StoreDecision): boolean {
     if (decision.#isSettled || decision.#taken === 0) return false
     decision.#isSettled = true
-    decision.#taken = taken
     return true
   }
 
@@ -229,26 +233,31 @@ export interface Settlement {
  */
 export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
   if (!storeDecision(decision)) return undefined
-  if (!StoreDecision.isOf(decision, by)) {
+  const { source, by: maker } = StoreDecision.originOf(decision)
+  if (maker !== by) {
     throw new TollgateError(
       'ERR_TOLLGATE_DECISION',
       'got a decision of another limiter, expected one of this',
     )
   }
-  if (!StoreDecision.settle(decision, Math.min(units, decision.cost))) return undefined
+  if (!StoreDecision.settle(decision)) return undefined
   const request = StoreDecision.requestOf(decision)
-  const back = Math.max(decision.cost - units, 0)
-  const { source } = decision
+  const back = Math.max(request.cost - units, 0)
   return { request, source, units: back, refunds: back > 0 ? StoreDecision.refundOf(decision, back) : [] }
 }
 
 /**
- * The units that a decision has taken, as far as it knows: those taken beside it when it was settled not counted.
+ * The units that a request has taken in all, as of now: a settlement that is under way may change it.
  *
  * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy
  */
 export function takenBy(decision: Decision): number {
   return storeDecision(decision) ? StoreDecision.takenBy(decision) : 0
+}
+
+/** Remembers what a request has taken in all, once it was settled. */
+export function noteTaken(decision: Decision, units: number): void {
+  if (decision instanceof StoreDecision) StoreDecision.noteTaken(decision, units)
 }
 
 function storeDecision(decision: Decision): decision is StoreDecision {

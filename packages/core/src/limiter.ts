@@ -80,7 +80,8 @@ export interface Limiter extends Consumer {
    * as it fits. Once, in place of `refund`: a second call changes nothing.
    *
    * @param cost quota units, a whole number from 0
-   * @returns the units that the request has taken in all; 0 when no store had decided it
+   * @returns the units that the request has taken in all: less those that went back, so its old cost when none did, since
+   *          they had come back by themselves, or the store did not. 0 when nothing was taken, or counted
    * @throws {TollgateError} ERR_TOLLGATE_DECISION, or ERR_TOLLGATE_COST
    */
   settle(decision: Decision, cost: number): Promise<number>

@@ -208,6 +208,33 @@ test('an answer that comes twice, too late, is given back once', async () => {
   expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(900)
 })
 
+test('settle resolves with what was taken, also where nothing went back', async () => {
+  const inner = memoryStore()
+  let isAway = false
+  const store: Store = {
+    immediate: false,
+    consume: async (batch) => inner.consume(batch),
+    peek: async (batch) => inner.peek(batch),
+    refund: async (request) => {
+      if (isAway) throw new Error('away')
+      return inner.refund(request)
+    },
+    reset: inner.reset.bind(inner),
+  }
+  const limiter = createLimiter({ limit: '100/min', store, local: { instances: 1 } })
+  const [some, all] = [
+    await limiter.consume('acme', { cost: 50 }),
+    await limiter.consume('acme', { cost: 5 }),
+  ]
+  isAway = true
+  expect([await limiter.settle(some, 10), await limiter.refund(all)]).toEqual([50, false])
+  isAway = false
+  expect([await limiter.settle(some, 10), await limiter.settle(all, 0)]).toEqual([50, 5])
+  expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(45)
+  const more = await limiter.consume('acme')
+  expect([await limiter.settle(more, 3), await limiter.settle(more, 9)]).toEqual([3, 3])
+})
+
 test.each([-2, -0.5])('a wait of %p is no outcome', async (wait) => {
   const { limiter } = limiterOn(true, limits({ ...state, wait }))
   expect((await limiter.consume('acme')).source).toBe('closed')

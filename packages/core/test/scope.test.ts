@@ -52,6 +52,23 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     await expect(limiter.settle({ ...decision }, 1)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
   })
 
+  test('what was taken goes back, whatever is written into the decision', async () => {
+    const limiter = limiterOf({ limit: { quota: 100, window: 'h', algorithm: 'fixed-window' } })
+    await limiter.consume('acme', { cost: 50 })
+    const [one, two, none] = [
+      await limiter.consume('acme'),
+      await limiter.consume('acme', { cost: 4 }),
+      await limiter.consume('acme', { cost: 99 }),
+    ]
+    for (const decision of [one, two, none]) {
+      Object.assign(decision, { cost: 40, allowed: true, source: 'local', limits: [], subject: { id: 'b' } })
+    }
+    expect([await limiter.refund(none), await limiter.refund(one)]).toEqual([false, true])
+    expect(await left(limiter, 'acme')).toEqual([46])
+    expect(await limiter.settle(two, 3)).toBe(3)
+    expect(await left(limiter, 'acme')).toEqual([47])
+  })
+
   test('unlimited among several subjects holds nobody else up', async () => {
     const limiter = limiterOf({ plans: { free: '2/min', internal: 'unlimited' }, defaultPlan: 'free' })
     const ops = { id: 'ops', plan: 'internal' }
