@@ -51,9 +51,10 @@ export interface Plans {
 /**
  * Checks plans and compiles them.
  *
+ * @param defaultPlan what holds in place of theirs
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
-export function compilePlans(options: PlanOptions): Plans {
+export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan): Plans {
   const inputs = planInputs(options)
   const byName = new Map(inputs.map(([name, input, path]) => [name, compilePlan(name, input, path)]))
   const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
@@ -67,7 +68,6 @@ export function compilePlans(options: PlanOptions): Plans {
       "at least one plan with limits, such as { free: '100/min' }",
     )
   }
-  const { defaultPlan } = options
   if (defaultPlan === undefined) {
     return { byName, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
   }

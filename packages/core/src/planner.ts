@@ -36,12 +36,12 @@ export class Planner {
   /** @throws {ConfigError} when one is wrong; the plans then stay as they were */
   setPlans(given: PlanOptions): void {
     // The default plan stays the one it was, where there still is one of that name.
-    const kept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
-    const options = kept ? { defaultPlan: this.#defaultPlan as string, ...given } : given
-    const plans = compilePlans(options)
-    if (this.#lookup) this.#needDefault(plans, options.defaultPlan)
+    const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
+    const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
+    const plans = compilePlans(given, defaultPlan)
+    if (this.#lookup) this.#needDefault(plans, defaultPlan)
     this.#plans = plans
-    this.#defaultPlan = options.defaultPlan
+    this.#defaultPlan = defaultPlan
   }
 
   /** Makes counters of a scope known. */

@@ -214,8 +214,10 @@ test('a decision of another limiter is refused, and stays what it was', async ()
 test('new plans keep the default plan, as long as there is one of its name', async () => {
   const plans = { free: '9/min', trial: '2/min' } as const
   const limiter = createLimiter({ plans, defaultPlan: 'free', planOf: () => undefined })
-  limiter.setPlans(plans)
-  expect((await limiter.consume('acme')).plan).toBe('free')
+  for (const options of [undefined, {}, { defaultPlan: undefined }]) {
+    limiter.setPlans(plans, options as object)
+    expect((await limiter.consume('acme')).plan).toBe('free')
+  }
   expect(() => limiter.setPlans({ a: '1/min', b: '2/min' })).toThrow('defaultPlan')
   limiter.setPlans({ ...plans, pro: '99/min' }, { defaultPlan: 'pro' })
   limiter.setPlans({ ...plans, pro: '99/min' })
