@@ -86,7 +86,8 @@ export interface Limiter extends Consumer {
    */
   settle(decision: Decision, cost: number): Promise<number>
   /**
-   * The same plans and subjects, counted apart, or with limits of a route on top.
+   * The same plans and subjects, counted apart, or with limits of a route on top. Made once for each part of the
+   * application, not at a request: its names are remembered for good.
    *
    * @throws {ConfigError} when an option is wrong
    * @example

@@ -51,7 +51,7 @@ export interface Plans {
 /**
  * Checks plans and compiles them.
  *
- * @param defaultPlan what holds in place of theirs
+ * @param defaultPlan in place of theirs
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
 export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan): Plans {

@@ -7,7 +7,8 @@ import { compilePlan, type Plan } from './plan.js'
 export interface ScopeOptions {
   /**
    * Counts the plan's limits apart from everywhere else, in counters of this name: routes of one group share them.
-   * 1 to 32 letters, digits or `_.-`.
+   * 1 to 32 letters, digits or `_.-`. A part of the application, not of a request: the limiter remembers each name for
+   * good, since `reset` forgets a subject in all of them.
    */
   readonly group?: string
   /** The limits of this group, in place of the plan's. */
