@@ -16,6 +16,10 @@ interface Cell {
 
 /** Ids have any length. */
 const LONGEST_SUBJECT = 128
+/** Limits beyond this are many for the sake of the labels in their names, which requests may make up. */
+const MOST_LIMITS = 1000
+/** What those are told as, all together; other conventions of OpenTelemetry call it the same. */
+const OTHER = '_OTHER'
 
 /** Counts what happens at every request. Attributes are made once per kind of decision, but for subjects. */
 export class DecisionCounter {
@@ -29,6 +33,8 @@ export class DecisionCounter {
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
+  /** Names that limits are told by. */
+  readonly #limits = new Set<string>()
 
   constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
     this.#settings = settings
@@ -103,12 +109,19 @@ export class DecisionCounter {
     }
   }
 
-  #violationOf({ common, violations }: Cell, name: string): Sum {
-    const known = violations.get(name)
-    if (known) return known
-    const sum = sumOf(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
-    violations.set(name, sum)
+  #violationOf({ common, violations }: Cell, violated: string): Sum {
+    const name = this.#limitOf(violated)
+    let sum = violations.get(name)
+    if (!sum) {
+      sum = sumOf(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
+      violations.set(name, sum)
+    }
     return sum
+  }
+
+  #limitOf(name: string): string {
+    if (this.#limits.size < MOST_LIMITS) this.#limits.add(name)
+    return this.#limits.has(name) ? name : OTHER
   }
 
   /** Who pays, as the user wants it told; left out where that fails. */

@@ -29,6 +29,21 @@ function fail(): never {
   throw new Error('broken')
 }
 
+test('labels that requests make up do not make up limits without end', async () => {
+  start()
+  for (let i = 0; i < 1200; i += 1) {
+    await limiter.consume([
+      { id: 'pro', plan: 'pro' },
+      { id: 'free', plan: 'free', label: `label ${i}` },
+    ])
+  }
+  const points = await collected.points('tollgate.limit.violations')
+  expect(points).toHaveLength(1001)
+  // Three passed.
+  expect(await collected.sum('tollgate.limit.violations', { 'tollgate.limit.name': '_OTHER' })).toBe(197)
+  expect(await collected.sum('tollgate.limit.violations')).toBe(1197)
+})
+
 describe('subjects', () => {
   const seen = async (): Promise<unknown[]> => [
     ...new Set((await collected.points('tollgate.decisions')).map(([point]) => point['tollgate.subject.id'])),
