@@ -1,4 +1,4 @@
-import { StoreError } from '../errors.js'
+import { isA, StoreError } from '../errors.js'
 import { isOutcome } from '../stores/outcome.js'
 import type { Answer, StoreRequest } from '../stores/store.js'
 import type { Charge, LocalLimiter } from './local.js'
@@ -112,7 +112,7 @@ export class Settlement {
     charges.forEach((charge, i) => {
       const answer: unknown = answers[i]
       // What fails for its own sake would fail for ever, and so would a store that gives no outcomes.
-      if (!isOutcome(answer, 1) && answer instanceof StoreError && !answer.isOfRequest) {
+      if (!isOutcome(answer, 1) && isA(answer, StoreError) && !answer.isOfRequest) {
         isDone = false
         this.#local.owe(charge)
         return
