@@ -7,7 +7,7 @@ import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/sto
 import { Headcount } from './headcount.js'
 import { LocalLimiter, type LocalOptions } from './local.js'
 import { choosePolicy, type FailurePolicyOption } from '../failure-policy.js'
-import { Settlement, type Settled, type SettlementOptions } from './settlement.js'
+import { Settlement, type SettlementOptions } from './settlement.js'
 
 /** A consumption that limits hold. */
 export type Limited = Consumption & StoreRequest
@@ -98,5 +98,3 @@ export class Fallback {
 function countOf(request: StoreRequest): number {
   return asksOf(request).reduce((sum, { set }) => sum + set.limits.length, 0)
 }
-
-export type { Settled }

@@ -25,7 +25,7 @@ interface Lane {
   readonly probeKey: string
   readonly breaker: Breaker
   /** What is answered while it is not asked: made once, since an error takes longer than the answer. */
-  refusal: StoreError
+  refusal: StoreError | undefined
   /** Probes and charges that are past their deadline and have no reply. */
   overdue: number
 }
@@ -181,7 +181,7 @@ export class Guard implements Store {
       partition,
       probeKey: findProbeKey(partition, this.partitionOf),
       overdue: 0,
-      refusal: givenUp(undefined),
+      refusal: undefined,
       breaker: new Breaker({
         probe: () => this.#probe(lane),
         recover: () => this.#options.recover(partition),
@@ -213,7 +213,7 @@ export class Guard implements Store {
     onLate?: (value: T) => void,
   ): Promise<T> {
     const { breaker } = lane
-    if (breaker.state !== 'closed' && !isForced) return Promise.reject(lane.refusal)
+    if (lane.refusal && breaker.state !== 'closed' && !isForced) return Promise.reject(lane.refusal)
     return new Promise<T>((resolve, reject) => {
       const listener: CallListener<T> = {
         onValue: (value) => {
@@ -253,12 +253,7 @@ function notAList(given: unknown): StoreError {
   return new StoreError(`the store answered a batch with ${show(given)}`)
 }
 
-/** @param error what the store was given up for */
-function givenUp(error: StoreError | undefined): StoreError {
-  const { code = 'ERR_TOLLGATE_STORE_TIMEOUT', reason = 'timeout', message = 'it did' } = error ?? {}
-  return new StoreError(`the store is not asked until it answers again: ${message}`, {
-    code,
-    reason,
-    cause: error,
-  })
+function givenUp(cause: StoreError): StoreError {
+  const { code, reason, message } = cause
+  return new StoreError(`the store is not asked until it answers again: ${message}`, { code, reason, cause })
 }

@@ -11,7 +11,7 @@ export interface Step {
 
 /** How many random cases a law is tried on. */
 export const CASES = 1000
-const AT_ONCE = 10
+const AT_ONCE = 50
 
 /** Tries 1000 random cases, some of them at the same time: most of a case is waiting for Redis. */
 export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {

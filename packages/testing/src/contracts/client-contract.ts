@@ -105,7 +105,8 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
   const bench = new Bench(kind)
   const printed: unknown[] = []
   const has = (setting: keyof ClientSettings): boolean => !kind.lacks?.includes(setting)
-  const ifHas = (setting: keyof ClientSettings): typeof test => (has(setting) ? test : test.skip)
+  const ifHas = (setting: keyof ClientSettings): ((...args: Parameters<typeof test>) => void) =>
+    has(setting) ? test : () => {}
 
   describe(`client contract: ${name}`, () => {
     beforeEach(() => {
