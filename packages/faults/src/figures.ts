@@ -37,9 +37,9 @@ export interface Times {
 export interface Figures {
   /** How many answers of each status, of the whole run; 0 is none. */
   readonly byStatus: Readonly<Record<number, number>>
-  /** Of requests that came while calls still went to a store that failed, by the application's clock. */
+  /** Of requests that came in the fault while the store was asked, by the application's clock. */
   readonly before: Times
-  /** Of those that the store did not decide once the breaker was open, or a second into the fault where there is none. */
+  /** Of those that the store did not decide while the breaker was open, or a second into the fault where there is none. */
   readonly open: Times
   /** Of those that came before the fault or after it. */
   readonly rest: Times
@@ -73,8 +73,9 @@ type Span = readonly [from: number, to: number]
 export function figuresOf(run: Run): Figures {
   const { entries } = run.report
   const overAt = run.returnedAt ?? Infinity
-  const openedAt = openedAtOf(run)
-  const segments = { before: [run.beganAt, Math.min(openedAt, overAt)], open: [openedAt, overAt] } as const
+  const inFault: Span = [run.beganAt, overAt]
+  const open = openSpansOf(run)
+  const isOpen = ({ at }: Entry): boolean => open.some(([from, to]) => at >= from && at < to)
   const isRest = ({ at }: Entry): boolean => at < run.beganAt || at >= overAt
   const limited = entries.filter(({ who }) => !CONTROLS.includes(who))
   const waiting = entries.filter(({ who }) => who === WAITING)
@@ -82,12 +83,12 @@ export function figuresOf(run: Run): Figures {
   const backAt = backAtOf(run)
   return {
     byStatus: countBy(run.answers.map(({ status }) => status)),
-    before: times([...within(limited, segments.before), ...within(limited, segments.open).filter(isByStore)]),
-    open: times(within(limited, segments.open).filter((entry) => !isByStore(entry))),
+    before: times(within(limited, inFault).filter((entry) => !isOpen(entry))),
+    open: times(within(limited, inFault).filter((entry) => isOpen(entry) && entry.source !== 'store')),
     rest: times(limited.filter(isRest)),
     control: {
-      before: times(around(waiting, segments.before)).p99,
-      open: times(around(control, segments.open)).p99,
+      before: times(around(waiting, [run.beganAt, Math.min(open[0]?.[0] ?? Infinity, overAt)])).p99,
+      open: times(open.flatMap((span) => around(control, span))).p99,
       rest: times(waiting.filter(isRest)).p99,
     },
     client: times(run.answers.filter(({ sentAt }) => sentAt >= run.beganAt && sentAt < overAt)),
@@ -98,14 +99,22 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** After a failover the store decides again before the fault is over: that waits for it, as before. */
-function isByStore({ source }: Entry): boolean {
-  return source === 'store'
-}
-
-function openedAtOf(run: Run): number {
-  if (!run.hasBreaker) return run.beganAt + 1000
-  return firstOpening(run)?.at ?? Infinity
+/** From each opening of the breaker in the fault until the store decides again, which may be before the fault is over. */
+function openSpansOf(run: Run): Span[] {
+  const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
+  if (!hasBreaker) return [[beganAt + 1000, returnedAt]]
+  const first = firstOpening(run)
+  if (!first) return []
+  // Parts of a cluster open and close each for itself.
+  if (fault.isPartial) return [[first.at, returnedAt]]
+  const changes = report.breaker.filter(
+    ({ at, state }) => at >= beganAt && at < returnedAt && state !== 'half-open',
+  )
+  return changes.flatMap(({ at, state }, i): Span[] =>
+    state === 'open'
+      ? [[at, changes.slice(i).find((later) => later.state === 'closed')?.at ?? returnedAt]]
+      : [],
+  )
 }
 
 function firstOpening({ report, beganAt, returnedAt = Infinity }: Run): BreakerChange | undefined {

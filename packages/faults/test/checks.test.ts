@@ -88,6 +88,21 @@ test('one under local, with the flooding tenant at its plan', () => {
   expect(judge({ policy: 'local' as Run['policy'], entries: asLocal })).toEqual([])
 })
 
+test('what the store denies before the fault is over, as after a failover, need not be at once', () => {
+  const middle = OPENED + 500
+  const entries = change(({ who, at }) => who === FLOODING && at >= middle && at < RETURNED, {
+    status: 429,
+    source: '',
+    ms: 5,
+  })
+  const breaker = [
+    { at: OPENED, state: 'open' as const },
+    { at: middle, state: 'closed' as const },
+  ]
+  expect(judge({ entries, breaker })).toEqual([])
+  expect(judge({ entries })).toEqual([expect.stringContaining('at once while it is open: 5.0 ms')])
+})
+
 test('a run can be late by the machine alone, but not wrong by it', () => {
   const entries = change((each) => isGood(each) && isOpen(each), { ms: 3 })
   const lost = { who: 'acme', sentAt: BEGAN, ms: 5000, status: 0, error: 'no answer' }
