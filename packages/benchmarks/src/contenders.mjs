@@ -53,7 +53,8 @@ export function tollgate(client, limit, storeOptions) {
     plans: { measured: limit },
     defaultPlan: 'measured',
     deadlineMs: DEADLINE_MS,
-    onStoreFailure: 'open',
+    // Who counts its instances has a key more than subjects.
+    local: { instances: 1 },
   })
   return {
     decide: (id) => limiter.consume({ id, plan: 'measured' }, { cost: 1 }),

@@ -15,8 +15,17 @@ export class RecentMap<T> {
     return this.#recent.get(key) ?? this.#before.get(key)
   }
 
+  /** The value of a key, which counts as set now. */
+  refresh(key: string): T | undefined {
+    const recent = this.#recent.get(key)
+    if (recent !== undefined) return recent
+    const before = this.#before.get(key)
+    if (before !== undefined) this.set(key, before)
+    return before
+  }
+
   set(key: string, value: T): void {
-    if (this.#recent.size >= this.#most) {
+    if (this.#recent.size >= this.#most && !this.#recent.has(key)) {
       this.#before = this.#recent
       this.#recent = new Map()
     }

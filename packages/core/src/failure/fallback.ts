@@ -48,6 +48,8 @@ export class Fallback {
 
   /** Remembers what the store said, to go on from. */
   note(request: Limited, outcome: Outcome): void {
+    const { onStoreFailure = this.#options.policy } = request.plan
+    if (onStoreFailure === 'open' || onStoreFailure === 'closed') return
     const nowMs = this.#local.note(request, outcome)
     this.#headcount?.tick(nowMs)
   }

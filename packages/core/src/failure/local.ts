@@ -17,12 +17,23 @@ export interface LocalOptions {
   readonly maxSubjects?: number
 }
 
-/** What the store last said of a key. */
+/** What the store last said of a key: changed in place, since what every request replaces is dear to collect. */
 interface Known {
   readonly set: LimitSet
+  /** Of each limit. */
+  readonly remaining: number[]
+  atMs: number
+}
+
+/** What the store said of several keys. */
+interface Said {
   readonly limits: readonly LimitOutcome[]
+  /** Where those of a key begin. */
+  readonly from: number
   readonly atMs: number
 }
+
+const NONE: readonly Ask[] = []
 
 interface LocalSubject {
   readonly set: LimitSet
@@ -71,16 +82,22 @@ export class LocalLimiter {
   /** Remembers what the store said. Returns the time, in ms of a clock of its own. */
   note({ key, set, also }: StoreRequest, { limits }: Outcome): number {
     const atMs = this.#clock()
-    if (!also) {
-      this.#known.set(key, { set, limits, atMs })
-      return atMs
-    }
-    let next = 0
-    for (const ask of [{ key, set }, ...also]) {
-      const own = limits.slice(next, (next += ask.set.limits.length))
-      this.#known.set(ask.key, { set: ask.set, limits: own, atMs })
-    }
+    let next = this.#noteOne(key, set, { limits, from: 0, atMs })
+    for (const ask of also ?? NONE) next = this.#noteOne(ask.key, ask.set, { limits, from: next, atMs })
     return atMs
+  }
+
+  /** @returns where the limits of the next key begin */
+  #noteOne(key: string, set: LimitSet, { limits, from, atMs }: Said): number {
+    const to = from + set.limits.length
+    const known = this.#known.refresh(key)
+    if (known?.set === set) {
+      for (let i = from; i < to; i += 1) known.remaining[i - from] = (limits[i] as LimitOutcome).remaining
+      known.atMs = atMs
+    } else {
+      this.#known.set(key, { set, remaining: limits.slice(from, to).map(({ remaining }) => remaining), atMs })
+    }
+    return to
   }
 
   consume(request: StoreRequest): Outcome {
@@ -175,7 +192,7 @@ export class LocalLimiter {
     for (const i of distinctMarks(known.set)) {
       const limit = known.set.limits[i] as CompiledLimit
       const share = shares[i] as LimitSet
-      const used = capacityOf(limit.paramsAt(known.atMs)) - (known.limits[i]?.remaining ?? 0)
+      const used = capacityOf(limit.paramsAt(known.atMs)) - (known.remaining[i] ?? 0)
       const most = capacityOf((share.limits[0] as CompiledLimit).paramsAt(known.atMs))
       const cost = Math.min(Math.ceil(used * this.share), most)
       if (cost > 0) void this.#shares.consume([{ key, set: share, cost }])
