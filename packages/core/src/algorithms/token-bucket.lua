@@ -13,40 +13,47 @@ function token_bucket.prepare(burst, scale, rate, window)
     kernel = token_bucket, mark = 0, waits = 0,
     burst = burst, scale = scale, rate = rate, window = window, own_unit = unit,
     filled = 0, kept = scale, unit = unit, depth = burst * unit, pace = rate,
-    elapsed = 0, level = 0, is_other = false,
+    elapsed = 0, level = 0, is_over = false, is_other = false,
   }
 end
 
 -- Counts a level in the parts of this burst, or where it is above the brim in its own, which can hold it.
 local function measure(limit, scale, level)
-  local unit = limit.own_unit
-  limit.kept, limit.unit, limit.depth, limit.pace = limit.scale, unit, limit.burst * unit, limit.rate
-  limit.filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
-  if limit.filled <= limit.depth then return end
-  local rate = limit.rate * 2 ^ (scale - limit.scale)
-  unit = 2 ^ scale
-  limit.filled, limit.kept, limit.unit, limit.depth = level, scale, unit, limit.burst * unit
-  -- So that it is gone after a window.
-  limit.pace = max(rate, level / max(limit.window, limit.depth / rate))
+  local unit, rate = limit.own_unit, limit.rate
+  local filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
+  local depth, pace = limit.burst * unit, rate
+  limit.is_over = filled > depth
+  if limit.is_over then
+    unit, rate = 2 ^ scale, rate * 2 ^ (scale - limit.scale)
+    filled, depth = level, limit.burst * unit
+    -- So that it is gone after a window.
+    pace = max(rate, level / max(limit.window, depth / rate))
+  end
+  limit.kept, limit.unit, limit.depth, limit.pace = limit.is_over and scale or limit.scale, unit, depth, pace
+  limit.filled = filled
 end
 
 local function set_level(limit, level)
-  measure(limit, limit.kept, level)
+  if limit.is_over then measure(limit, limit.kept, level) else limit.filled = level end
   limit.level, limit.elapsed = limit.filled, 0
 end
 
 -- filled: the level at the last write; level: what has not drained of it until now
 function token_bucket.load(limit, last, scale, filled)
   local elapsed = now > last and now - last or 0
-  limit.is_other = scale ~= limit.scale and filled > 0
-  measure(limit, scale, filled)
+  if scale ~= limit.scale or limit.is_over or filled > limit.depth then
+    limit.is_other = scale ~= limit.scale and filled > 0
+    measure(limit, scale, filled)
+  else
+    limit.is_other, limit.filled = false, filled
+  end
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
 end
 
 function token_bucket.start(limit)
-  measure(limit, limit.scale, 0)
-  limit.elapsed, limit.level = 0, 0
+  if limit.is_over then measure(limit, limit.scale, 0) end
+  limit.filled, limit.elapsed, limit.level = 0, 0, 0
 end
 
 local function until_fits(limit, cost)
