@@ -6,6 +6,7 @@ const packages = readdirSync('packages').filter((name) => name !== 'benchmarks')
 export default {
   globalSetup: './packages/testing/src/jest/global-setup.ts',
   globalTeardown: './packages/testing/src/jest/global-teardown.ts',
+  testSequencer: './tools/test-sequencer.mjs',
   testTimeout: 60_000,
   projects: packages.map((name) => ({
     displayName: name,
