@@ -6,8 +6,8 @@ import { CONTROLS, CONTROL_RATE, FLOODING, TENANTS } from '../src/settings.ts'
 const PER_SECOND =
   CONTROLS.length * CONTROL_RATE + Object.values(TENANTS).reduce((sum, { rate }) => sum + rate, 0)
 
-// The load runs in this process, which others can keep from it.
-jest.retryTimes(2)
+/** Long beside what others can keep this process from its load. */
+const STALLED_MS = 1500
 
 test('an application that stalls gets what is due all the same, and each wait is seen', async () => {
   let isStalled = false
@@ -23,7 +23,7 @@ test('an application that stalls gets what is due all the same, and each wait is
   await sleep(300)
   isStalled = true
   const stalledAt = now()
-  await sleep(500)
+  await sleep(STALLED_MS)
   const held = waiting.length
   isStalled = false
   const overAt = now()
@@ -33,8 +33,8 @@ test('an application that stalls gets what is due all the same, and each wait is
   await application.close()
 
   expect([...seen].toSorted()).toEqual([...Object.keys(TENANTS), ...CONTROLS].toSorted())
-  expect(answers.length).toBeGreaterThan(PER_SECOND * 0.9)
-  expect(held).toBeGreaterThan(PER_SECOND * 0.4)
+  expect(answers.length).toBeGreaterThan(((500 + STALLED_MS) / 1000) * PER_SECOND * 0.9)
+  expect(held).toBeGreaterThan((STALLED_MS / 1000) * PER_SECOND * 0.8)
   expect(answers.every(({ status }) => status === 200)).toBe(true)
   const late = answers.filter(({ sentAt, ms }) => sentAt < overAt && sentAt + ms >= overAt)
   expect(late.length).toBeGreaterThanOrEqual(held)

@@ -48,15 +48,14 @@ export class Fallback {
 
   /** Remembers what the store said, to go on from. */
   note(request: Limited, outcome: Outcome): void {
-    const { onStoreFailure = this.#options.policy } = request.plan
-    if (onStoreFailure === 'open' || onStoreFailure === 'closed') return
+    const policy = this.#policyOf(request)
+    if (policy === 'open' || policy === 'closed') return
     const nowMs = this.#local.note(request, outcome)
     this.#headcount?.tick(nowMs)
   }
 
   decide(request: Limited, error: StoreError, isPeek: boolean): Decision {
-    const { onStoreFailure = this.#options.policy } = request.plan
-    const policy = choosePolicy(onStoreFailure, request.subject, error)
+    const policy = choosePolicy(this.#policyOf(request), request.subject, error)
     if (policy !== 'local') {
       if (policy === 'open') this.#letPass.add(request)
       return decideByPolicy(request, policy)
@@ -65,6 +64,10 @@ export class Fallback {
     const decision = decide(request, outcome, { source: 'local', isPeek, by: this.#options.by })
     if (decision.allowed && !isPeek && !this.#options.isOpen(request.key)) this.#settlement.due()
     return decision
+  }
+
+  #policyOf({ plan }: Limited): FailurePolicyOption {
+    return plan.onStoreFailure ?? this.#options.policy
   }
 
   /** What the store took late: of requests that were let pass it stays, others are charged apart, or were denied. */

@@ -20,7 +20,7 @@ export interface GuardOptions {
 }
 
 /** One part of the store that can fail apart from others. */
-interface Lane {
+interface Part {
   readonly partition: number
   readonly probeKey: string
   readonly breaker: Breaker
@@ -32,7 +32,7 @@ interface Lane {
 
 /** How a call is made. */
 interface Way {
-  readonly lane: Lane
+  readonly part: Part
   /** Also while the breaker is open. */
   readonly isForced?: boolean
 }
@@ -50,7 +50,7 @@ export class Guard implements Store {
   readonly #store: Store
   readonly #options: GuardOptions
   readonly #doorstep: Doorstep
-  readonly #lanes = new Map<number, Lane>()
+  readonly #parts = new Map<number, Part>()
 
   constructor(store: Store, options: GuardOptions) {
     this.#store = store
@@ -63,18 +63,18 @@ export class Guard implements Store {
 
   /** Whether requests of this key are not asked of the store. */
   isOpen(key: string): boolean {
-    return this.#laneOf(key).breaker.state !== 'closed'
+    return this.#partOf(key).breaker.state !== 'closed'
   }
 
   /** Why they are not. */
   refusal(key: string): StoreError | undefined {
-    const { breaker, refusal } = this.#laneOf(key)
+    const { breaker, refusal } = this.#partOf(key)
     return breaker.state === 'closed' ? undefined : refusal
   }
 
   /** Of every part that has been asked. */
   states(): ReadonlyMap<number, BreakerState> {
-    return new Map([...this.#lanes.values()].map(({ partition, breaker }) => [partition, breaker.state]))
+    return new Map([...this.#parts.values()].map(({ partition, breaker }) => [partition, breaker.state]))
   }
 
   /** @param batch of one partition */
@@ -88,8 +88,8 @@ export class Guard implements Store {
   }
 
   peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    const lane = this.#laneOf(batch[0]?.key ?? '')
-    return this.#within((call) => this.#store.peek(batch, call), { lane }).then(
+    const part = this.#partOf(batch[0]?.key ?? '')
+    return this.#within((call) => this.#store.peek(batch, call), { part }).then(
       (answers) => this.#check(batch, answers),
       (error: StoreError) => this.#fail(batch, error),
     )
@@ -107,18 +107,18 @@ export class Guard implements Store {
 
   /** @throws {StoreError} when the store cannot answer */
   async reset(key: string): Promise<void> {
-    const lane = this.#laneOf(key)
+    const part = this.#partOf(key)
     try {
-      await this.#within(() => this.#store.reset(key), { lane })
+      await this.#within(() => this.#store.reset(key), { part })
     } catch (error) {
-      this.#tellUnlessRefused(lane, error)
+      this.#tellUnlessRefused(part, error)
       throw error
     }
   }
 
   /** Probes no more. */
   end(): void {
-    for (const { breaker } of this.#lanes.values()) breaker.end()
+    for (const { breaker } of this.#parts.values()) breaker.end()
   }
 
   close(): MaybePromise<void> {
@@ -127,27 +127,27 @@ export class Guard implements Store {
   }
 
   async #refund(request: RefundRequest, isForced: boolean): Promise<boolean> {
-    const lane = this.#laneOf(request.key)
+    const part = this.#partOf(request.key)
     try {
-      return await this.#within(() => this.#store.refund(request), { lane, isForced })
+      return await this.#within(() => this.#store.refund(request), { part, isForced })
     } catch (error) {
-      this.#tellUnlessRefused(lane, error)
+      this.#tellUnlessRefused(part, error)
       return false
     }
   }
 
   /** Of what was asked; that a store which was given up is not asked has been told. */
-  #tellUnlessRefused(lane: Lane, error: unknown): void {
-    if (error !== lane.refusal) this.#options.onFailure(error as StoreError, 1)
+  #tellUnlessRefused(part: Part, error: unknown): void {
+    if (error !== part.refusal) this.#options.onFailure(error as StoreError, 1)
   }
 
   async #decide(batch: readonly StoreRequest[], isForced: boolean): Promise<readonly Answer[]> {
-    const lane = this.#laneOf(batch[0]?.key ?? '')
+    const part = this.#partOf(batch[0]?.key ?? '')
     const onLate = (answers: readonly Answer[]): void => this.#options.onLate(batch, answers)
     try {
       const answers = await this.#within(
         (call) => this.#store.consume(batch, call),
-        { lane, isForced },
+        { part, isForced },
         onLate,
       )
       if (!isForced) return this.#check(batch, answers)
@@ -173,34 +173,34 @@ export class Guard implements Store {
     return answers
   }
 
-  #laneOf(key: string): Lane {
+  #partOf(key: string): Part {
     const partition = this.partitionOf?.(key) ?? 0
-    const known = this.#lanes.get(partition)
+    const known = this.#parts.get(partition)
     if (known) return known
-    const lane: Lane = {
+    const part: Part = {
       partition,
       probeKey: findProbeKey(partition, this.partitionOf),
       overdue: 0,
       refusal: undefined,
       breaker: new Breaker({
-        probe: () => this.#probe(lane),
+        probe: () => this.#probe(part),
         recover: () => this.#options.recover(partition),
-        overdue: () => lane.overdue,
+        overdue: () => part.overdue,
         onChange: (state, error) => {
-          if (error) lane.refusal = givenUp(error)
+          if (error) part.refusal = givenUp(error)
           this.#options.onBreaker(state, partition, error)
         },
       }),
     }
-    this.#lanes.set(partition, lane)
-    return lane
+    this.#parts.set(partition, part)
+    return part
   }
 
   /** Takes a unit that nobody needs, since a store that can be read may still not be written to. */
-  #probe(lane: Lane): Promise<boolean> {
-    const request = { key: lane.probeKey, set: PROBE_SET, cost: 1 }
+  #probe(part: Part): Promise<boolean> {
+    const request = { key: part.probeKey, set: PROBE_SET, cost: 1 }
     const ask = (call: Call): MaybePromise<readonly Answer[]> => this.#store.consume([request], call)
-    return this.#within(ask, { lane, isForced: true }).then(
+    return this.#within(ask, { part, isForced: true }).then(
       ([answer]) => isOutcome(answer, 1),
       () => false,
     )
@@ -209,11 +209,11 @@ export class Guard implements Store {
   /** What `ask` gives, or a StoreError when that takes longer than the deadline, or the breaker is open. */
   #within<T>(
     ask: (call: Call) => MaybePromise<T>,
-    { lane, isForced = false }: Way,
+    { part, isForced = false }: Way,
     onLate?: (value: T) => void,
   ): Promise<T> {
-    const { breaker } = lane
-    if (lane.refusal && breaker.state !== 'closed' && !isForced) return Promise.reject(lane.refusal)
+    const { breaker } = part
+    if (part.refusal && breaker.state !== 'closed' && !isForced) return Promise.reject(part.refusal)
     return new Promise<T>((resolve, reject) => {
       const listener: CallListener<T> = {
         onValue: (value) => {
@@ -223,13 +223,13 @@ export class Guard implements Store {
           resolve(value)
         },
         onError: (error) => {
-          if (isForced && call.isOver && call.isSent) lane.overdue += 1
+          if (isForced && call.isOver && call.isSent) part.overdue += 1
           this.#doorstep.leave(call)
           if (!error.isOfRequest) breaker.fail(error)
           reject(error)
         },
         onLate: (value) => {
-          if (isForced) lane.overdue -= 1
+          if (isForced) part.overdue -= 1
           breaker.wake()
           if (!isA(value, StoreError)) onLate?.(value)
         },

@@ -99,6 +99,17 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect((await limiter.peek(large)).limits[0]?.remaining).toBe(999)
   })
 
+  test('what is above the brim is not forgotten with the smaller plan, when the clock went back', async () => {
+    const clock = { now: START_MS }
+    const plans = { large: '1000/d burst 1000', small: '240/d burst 1' } as const
+    const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
+    await limiter.consume({ id: 'acme', plan: 'large' }, { cost: 1000 })
+    clock.now -= 2000
+    expect((await limiter.consume({ id: 'acme', plan: 'small' })).allowed).toBe(false)
+    clock.now += 6 * 3_600_000
+    expect((await limiter.peek({ id: 'acme', plan: 'large' })).limits[0]?.remaining).toBe(250)
+  })
+
   test('months that begin on other days are counted apart, and a refund of one does not touch the other', async () => {
     const clock = { now: Date.UTC(2026, 0, 31, 12) }
     const month = (anchor: number) =>
