@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar, isAnchor, isTimeZone, type CalendarUnit } from '../src/calendar.js'
+import { createCalendar, isAnchor, isTimeZone, type CalendarUnit } from '../src/base/calendar.js'
 
 const ZONES = [
   'UTC',

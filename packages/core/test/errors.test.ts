@@ -1,5 +1,5 @@
 import { ConfigError, StoreError, toError } from '../src/index.js'
-import { reasonOf, show, toStoreError } from '../src/errors.js'
+import { reasonOf, show, toStoreError } from '../src/base/errors.js'
 
 const boom = (): never => {
   throw new Error('boom')

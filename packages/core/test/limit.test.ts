@@ -5,8 +5,8 @@ import {
   type LimitInput,
   type LimiterOptions,
 } from '../src/index.js'
-import { parseLimit } from '../src/limit.js'
-import { needOptions } from '../src/options.js'
+import { parseLimit } from '../src/plans/limit.js'
+import { needOptions } from '../src/base/option-checks.js'
 
 function configError(run: () => unknown): ConfigError {
   try {

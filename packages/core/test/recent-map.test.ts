@@ -1,4 +1,4 @@
-import { RecentMap } from '../src/recent-map.js'
+import { RecentMap } from '../src/base/generational-cache.js'
 
 const found = (map: RecentMap<number>, keys: string): string =>
   keys

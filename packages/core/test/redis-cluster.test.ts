@@ -3,8 +3,8 @@ import { operatorOf, startRedis, testPrefix, type Deployment } from '@tollgate/t
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { createLimiter, redisStore, type Decision, type RedisClient, type Store } from '../src/index.js'
-import { compileLimits } from '../src/limit-set.js'
-import { parseLimit } from '../src/limit.js'
+import { compileLimits } from '../src/plans/limit-set.js'
+import { parseLimit } from '../src/plans/limit.js'
 import { shardOf, shardTags, slotOf } from '../src/stores/redis/slots.js'
 import { deployCluster } from './support/cluster.js'
 

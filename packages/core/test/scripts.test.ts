@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, type Chunk } from 'luaparse'
-import { kernels } from '../src/algorithms/algorithm.js'
+import { kernels } from '../src/algorithms/registry.js'
 import * as generated from '../src/stores/redis/scripts.generated.js'
 
 const src = join(__dirname, '../src')

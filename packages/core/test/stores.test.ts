@@ -1,8 +1,8 @@
 import { storeContract, testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createLimiter, memoryStore, redisStore, type Store } from '../src/index.js'
-import { compileLimits } from '../src/limit-set.js'
-import { parseLimit } from '../src/limit.js'
+import { compileLimits } from '../src/plans/limit-set.js'
+import { parseLimit } from '../src/plans/limit.js'
 
 const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
 afterAll(() => client.quit())

@@ -1,4 +1,4 @@
-import { NEVER, OUTSIDE_CALENDAR, type Kernel, type Refund } from './kernel.js'
+import { NEVER, OUTSIDE_CALENDAR, type Kernel, type Refund } from './implementation.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {

@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Refund } from './kernel.js'
+import { NEVER, type Kernel, type Refund } from './implementation.js'
 
 export interface FixedWindowParams {
   readonly quota: number

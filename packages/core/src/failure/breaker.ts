@@ -1,4 +1,4 @@
-import type { StoreError } from '../errors.js'
+import type { StoreError } from '../base/errors.js'
 
 /** `half-open`: the store answers again, and is told what was admitted meanwhile before it decides again. */
 export type BreakerState = 'closed' | 'open' | 'half-open'

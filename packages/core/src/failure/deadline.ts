@@ -1,6 +1,6 @@
-import { StoreError, toStoreError } from '../errors.js'
-import { isPromise, type MaybePromise } from '../maybe-promise.js'
-import type { Call } from '../stores/store.js'
+import { StoreError, toStoreError } from '../base/errors.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { Call } from '../stores/contract.js'
 
 /** What becomes of one call of a store. */
 export interface CallListener<T> {

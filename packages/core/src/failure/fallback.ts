@@ -1,13 +1,13 @@
-import type { Consumption } from '../consumption.js'
-import { decide, decideByPolicy, type Decision } from '../decision.js'
-import type { StoreError } from '../errors.js'
-import { asksOf, refundsOf } from '../stores/asks.js'
-import { isOutcome } from '../stores/outcome.js'
-import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/store.js'
-import { Headcount } from './headcount.js'
-import { LocalLimiter, type LocalOptions } from './local.js'
-import { choosePolicy, type FailurePolicyOption } from '../failure-policy.js'
-import { Settlement, type SettlementOptions } from './settlement.js'
+import type { Consumption } from '../requests/request.js'
+import { decide, decideByPolicy, type Decision } from '../limiter/decision.js'
+import type { StoreError } from '../base/errors.js'
+import { asksOf, refundsOf } from '../stores/sub-requests.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
+import { Headcount } from './instance-counter.js'
+import { LocalLimiter, type LocalOptions } from './local-limiter.js'
+import { choosePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
+import { Settlement, type SettlementOptions } from './reconciliation.js'
 
 /** A consumption that limits hold. */
 export type Limited = Consumption & StoreRequest

@@ -1,10 +1,10 @@
-import { isA, show, StoreError } from '../errors.js'
-import type { MaybePromise } from '../maybe-promise.js'
-import { isOutcome } from '../stores/outcome.js'
-import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/store.js'
+import { isA, show, StoreError } from '../base/errors.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import { DeadlineCall, type CallListener } from './deadline.js'
-import { Doorstep } from './doorstep.js'
+import { Doorstep } from './ready-queue.js'
 import { findProbeKey, PROBE_SET } from './probe.js'
 
 export interface GuardOptions {

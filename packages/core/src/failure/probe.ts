@@ -1,5 +1,5 @@
-import { compileLimits } from '../limit-set.js'
-import { parseLimit } from '../limit.js'
+import { compileLimits } from '../plans/limit-set.js'
+import { parseLimit } from '../plans/limit.js'
 
 /** What a probe takes a unit of; its key is gone a second later. */
 export const PROBE_SET = compileLimits([

@@ -1,4 +1,4 @@
-import type { Decision } from '../decision.js'
+import type { Decision } from '../limiter/decision.js'
 
 /** An answer of core's own, in place of the application's. */
 export interface HttpAnswer {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { ConfigError, show, TollgateError } from '../errors.js'
-import { chain, type MaybePromise } from '../maybe-promise.js'
-import { needOptions } from '../options.js'
-import type { Subject } from '../subject.js'
+import { ConfigError, show, TollgateError } from '../base/errors.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { needOptions } from '../base/option-checks.js'
+import type { Subject } from '../requests/subject.js'
 import type { RequestWithHeaders } from './identify.js'
 
 export interface ByBearerTokenOptions {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { limitsOf, ownersOf, type Decision, type LimitState } from '../decision.js'
-import { ConfigError } from '../errors.js'
-import { needOptions } from '../options.js'
-import type { Subject } from '../subject.js'
+import { limitsOf, ownersOf, type Decision, type LimitState } from '../limiter/decision.js'
+import { ConfigError } from '../base/errors.js'
+import { needOptions } from '../base/option-checks.js'
+import type { Subject } from '../requests/subject.js'
 
 /** Which families of headers tell a client where it stands. */
 export interface HeaderOptions {

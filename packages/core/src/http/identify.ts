@@ -1,7 +1,7 @@
-import { ConfigError } from '../errors.js'
-import { needOptions } from '../options.js'
-import type { MaybePromise } from '../maybe-promise.js'
-import type { Subject } from '../subject.js'
+import { ConfigError } from '../base/errors.js'
+import { needOptions } from '../base/option-checks.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import type { Subject } from '../requests/subject.js'
 import { ipSubject } from './ip.js'
 
 /**

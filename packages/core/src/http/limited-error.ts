@@ -1,5 +1,5 @@
-import type { Decision } from '../decision.js'
-import { TollgateError } from '../errors.js'
+import type { Decision } from '../limiter/decision.js'
+import { TollgateError } from '../base/errors.js'
 import type { HttpAnswer } from './adapter.js'
 
 /**

@@ -1,4 +1,4 @@
-import { limitsOf, type Decision } from '../decision.js'
+import { limitsOf, type Decision } from '../limiter/decision.js'
 import { negotiate } from './accept.js'
 import type { HttpAnswer } from './adapter.js'
 import { policyName, seconds } from './headers.js'

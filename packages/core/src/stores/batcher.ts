@@ -1,4 +1,4 @@
-import type { Store, StoreRequest } from './store.js'
+import type { Store, StoreRequest } from './contract.js'
 
 /** More than this in one script would hold up others on the server. */
 const LARGEST_BATCH = 128

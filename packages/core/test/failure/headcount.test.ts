@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { Headcount } from '../../src/failure/headcount.js'
+import { Headcount } from '../../src/failure/instance-counter.js'
 import { memoryStore } from '../../src/index.js'
-import type { Answer } from '../../src/stores/store.js'
+import type { Answer } from '../../src/stores/contract.js'
 import { START_MS } from '../support/benches.js'
 
 const EVERY_MS = 10_001

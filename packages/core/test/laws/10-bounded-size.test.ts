@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, type Limiter } from '../../src/index.js'
-import { subjectKey } from '../../src/subject.js'
+import { subjectKey } from '../../src/requests/subject.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
 
 afterAll(closeBenches)

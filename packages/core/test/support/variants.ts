@@ -1,4 +1,4 @@
-import { kernels, type KernelName } from '../../src/algorithms/algorithm.js'
+import { kernels, type KernelName } from '../../src/algorithms/registry.js'
 import type { LimitOptions } from '../../src/index.js'
 
 /** A way to configure an algorithm, and what of it the laws speak. */

@@ -1,6 +1,6 @@
-import { OUTSIDE_CALENDAR } from '../../algorithms/kernel.js'
-import { StoreError } from '../../errors.js'
-import type { Answer, LimitOutcome, StoreRequest } from '../store.js'
+import { OUTSIDE_CALENDAR } from '../../algorithms/implementation.js'
+import { StoreError } from '../../base/errors.js'
+import type { Answer, LimitOutcome, StoreRequest } from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
 export function isOutsideCalendar(answer: Answer): boolean {

@@ -1,6 +1,6 @@
-import { kernels } from '../../algorithms/algorithm.js'
-import type { CompiledLimit, LimitSet, Params } from '../../limit-set.js'
-import type { Ask, StoreRequest } from '../store.js'
+import { kernels } from '../../algorithms/registry.js'
+import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
+import type { Ask, StoreRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 
 /** The limit sets of a batch as arguments of a script, each once. */

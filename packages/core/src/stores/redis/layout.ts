@@ -1,4 +1,4 @@
-import { ConfigError } from '../../errors.js'
+import { ConfigError } from '../../base/errors.js'
 import { shardOf, shardTags } from './slots.js'
 
 const DEFAULT_SHARDS = 16

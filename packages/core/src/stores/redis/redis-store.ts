@@ -1,7 +1,7 @@
-import type { KernelName } from '../../algorithms/algorithm.js'
-import { ConfigError, StoreError } from '../../errors.js'
-import type { CompiledLimit } from '../../limit-set.js'
-import { needOptions } from '../../options.js'
+import type { KernelName } from '../../algorithms/registry.js'
+import { ConfigError, StoreError } from '../../base/errors.js'
+import type { CompiledLimit } from '../../plans/limit-set.js'
+import { needOptions } from '../../base/option-checks.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
@@ -9,10 +9,10 @@ import {
   type RefundRequest,
   type Store,
   type StoreRequest,
-} from '../store.js'
+} from '../contract.js'
 import { errorIn, isOutsideCalendar, readAnswers, readReply } from './answers.js'
 import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients/index.js'
-import { ConfirmedStore, type WaitForReplicasOptions } from './confirmed-store.js'
+import { ConfirmedStore, type WaitForReplicasOptions } from './replicated-store.js'
 import { encodeOne, encodeRuns, SetsEncoder } from './encode.js'
 import { layoutOf, type Layout } from './layout.js'
 import { storeErrorOf } from './replies.js'

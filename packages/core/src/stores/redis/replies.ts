@@ -1,4 +1,4 @@
-import { reasonOf, StoreError, type StoreErrorReason } from '../../errors.js'
+import { reasonOf, StoreError, type StoreErrorReason } from '../../base/errors.js'
 
 /** The commands that the scripts and `reset` need: all that a user of Redis must be allowed. */
 export const COMMANDS = ['evalsha', 'eval', 'get', 'set', 'setrange', 'time', 'del'] as const

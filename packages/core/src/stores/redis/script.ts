@@ -1,5 +1,5 @@
-import { StoreError } from '../../errors.js'
-import type { Call } from '../store.js'
+import { StoreError } from '../../base/errors.js'
+import type { Call } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/index.js'
 import { isNoScript, storeErrorOf } from './replies.js'
 

@@ -1,5 +1,5 @@
-import { toStoreError } from '../../errors.js'
-import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../store.js'
+import { toStoreError } from '../../base/errors.js'
+import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../contract.js'
 
 /** A store whose keys are in shards, and which can be asked for one shard at a time. */
 export interface Shards extends Pick<Store, 'ready' | 'refund' | 'reset'> {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../errors.js'
+import { ConfigError } from '../../../base/errors.js'
 import { ioredisPort, isIoredis, type IoredisClient } from './ioredis.js'
 import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort, type NodeRedisClient } from './node-redis.js'
 import type { RedisPort } from './port.js'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreError } from '../../../errors.js'
+import { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
 import { slotOf } from '../slots.js'
 import { shared, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'

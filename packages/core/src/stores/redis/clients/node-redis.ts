@@ -1,4 +1,4 @@
-import { StoreError } from '../../../errors.js'
+import { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
 import { slotOf } from '../slots.js'
 import { shared, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'

@@ -1,4 +1,4 @@
-import type { StoreError } from '../../../errors.js'
+import type { StoreError } from '../../../base/errors.js'
 
 export type ScriptArg = string | number
 

@@ -1,9 +1,9 @@
-import type { Refund } from '../algorithms/kernel.js'
-import { ConfigError } from '../errors.js'
-import type { LimitSet } from '../limit-set.js'
-import { LruMap } from '../lru-map.js'
-import { needOptions } from '../options.js'
-import { fineClock } from './fine-clock.js'
+import type { Refund } from '../../algorithms/implementation.js'
+import { ConfigError } from '../../base/errors.js'
+import type { LimitSet } from '../../plans/limit-set.js'
+import { LruMap } from '../../base/lru-map.js'
+import { needOptions } from '../../base/option-checks.js'
+import { fineClock } from '../../base/microsecond-clock.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Ask,
@@ -12,7 +12,7 @@ import {
   type RefundRequest,
   type Store,
   type StoreRequest,
-} from './store.js'
+} from '../contract.js'
 import { createEntry, load, othersOf, type Entry, type Loaded } from './subject-entry.js'
 
 export interface MemoryStoreOptions {

@@ -1,4 +1,4 @@
-import { show, TollgateError } from './errors.js'
+import { show, TollgateError } from '../base/errors.js'
 
 /** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least` */
 export function needCost(cost: number, least: 0 | 1): void {

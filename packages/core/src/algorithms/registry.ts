@@ -1,6 +1,6 @@
 import { calendarWindow } from './calendar-window.js'
 import { fixedWindow } from './fixed-window.js'
-import type { Kernel } from './kernel.js'
+import type { Kernel } from './implementation.js'
 import { slidingLog } from './sliding-log.js'
 import { slidingWindow } from './sliding-window.js'
 import { tokenBucket } from './token-bucket.js'

@@ -1,8 +1,8 @@
-import { show, TollgateError } from './errors.js'
-import type { LimitSet } from './limit-set.js'
-import type { Limit } from './limit.js'
-import type { Plan } from './plan.js'
-import type { Ask } from './stores/store.js'
+import { show, TollgateError } from '../base/errors.js'
+import type { LimitSet } from '../plans/limit-set.js'
+import type { Limit } from '../plans/limit.js'
+import type { Plan } from '../plans/plan.js'
+import type { Ask } from '../stores/contract.js'
 import type { Subject } from './subject.js'
 
 /** A request on its way: what the store needs, and what the decision says of it. */

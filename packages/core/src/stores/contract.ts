@@ -1,7 +1,7 @@
-import type { Refund } from '../algorithms/kernel.js'
-import type { StoreError } from '../errors.js'
-import type { LimitSet } from '../limit-set.js'
-import type { MaybePromise } from '../maybe-promise.js'
+import type { Refund } from '../algorithms/implementation.js'
+import type { StoreError } from '../base/errors.js'
+import type { LimitSet } from '../plans/limit-set.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** Units asked of one key. */
 export interface Ask {

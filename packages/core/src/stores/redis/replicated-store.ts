@@ -1,6 +1,6 @@
-import { ConfigError } from '../../errors.js'
-import { needOptions } from '../../options.js'
-import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../store.js'
+import { ConfigError } from '../../base/errors.js'
+import { needOptions } from '../../base/option-checks.js'
+import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../contract.js'
 import type { RedisPort } from './clients/index.js'
 
 /** How many replicas must have what was counted before a decision is given. */

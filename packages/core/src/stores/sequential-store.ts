@@ -1,7 +1,7 @@
-import { StoreError, toStoreError } from '../errors.js'
-import { asksOf, refundsOf } from './asks.js'
-import { isOutcome } from './outcome.js'
-import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './store.js'
+import { StoreError, toStoreError } from '../base/errors.js'
+import { asksOf, refundsOf } from './sub-requests.js'
+import { isOutcome } from './outcome-check.js'
+import type { Answer, Ask, Call, Outcome, Store, StoreRequest } from './contract.js'
 
 /**
  * A store around one that decides each key for itself: several keys of a request are asked one after another, and

@@ -1,7 +1,7 @@
-import { ConfigError } from './errors.js'
+import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { compileLimits, type LimitSet } from './limit-set.js'
-import { isOptions, needOptions } from './options.js'
+import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
 /** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */

@@ -1,5 +1,5 @@
 import type { Decision, DecisionSource } from './decision.js'
-import type { Settled } from './failure/settlement.js'
+import type { Settled } from '../failure/reconciliation.js'
 
 /** What a limiter has done since it was made, and where it stands. */
 export interface LimiterStats {

@@ -1,10 +1,10 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
-import { ConfigError, reasonOf, type StoreError } from './errors.js'
-import type { BreakerState } from './failure/breaker.js'
-import type { Settled } from './failure/settlement.js'
-import type { Subject } from './subject.js'
+import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
+import type { BreakerState } from '../failure/breaker.js'
+import type { Settled } from '../failure/reconciliation.js'
+import type { Subject } from '../requests/subject.js'
 
 /** A change of what is known of the store, or of the part of a cluster that is called `partition`. */
 export interface BreakerChange {

@@ -1,8 +1,8 @@
-import { compileLimits } from '../limit-set.js'
-import { parseLimit } from '../limit.js'
-import { refundsOf } from '../stores/asks.js'
-import { isOutcome } from '../stores/outcome.js'
-import type { Answer, RefundRequest, StoreRequest } from '../stores/store.js'
+import { compileLimits } from '../plans/limit-set.js'
+import { parseLimit } from '../plans/limit.js'
+import { refundsOf } from '../stores/sub-requests.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
 
 const MOST = 10_000
 /** Who has not been heard of for so long is gone. */

@@ -1,10 +1,10 @@
-import { show, TollgateError } from './errors.js'
-import type { Consumption } from './consumption.js'
-import type { Limit } from './limit.js'
-import { asksOf, refundsOf } from './stores/asks.js'
-import { isOutcome } from './stores/outcome.js'
-import type { LimitOutcome, Outcome, RefundRequest } from './stores/store.js'
-import type { Subject } from './subject.js'
+import { show, TollgateError } from '../base/errors.js'
+import type { Consumption } from '../requests/request.js'
+import type { Limit } from '../plans/limit.js'
+import { asksOf, refundsOf } from '../stores/sub-requests.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { LimitOutcome, Outcome, RefundRequest } from '../stores/contract.js'
+import type { Subject } from '../requests/subject.js'
 
 /** Where one limit stands, as of the decision. */
 export interface LimitState {

@@ -1,5 +1,5 @@
-import type { Refund } from '../algorithms/kernel.js'
-import type { Ask, Outcome, RefundRequest } from './store.js'
+import type { Refund } from '../algorithms/implementation.js'
+import type { Ask, Outcome, RefundRequest } from './contract.js'
 
 /** What gives units of an outcome back, for each key that it took them from. */
 export function refundsOf(

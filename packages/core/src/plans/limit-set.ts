@@ -1,5 +1,5 @@
-import { kernels, type KernelName } from './algorithms/algorithm.js'
-import { createCalendar } from './calendar.js'
+import { kernels, type KernelName } from '../algorithms/registry.js'
+import { createCalendar } from '../base/calendar.js'
 import type { Limit } from './limit.js'
 
 /** A limit as stores see it: an algorithm and its numbers. */

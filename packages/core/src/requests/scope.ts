@@ -1,7 +1,7 @@
-import { ConfigError } from './errors.js'
-import type { LimitInput } from './limit.js'
-import { isOptions, needOptions } from './options.js'
-import { compilePlan, type Plan } from './plan.js'
+import { ConfigError } from '../base/errors.js'
+import type { LimitInput } from '../plans/limit.js'
+import { isOptions, needOptions } from '../base/option-checks.js'
+import { compilePlan, type Plan } from '../plans/plan.js'
 
 /** Where in an application limits are counted, such as a route or a group of routes. */
 export interface ScopeOptions {

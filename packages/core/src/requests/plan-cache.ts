@@ -1,7 +1,7 @@
-import { ConfigError, show, toError } from './errors.js'
-import { LruMap } from './lru-map.js'
-import { isPromise, type MaybePromise } from './maybe-promise.js'
-import { needOptions } from './options.js'
+import { ConfigError, show, toError } from '../base/errors.js'
+import { LruMap } from '../base/lru-map.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { needOptions } from '../base/option-checks.js'
 import { subjectKey, type Subject } from './subject.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */

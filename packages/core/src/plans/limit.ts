@@ -1,7 +1,7 @@
-import { isAnchor, isTimeZone, type CalendarAnchor, type CalendarUnit } from './calendar.js'
-import { durationName, readDuration, UNITS, type Duration } from './duration.js'
-import { ConfigError } from './errors.js'
-import { isOptions, needOptions } from './options.js'
+import { isAnchor, isTimeZone, type CalendarAnchor, type CalendarUnit } from '../base/calendar.js'
+import { durationName, readDuration, UNITS, type Duration } from '../base/duration.js'
+import { ConfigError } from '../base/errors.js'
+import { isOptions, needOptions } from '../base/option-checks.js'
 
 /**
  * How a limit counts.

@@ -1,4 +1,4 @@
-import type { LimitOutcome, Outcome } from './store.js'
+import type { LimitOutcome, Outcome } from './contract.js'
 
 const NEVER = -1
 

@@ -1,11 +1,11 @@
-import type { CompiledLimit, LimitSet } from '../limit-set.js'
-import { LruMap } from '../lru-map.js'
-import { RecentMap } from '../recent-map.js'
-import { capacityOf, limitsApart, overdraftOf, shareOf } from '../resized-set.js'
-import { asksOf, refundsOf } from '../stores/asks.js'
-import { fineClock } from '../stores/fine-clock.js'
-import { memoryStore } from '../stores/memory.js'
-import type { Ask, LimitOutcome, Outcome, Store, StoreRequest } from '../stores/store.js'
+import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+import { LruMap } from '../base/lru-map.js'
+import { RecentMap } from '../base/generational-cache.js'
+import { capacityOf, limitsApart, overdraftOf, shareOf } from '../plans/scaled-limits.js'
+import { asksOf, refundsOf } from '../stores/sub-requests.js'
+import { fineClock } from '../base/microsecond-clock.js'
+import { memoryStore } from '../stores/memory/memory-store.js'
+import type { Ask, LimitOutcome, Outcome, Store, StoreRequest } from '../stores/contract.js'
 
 export interface LocalOptions {
   /**

@@ -1,5 +1,5 @@
-import { kernels, type AnyKernel } from '../algorithms/algorithm.js'
-import type { LimitSet, Params } from '../limit-set.js'
+import { kernels, type AnyKernel } from '../../algorithms/registry.js'
+import type { LimitSet, Params } from '../../plans/limit-set.js'
 
 /** States of limits as of one time, in µs, and when none of them can count any more. */
 interface Group {

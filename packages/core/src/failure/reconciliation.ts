@@ -1,7 +1,7 @@
-import { isA, StoreError } from '../errors.js'
-import { isOutcome } from '../stores/outcome.js'
-import type { Answer, StoreRequest } from '../stores/store.js'
-import type { Charge, LocalLimiter } from './local.js'
+import { isA, StoreError } from '../base/errors.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { Answer, StoreRequest } from '../stores/contract.js'
+import type { Charge, LocalLimiter } from './local-limiter.js'
 
 export interface SettlementOptions {
   /** Charges of one partition, also while its breaker is not closed. Never rejects. */

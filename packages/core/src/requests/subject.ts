@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { show, TollgateError } from './errors.js'
+import { show, TollgateError } from '../base/errors.js'
 
 /** Who a request counts against. */
 export interface Subject {

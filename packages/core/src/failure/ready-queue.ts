@@ -1,4 +1,4 @@
-import type { Store } from '../stores/store.js'
+import type { Store } from '../stores/contract.js'
 
 interface Waiting {
   send(): void

@@ -1,7 +1,7 @@
-import type { Consumption } from './consumption.js'
-import { needCost } from './cost.js'
+import type { Consumption } from '../requests/request.js'
+import { needCost } from '../requests/cost.js'
 import { noteTaken, settleDecision, takenBy, type Decision, type Settlement } from './decision.js'
-import { Decider } from './decider.js'
+import { Decider } from './pipeline.js'
 import { Events, type LimiterEvents } from './events.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import {
@@ -11,12 +11,12 @@ import {
   type Limiter,
   type LimiterOptions,
 } from './limiter.js'
-import { chain, type MaybePromise } from './maybe-promise.js'
-import { needOptions } from './options.js'
-import type { PlansInput } from './plan.js'
-import { Planner } from './planner.js'
-import { COMMON, compileScope, type Scope, type ScopeOptions } from './scope.js'
-import type { Subject, Subjects } from './subject.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { needOptions } from '../base/option-checks.js'
+import type { PlansInput } from '../plans/plan.js'
+import { Planner } from '../requests/request-builder.js'
+import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
+import type { Subject, Subjects } from '../requests/subject.js'
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
