@@ -1,4 +1,4 @@
-import { NEVER, OUTSIDE_CALENDAR, type Kernel, type Refund } from './implementation.js'
+import { NEVER, OUTSIDE_CALENDAR, type Kernel, type Receipt } from './implementation.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {
@@ -47,9 +47,9 @@ export const calendarWindow: Kernel<CalendarWindowState, CalendarWindowParams> =
     state.count = state.countNow
   },
 
-  give(state, refund: Refund) {
+  give(state, receipt: Receipt) {
     const before = state.countNow
-    if (refund.at >= state.startNow) state.countNow = Math.max(before - refund.units, 0)
+    if (receipt.at >= state.startNow) state.countNow = Math.max(before - receipt.units, 0)
     state.count = state.countNow
     return state.countNow < before
   },

@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Refund } from './implementation.js'
+import { NEVER, type Kernel, type Receipt } from './implementation.js'
 
 export interface FixedWindowParams {
   readonly quota: number
@@ -47,10 +47,10 @@ export const fixedWindow: Kernel<FixedWindowState, FixedWindowParams> = {
     state.age = state.ageNow
   },
 
-  give(state, refund: Refund) {
+  give(state, receipt: Receipt) {
     const before = state.countNow
     const opened = state.now - state.ageNow
-    if (refund.at >= opened) state.countNow = Math.max(before - refund.units, 0)
+    if (receipt.at >= opened) state.countNow = Math.max(before - receipt.units, 0)
     state.count = state.countNow
     state.age = state.ageNow
     return state.countNow < before

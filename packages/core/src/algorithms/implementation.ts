@@ -1,5 +1,5 @@
-/** Units that go back: which they were, as their decision told it. */
-export interface Refund {
+/** Units that go back: which they were, as their decision told it. Made by `receiptOf`, read by the algorithm alone. */
+export interface Receipt {
   readonly units: number
   /** When they were taken, in µs of the store's clock. */
   readonly at: number
@@ -7,6 +7,13 @@ export interface Refund {
   readonly remaining: number
   /** What that decision said of the next unit: µs until it comes. */
   readonly reset: number
+}
+
+/** Units that were used of a limit while its store could not be asked. */
+export interface Usage {
+  readonly units: number
+  /** How long ago, in µs, when the request leaves. */
+  readonly ageUs: number
 }
 
 /**
@@ -36,10 +43,15 @@ export interface Kernel<State, Params> {
   wait(state: State, cost: number, params: Params): number
   /** Takes units that fit; none: makes what `load` found the state. */
   take(state: State, cost: number, params: Params): void
+  /**
+   * Takes what was used while the store could not be asked, oldest first, as of when it was used and over the quota if
+   * need be. Returns the units of it that are held now or no longer count: all, but for what the state has no room for.
+   */
+  force(state: State, used: readonly Usage[], params: Params): number
   /** Whether what is kept was kept for a limit so different that nothing can be given back by this one. */
   isOther?(state: State, params: Params): boolean
   /** Gives back those of the units that have not come back by themselves; whether there were any. */
-  give(state: State, refund: Refund, params: Params): boolean
+  give(state: State, receipt: Receipt, params: Params): boolean
 }
 
 export const NEVER = -1

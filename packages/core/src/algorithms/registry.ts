@@ -13,7 +13,7 @@ const registry = {
   'token-bucket': tokenBucket,
 } as const
 
-export type KernelName = keyof typeof registry
+export type AlgorithmName = keyof typeof registry
 
 /** A kernel whose state and parameters only it knows. */
 export type AnyKernel = Kernel<object, Readonly<Record<string, number>>>
@@ -22,4 +22,4 @@ export type AnyKernel = Kernel<object, Readonly<Record<string, number>>>
  * Every algorithm that can decide a limit, by the name of its two files. An algorithm is NAME.ts, NAME.lua
  * and one line above; the script for Redis is assembled from the .lua files of this folder.
  */
-export const kernels = registry as unknown as Readonly<Record<KernelName, AnyKernel>>
+export const kernels = registry as unknown as Readonly<Record<AlgorithmName, AnyKernel>>

@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Refund } from './implementation.js'
+import { NEVER, type Kernel, type Receipt } from './implementation.js'
 
 export interface SlidingLogParams {
   readonly quota: number
@@ -71,11 +71,11 @@ export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
     }
   },
 
-  give(state, refund: Refund, { slotUs }) {
+  give(state, receipt: Receipt, { slotUs }) {
     write(state)
-    const i = entryOf(state, refund.at)
-    if (i === undefined || !sameSlot(state.times[i] as number, refund.at, slotUs)) return false
-    const given = Math.min(refund.units, state.units[i] as number)
+    const i = entryOf(state, receipt.at)
+    if (i === undefined || !sameSlot(state.times[i] as number, receipt.at, slotUs)) return false
+    const given = Math.min(receipt.units, state.units[i] as number)
     state.total = state.totalNow = state.total - given
     state.units[i] = (state.units[i] as number) - given
     if (state.units[i] === 0) {

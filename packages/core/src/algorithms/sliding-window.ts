@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Refund } from './implementation.js'
+import { NEVER, type Kernel, type Receipt } from './implementation.js'
 
 export interface SlidingWindowParams {
   readonly quota: number
@@ -57,11 +57,11 @@ export const slidingWindow: Kernel<SlidingWindowState, SlidingWindowParams> = {
     store(state)
   },
 
-  give(state, refund: Refund, { windowUs }) {
+  give(state, receipt: Receipt, { windowUs }) {
     const before = state.currentNow + state.previousNow
-    if (refund.at >= state.startNow) state.currentNow = Math.max(state.currentNow - refund.units, 0)
-    else if (refund.at >= state.startNow - windowUs) {
-      state.previousNow = Math.max(state.previousNow - refund.units, 0)
+    if (receipt.at >= state.startNow) state.currentNow = Math.max(state.currentNow - receipt.units, 0)
+    else if (receipt.at >= state.startNow - windowUs) {
+      state.previousNow = Math.max(state.previousNow - receipt.units, 0)
     }
     store(state)
     return state.currentNow + state.previousNow < before

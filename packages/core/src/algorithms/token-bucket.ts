@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Refund } from './implementation.js'
+import { NEVER, type Kernel, type Receipt } from './implementation.js'
 
 export interface TokenBucketParams {
   readonly burst: number
@@ -77,9 +77,9 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
   // In parts of another size, which were of another burst: the level would be cut off at this one.
   isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
 
-  give(state, refund, params) {
+  give(state, receipt, params) {
     const level = state.levelNow
-    const given = Math.min(stillHeld(state, refund, params), level)
+    const given = Math.min(stillHeld(state, receipt, params), level)
     write(state, level - given, params)
     return given > 0
   },
@@ -118,10 +118,10 @@ function drained(elapsed: number, rate: number): number {
  */
 function stillHeld(
   { unit, pace, now }: TokenBucketState,
-  refund: Refund,
+  receipt: Receipt,
   { burst, rate }: TokenBucketParams,
 ): number {
-  const filledTo = (burst - refund.remaining - 1) * unit + drained(refund.reset, rate)
-  const left = filledTo - drained(Math.max(now - refund.at, 0), pace)
-  return Math.min(Math.max(left, 0), refund.units * unit)
+  const filledTo = (burst - receipt.remaining - 1) * unit + drained(receipt.reset, rate)
+  const left = filledTo - drained(Math.max(now - receipt.at, 0), pace)
+  return Math.min(Math.max(left, 0), receipt.units * unit)
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 import type { RequestWithHeaders } from './identify.js'
 
 export interface ByBearerTokenOptions {

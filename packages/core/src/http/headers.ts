@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { limitsOf, ownersOf, type Decision, type LimitState } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /** Which families of headers tell a client where it stands. */
 export interface HeaderOptions {

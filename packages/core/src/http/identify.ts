@@ -1,7 +1,7 @@
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 import { ipSubject } from './ip.js'
 
 /**

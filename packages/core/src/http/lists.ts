@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { ConfigError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 import { plainIp } from './ip.js'
 
 /**

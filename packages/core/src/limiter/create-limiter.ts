@@ -16,7 +16,8 @@ import { needOptions } from '../base/option-checks.js'
 import type { PlansInput } from '../plans/plan.js'
 import { Planner } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
-import type { Subject, Subjects } from '../requests/subject.js'
+import type { Subjects } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.

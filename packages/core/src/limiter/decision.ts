@@ -4,7 +4,7 @@ import type { Limit } from '../plans/limit.js'
 import { asksOf, refundsOf } from '../stores/sub-requests.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import type { LimitOutcome, Outcome, RefundRequest } from '../stores/contract.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /** Where one limit stands, as of the decision. */
 export interface LimitState {

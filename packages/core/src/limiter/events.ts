@@ -4,7 +4,7 @@ import type { Decision } from './decision.js'
 import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Settled } from '../failure/reconciliation.js'
-import type { Subject } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /** A change of what is known of the store, or of the part of a cluster that is called `partition`. */
 export interface BreakerChange {

@@ -10,7 +10,8 @@ import type { PlanOptions, PlansInput } from '../plans/plan.js'
 import type { ScopeOptions } from '../requests/scope.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import type { Store } from '../stores/contract.js'
-import type { Subject, Subjects } from '../requests/subject.js'
+import type { Subjects } from '../requests/subject.js'
+import type { Subject } from '../plans/subject.js'
 
 export interface LimiterOptions extends PlanOptions {
   /** Where counts live: `redisStore(client)`, shared by every process. Default: this process's memory. */

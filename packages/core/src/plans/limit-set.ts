@@ -1,10 +1,10 @@
-import { kernels, type KernelName } from '../algorithms/registry.js'
+import { kernels, type AlgorithmName } from '../algorithms/registry.js'
 import { createCalendar } from '../base/calendar.js'
 import type { Limit } from './limit.js'
 
 /** A limit as stores see it: an algorithm and its numbers. */
 export interface CompiledLimit {
-  readonly kernel: KernelName
+  readonly kernel: AlgorithmName
   /**
    * Algorithm and window in 32 bits: what a subject has used is kept under it, so that it still counts when the
    * quota changes or another plan has a limit of the same kind.
@@ -50,7 +50,7 @@ function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
   }
 }
 
-function fixedParams(limit: Limit, kernel: KernelName, params: Params): CompiledLimit {
+function fixedParams(limit: Limit, kernel: AlgorithmName, params: Params): CompiledLimit {
   return { kernel, mark: markOf(kernel, limit.windowMs), paramsAt: () => params }
 }
 
@@ -124,7 +124,7 @@ function calendarMarkOf(spec: NonNullable<Limit['calendar']>): number {
 const MARK_UNITS_MS = [1, 1000, 60_000, 3_600_000]
 const MARK_LENGTHS = 2 ** 26
 
-function markOf(kernel: KernelName, windowMs: number): number {
+function markOf(kernel: AlgorithmName, windowMs: number): number {
   const unit = MARK_UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < MARK_LENGTHS)
   return kernels[kernel].code * 2 ** 28 + unit * MARK_LENGTHS + windowMs / (MARK_UNITS_MS[unit] as number)
 }

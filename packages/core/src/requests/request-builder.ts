@@ -6,7 +6,8 @@ import { PlanLookup } from './plan-cache.js'
 import { compilePlans, type Plan, type PlanOptions, type Plans } from '../plans/plan.js'
 import type { LimiterOptions } from '../limiter/limiter.js'
 import type { Scope } from './scope.js'
-import { hideWith, readSubject, readSubjects, subjectKey, type HideId, type Subject } from './subject.js'
+import { hideWith, readSubject, readSubjects, subjectKey, type HideId } from './subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /** From who pays to what is asked of the store: which plan, under which keys. */
 export class Planner {

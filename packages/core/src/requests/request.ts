@@ -3,7 +3,7 @@ import type { LimitSet } from '../plans/limit-set.js'
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Ask } from '../stores/contract.js'
-import type { Subject } from './subject.js'
+import type { Subject } from '../plans/subject.js'
 
 /** A request on its way: what the store needs, and what the decision says of it. */
 export interface Consumption {

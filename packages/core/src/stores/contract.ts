@@ -1,50 +1,88 @@
-import type { Refund } from '../algorithms/implementation.js'
+import type { AlgorithmName } from '../algorithms/registry.js'
+import type { Receipt, Usage } from '../algorithms/implementation.js'
 import type { StoreError } from '../base/errors.js'
-import type { LimitSet } from '../plans/limit-set.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import type { LimitSet } from '../plans/limit-set.js'
 
 /** Units asked of one key. */
-export interface Ask {
-  /** A subject's key, below the store's own prefix. */
+export interface SubRequest {
+  /** Bounded text; the store puts its own prefix before it. */
   readonly key: string
   readonly set: LimitSet
-  /** A whole number of units from 1. */
+  /** Quota units, a whole number from 1: asked of every limit of the set. With `force`, `used` says it. */
   readonly cost: number
+  /** Only with `force`: what was used of each limit of the set, oldest first. */
+  readonly used?: readonly (readonly Usage[])[] | undefined
 }
 
-/** Units asked of one subject, and of others with it: all must fit, or nothing is taken. */
-export interface StoreRequest extends Ask {
-  /** Of other keys, no key twice. Only asked of a store that `joins`. */
-  readonly also?: readonly Ask[] | undefined
+/**
+ * How much of what was asked a store may give.
+ * - `all`: the cost from every limit, or nothing from any.
+ * - `upTo`: the same number of units from every limit: as many of the cost as fit the fullest of them.
+ * - `force`: of each limit its own units, as of when they were used, over the quota if need be.
+ */
+export type Grant = 'all' | 'upTo' | 'force'
+
+/** One request: what it asks of its keys is decided in one step. */
+export interface StoreRequest {
+  /** The shard that all its keys are in, from 0. */
+  readonly shard: number
+  /** No key twice. Several only where the store is `atomic`. */
+  readonly parts: readonly SubRequest[]
+  readonly grant: Grant
+  /**
+   * Text of at most 64 letters, digits, `_` or `-`. A request with an id that the shard remembers changes nothing, and
+   * is answered with the `granted` of the first time. Only with `force`. Ids are remembered for ID_KEPT_MS.
+   */
+  readonly id?: string | undefined
 }
 
 /** Where one limit stands after a request. Times in µs, at most 2^53 - 1. */
 export interface LimitOutcome {
-  /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. */
+  /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. With `force`: 0. */
   readonly wait: number
   /** Units left: a whole number from 0. */
   readonly remaining: number
   /** Until another unit is there; 0 when nothing is used. */
   readonly reset: number
+  /**
+   * Units that the request was given, with `upTo` and `force`: with `upTo` the same for all limits, with `force` those
+   * of this limit but what its state cannot hold. Units that no longer count by their age are given, too.
+   */
+  readonly granted?: number | undefined
 }
 
-/** The answer to one request. The units were taken if every limit's wait is 0. */
+/** The answer to one request. With `all` the units were taken if every limit's wait is 0. */
 export interface Outcome {
   /** When it was decided, in µs of the store's clock. */
   readonly at: number
-  /** In the order of the request's set, then of the sets of `also`. */
+  /** Of the limits of each part's set, in order. */
   readonly limits: readonly LimitOutcome[]
 }
 
 /** An outcome, or why there is none for this request. */
 export type Answer = Outcome | StoreError
 
-/** Units that go back to every limit of a subject; `limits` says what each told when they were taken. */
+/** Units that go back to the limits of some keys of one shard, in one step. */
 export interface RefundRequest {
+  readonly shard: number
+  readonly parts: readonly RefundPart[]
+  /** As in StoreRequest: units of one id go back once, and a repetition is answered as the first time was. */
+  readonly id?: string | undefined
+}
+
+export interface RefundPart {
   readonly key: string
   readonly set: LimitSet
-  readonly limits: readonly Refund[]
+  /** Of each limit of the set: which units, as its decision told them. */
+  readonly receipts: readonly Receipt[]
 }
+
+/** Whether any units went back, or why that is not known. */
+export type RefundAnswer = boolean | StoreError
+
+/** How long a store remembers an id, in ms. Senders repeat a request for half as long. */
+export const ID_KEPT_MS = 600_000
 
 /**
  * A test's clock can go back after a subject has expired, or stand still while real time goes on: under one, stores
@@ -58,31 +96,45 @@ export interface Call {
   readonly isOver: boolean
 }
 
+/** What a store tells of itself, unasked. */
+export interface StoreListener {
+  /** It forgot so many subjects whose units still counted, for want of room. */
+  onEvicted(subjects: number): void
+}
+
+/** What a store can do. Checked where a limiter is made. */
+export interface StoreAbilities {
+  /** Whether answers are values, never promises. Such a store needs no batching and no deadline. */
+  readonly synchronous: boolean
+  /** Whether it decides requests of several keys of a shard in one step. Left out: no; they are asked one by one. */
+  readonly atomic?: boolean
+  /** In how many shards its keys are: each request is of one, and they may fail apart. Left out: 1. */
+  readonly shards?: number
+  /** The algorithms that it can count by. Left out: all. */
+  readonly algorithms?: readonly AlgorithmName[]
+  /** Whose clock decides: the `server`'s, one for all processes, or each `process`'s own. Left out: `process`. */
+  readonly clock?: 'server' | 'process'
+}
+
 /**
- * Where counts live. A batch of requests goes in, their answers come out in the same order; each request is
- * decided wholly or not at all, and those of one key one after another.
+ * Where counts live. A batch of requests of one shard goes in, their answers come out in the same order; each request
+ * is decided wholly or not at all, and those of one key one after another.
  *
- * A store that is not `immediate` may fail: it rejects when no request could be decided, and answers single
+ * A store that is not `synchronous` may fail: it rejects when no request could be decided, and answers single
  * requests with an error. What it was asked may then have been counted all the same.
  */
-export interface Store {
-  /** Whether answers are values, never promises. Such a store needs no batching and no deadline. */
-  readonly immediate: boolean
-  /** Whether it decides requests that have `also` in one step. Left out: no; Tollgate then asks one after another. */
-  readonly joins?: boolean
-  /** How many partitions its keys are in: requests of different ones go in different calls, and may fail apart. */
-  readonly partitions?: number
-  /** Which partition a key is in, from 0. Given with `partitions`. */
-  partitionOf?(key: string): number
+export interface Store extends StoreAbilities {
   /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
   ready?(): Promise<void> | undefined
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
-  /** The same answers, with nothing taken. */
+  /** The answers that `consume` would give, with nothing taken. Only of requests with grant `all`. */
   peek(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
-  /** Whether any units went back. Without a call: what gives units back may be sent late, too. */
-  refund(request: RefundRequest): MaybePromise<boolean>
-  /** Forgets the subject. */
-  reset(key: string): MaybePromise<void>
+  /** Without a call: what gives units back may be sent late, too. */
+  refund(batch: readonly RefundRequest[]): MaybePromise<readonly RefundAnswer[]>
+  /** Forgets all that was counted under some keys of one shard. */
+  reset(keys: readonly string[], shard: number): MaybePromise<void>
+  /** Tells a listener from now on. Returns what ends that. */
+  observe?(listener: StoreListener): () => void
   /** Lets go of what the store holds; a client that was passed in stays open. */
   close?(): MaybePromise<void>
 }

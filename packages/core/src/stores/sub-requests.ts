@@ -1,4 +1,4 @@
-import type { Refund } from '../algorithms/implementation.js'
+import type { Receipt } from '../algorithms/implementation.js'
 import type { Ask, Outcome, RefundRequest } from './contract.js'
 
 /** What gives units of an outcome back, for each key that it took them from. */
@@ -10,7 +10,7 @@ export function refundsOf(
   let next = 0
   return asks.map(({ key, set }) => {
     const own = limits.slice(next, (next += set.limits.length))
-    const told = own.map(({ remaining, reset }): Refund => ({ units, at, remaining, reset }))
+    const told = own.map(({ remaining, reset }): Receipt => ({ units, at, remaining, reset }))
     return { key, set, limits: told }
   })
 }

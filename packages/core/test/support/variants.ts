@@ -1,10 +1,10 @@
-import { kernels, type KernelName } from '../../src/algorithms/registry.js'
+import { kernels, type AlgorithmName } from '../../src/algorithms/registry.js'
 import type { LimitOptions } from '../../src/index.js'
 
 /** A way to configure an algorithm, and what of it the laws speak. */
 export interface Variant {
   readonly name: string
-  readonly kernel: KernelName
+  readonly kernel: AlgorithmName
   limit(quota: number, windowMs: number): LimitOptions
   /** The most units that any window of the length may hold. */
   worstCase(quota: number): number

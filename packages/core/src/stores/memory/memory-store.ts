@@ -1,4 +1,4 @@
-import type { Refund } from '../../algorithms/implementation.js'
+import type { Receipt } from '../../algorithms/implementation.js'
 import { ConfigError } from '../../base/errors.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import { LruMap } from '../../base/lru-map.js'
@@ -80,7 +80,7 @@ class MemoryStore implements Store {
     if (!loaded.some(({ isKnown }) => isKnown)) return false
     if (loaded.some(({ kernel, state, params }) => kernel.isOther?.(state, params))) return false
     const given = loaded.map(({ kernel, state, params }, i) =>
-      kernel.give(state, limits[i] as Refund, params),
+      kernel.give(state, limits[i] as Receipt, params),
     )
     this.#write(entry, set, loaded, now)
     return given.includes(true)

@@ -1,4 +1,4 @@
-import type { KernelName } from '../../algorithms/registry.js'
+import type { AlgorithmName } from '../../algorithms/registry.js'
 import { ConfigError, StoreError } from '../../base/errors.js'
 import type { CompiledLimit } from '../../plans/limit-set.js'
 import { needOptions } from '../../base/option-checks.js'
@@ -74,7 +74,7 @@ class RedisStore implements Store {
   readonly #now: (() => number) | undefined
   readonly #keptMs: number
   readonly #consume: Script
-  readonly #consumeOne: Readonly<Record<KernelName, Script>>
+  readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
   #aheadMs = 0
