@@ -18,7 +18,7 @@ export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalOptions } from './failure/local-limiter.js'
 export type { DecisionCounts, LimiterHealth, LimiterStats } from './limiter/stats.js'
-export type { Settled } from './failure/reconciliation.js'
+export type { Reconciled } from './failure/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter, LimiterOptions } from './limiter/limiter.js'
 export type { ScopeOptions } from './requests/scope.js'

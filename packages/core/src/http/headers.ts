@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { limitsOf, ownersOf, type Decision, type LimitState } from '../limiter/decision.js'
+import type { Decision, LimitState } from '../limiter/decision.js'
+import { limitsOf, ownersOf } from '../limiter/settlement.js'
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { Subject } from '../plans/subject.js'

@@ -10,6 +10,8 @@ export interface CompiledLimit {
    * quota changes or another plan has a limit of the same kind.
    */
   readonly mark: number
+  /** How long an idle subject's use of it is remembered, in ms: until none of it can count any more. */
+  readonly ttlMs: number
   /** The algorithm's parameters by the names in its `wire`. Those of a calendar change with the time. */
   paramsAt(nowMs: number): Params
 }

@@ -2,7 +2,7 @@ import { ConfigError, show, toError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
-import { subjectKey } from './subject.js'
+import { subjectKey } from './key.js'
 import type { Subject } from '../plans/subject.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */
