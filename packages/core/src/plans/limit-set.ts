@@ -28,12 +28,17 @@ export interface LimitSet {
 export function compileLimits(limits: readonly Limit[]): LimitSet {
   const compiled = limits.map(compile)
   return {
-    limits: compiled.map(({ limit }) => limit),
+    limits: compiled.map(({ limit, ttlMs }) => ({ ...limit, ttlMs })),
     ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)),
   }
 }
 
-function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
+interface Compiled {
+  readonly limit: Omit<CompiledLimit, 'ttlMs'>
+  readonly ttlMs: number
+}
+
+function compile(limit: Limit): Compiled {
   const { windowMs } = limit
   if (limit.calendar) return compileCalendar(limit, limit.calendar)
   switch (limit.algorithm) {
@@ -52,7 +57,7 @@ function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
   }
 }
 
-function fixedParams(limit: Limit, kernel: AlgorithmName, params: Params): CompiledLimit {
+function fixedParams(limit: Limit, kernel: AlgorithmName, params: Params): Compiled['limit'] {
   return { kernel, mark: markOf(kernel, limit.windowMs), paramsAt: () => params }
 }
 
@@ -89,10 +94,7 @@ export function bucketScale(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }
 
-function compileCalendar(
-  limit: Limit,
-  spec: NonNullable<Limit['calendar']>,
-): { limit: CompiledLimit; ttlMs: number } {
+function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): Compiled {
   const calendar = createCalendar(spec.unit, spec.timeZone, spec.anchor)
   let known: readonly number[] = []
   let params: Params = {}
