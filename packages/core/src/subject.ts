@@ -3,7 +3,10 @@ import { show, TollgateError } from './errors.js'
 
 /** Who a request counts against. */
 export interface Subject {
-  /** A tenant, subscription, user or API key. Any text of any length; a number is read as its digits. */
+  /**
+   * A tenant, subscription, user or API key. Any text of any length; a number is read as its digits, up to 2^53 - 1.
+   * Give longer ones as a string: JavaScript has rounded them, and two tenants would be one.
+   */
   readonly id: string | number
   /** The name of its plan. Left out or unknown: the default plan. */
   readonly plan?: string | undefined
@@ -55,7 +58,12 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
 }
 
 function isId(value: unknown): value is string | number {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
+}
+
+/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function isLabel(value: unknown): boolean {
@@ -76,10 +84,11 @@ const EXPECTED = {
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
   // That it may reject, too, must not end the process.
   if (given instanceof Promise) given.catch(() => {})
-  return new TollgateError(
-    'ERR_TOLLGATE_SUBJECT',
-    `subject${part}: got ${show(given)}, expected ${EXPECTED[part]}`,
-  )
+  const expected =
+    typeof given === 'number' && isRounded(given)
+      ? 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
+      : EXPECTED[part]
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
 }
 
 /** On a cluster, the requests of one tick fall into this many slots at most. */
