@@ -58,7 +58,9 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
 }
 
 function isId(value: unknown): value is string | number {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
+  return (
+    typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
+  )
 }
 
 /** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
