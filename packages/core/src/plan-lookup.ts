@@ -3,6 +3,7 @@ import { LruMap } from './lru-map.js'
 import { isPromise, type MaybePromise } from './maybe-promise.js'
 import { needOptions } from './options.js'
 import { subjectKey, type Subject } from './subject.js'
+import { clearTimeout, setTimeout } from './timers.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */
 export interface PlanlessSubject extends Subject {

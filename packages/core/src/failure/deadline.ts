@@ -1,6 +1,7 @@
 import { StoreError, toStoreError } from '../errors.js'
 import { isPromise, type MaybePromise } from '../maybe-promise.js'
 import type { Call } from '../stores/store.js'
+import { clearTimeout, setImmediate, setTimeout } from '../timers.js'
 
 /** What becomes of one call of a store. */
 export interface CallListener<T> {

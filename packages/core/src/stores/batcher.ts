@@ -1,3 +1,4 @@
+import { setImmediate } from '../timers.js'
 import type { Store, StoreRequest } from './store.js'
 
 /** More than this in one script would hold up others on the server. */
