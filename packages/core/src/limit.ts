@@ -1,7 +1,8 @@
-import { isAnchor, isTimeZone, type CalendarAnchor, type CalendarUnit } from './calendar.js'
+import { isAnchor, type CalendarAnchor, type CalendarUnit } from './calendar.js'
 import { durationName, readDuration, UNITS, type Duration } from './duration.js'
 import { ConfigError } from './errors.js'
 import { isOptions, needOptions } from './options.js'
+import { isTimeZone } from './time-zone.js'
 
 /**
  * How a limit counts.

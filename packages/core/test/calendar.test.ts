@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar, isAnchor, isTimeZone, type CalendarUnit } from '../src/calendar.js'
+import { createCalendar, isAnchor, type CalendarUnit } from '../src/calendar.js'
+import { isTimeZone } from '../src/time-zone.js'
 
 const ZONES = [
   'UTC',
