@@ -23,6 +23,8 @@ type Starts = readonly [previous: number, current: number, next: number, followi
 /** The windows of one unit in one time zone. They touch: each instant is in exactly one of them. */
 export interface Calendar {
   readonly unit: CalendarUnit
+  /** The same for the same windows, however zone and anchor were written, on every version of Node. */
+  readonly id: string
   /** No window is longer, in ms, daylight saving included: 25 h for `d` where clocks move by an hour. */
   readonly maxWindowMs: number
   /**
@@ -88,12 +90,20 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   let last: Starts | undefined
   return {
     unit,
+    id: idOf(unit, phase, zone),
     maxWindowMs: longestWindow(unit, zone),
     startsAround(nowMs) {
       if (last === undefined || !(last[1] <= nowMs && nowMs < last[2])) last = find(Math.floor(nowMs))
       return last
     },
   }
+}
+
+/** Only of what the unit reads: the day of the month says nothing of a week. */
+function idOf(unit: CalendarUnit, { dayOfMonth, weekday, timeOfDayMs }: Phase, zone: Zone): string {
+  if (unit === 'h') return `h ${timeOfDayMs % HOUR} ${zone.minutesId}`
+  const day = { d: 0, week: weekday, month: dayOfMonth }[unit]
+  return `${unit} ${day} ${timeOfDayMs} ${zone.clockId}`
 }
 
 function isDayNumber(unit: CalendarUnit, day: number): boolean {
