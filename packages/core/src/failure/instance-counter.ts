@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../base/timers.js'
 import { compileLimits } from '../plans/limit-set.js'
 import { parseLimit } from '../plans/limit.js'
 import { refundOf } from '../requests/refund.js'

@@ -1,5 +1,6 @@
+import { elapsedMs } from '../base/timers.js'
 import { LruMap } from '../base/lru-map.js'
-import { fineClock } from '../base/microsecond-clock.js'
+import { microsecondClock } from '../base/microsecond-clock.js'
 import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
 import { capacityOf, shareOf } from '../plans/scaled-limits.js'
 import { refundOf } from '../requests/refund.js'
@@ -59,7 +60,7 @@ export interface LocalClocks {
   readonly elapsedUs: () => number
 }
 
-const CLOCKS: LocalClocks = { nowMs: fineClock(), elapsedUs: () => performance.now() * 1000 }
+const CLOCKS: LocalClocks = { nowMs: microsecondClock(), elapsedUs: () => elapsedMs() * 1000 }
 
 /**
  * Limits in this process while the store cannot: by the same plans, at a share of their quotas, from what the store

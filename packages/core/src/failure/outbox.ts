@@ -1,3 +1,4 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
 
@@ -45,7 +46,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
    * @returns the answers; those that are errors of the store are sent again, unless they are of the request itself
    */
   deliver(items: readonly Item[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
-    const firstMs = performance.now()
+    const firstMs = elapsedMs()
     return this.#send(
       items.map((item) => ({ item, firstMs })),
       isForced,
@@ -71,7 +72,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   async #sendAgain(shard: number, isForced: boolean): Promise<void> {
     const all = [...(this.#waiting.get(shard) ?? [])]
     this.#waiting.delete(shard)
-    const old = performance.now() - LONGEST_MS
+    const old = elapsedMs() - LONGEST_MS
     const live = all.filter(({ firstMs }) => firstMs > old)
     for (const { item, firstMs } of all) if (firstMs <= old) this.#options.onDropped(item)
     for (let from = 0; from < live.length; from += LARGEST_BATCH) {
@@ -122,7 +123,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   }
 
   #dropOld(shard: number): void {
-    const old = performance.now() - LONGEST_MS
+    const old = elapsedMs() - LONGEST_MS
     const waiting = this.#waiting.get(shard) ?? new Set()
     for (const one of waiting) {
       if (one.firstMs > old) break

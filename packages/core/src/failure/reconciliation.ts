@@ -1,3 +1,4 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
@@ -70,7 +71,7 @@ export class Reconciliation {
 
   /** Charges what is owed in a shard that answers again. */
   async recover(shard: number): Promise<void> {
-    const until = performance.now() + LONGEST_RECOVERY_MS
+    const until = elapsedMs() + LONGEST_RECOVERY_MS
     await this.#outbox.recover(shard)
     await this.#charge((one) => one === shard, until)
   }
@@ -98,7 +99,7 @@ export class Reconciliation {
   async #chargeUntil(isDue: (shard: number) => boolean, until: number): Promise<boolean> {
     const failed = new Set<number>()
     const isToBe = (shard: number): boolean => isDue(shard) && !failed.has(shard)
-    while (performance.now() < until) {
+    while (elapsedMs() < until) {
       const owed = this.#local.takeOwed(isToBe, LARGEST_BATCH)
       if (owed.length === 0) return failed.size === 0
       const charges = owed.map((one): Charge => ({ shard: one.shard, id: newId(), owed: one }))

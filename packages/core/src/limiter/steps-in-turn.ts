@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../base/timers.js'
 import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Request, Turn } from '../requests/request.js'

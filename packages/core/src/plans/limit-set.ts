@@ -1,4 +1,5 @@
 import { kernels, type AlgorithmName } from '../algorithms/registry.js'
+import { fnv1a } from '../base/hash.js'
 import { createCalendar } from '../base/calendar.js'
 import type { Limit } from './limit.js'
 
@@ -112,17 +113,13 @@ function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): Co
     }
     return params
   }
-  const mark = calendarMarkOf(spec)
+  const mark = calendarMarkOf(calendar.id)
   return { limit: { kernel: 'calendar-window', mark, paramsAt }, ttlMs: calendar.maxWindowMs }
 }
 
 /** Windows that begin at other times are others, however long they are. */
-function calendarMarkOf(spec: NonNullable<Limit['calendar']>): number {
-  let sum = 0x811c9dc5
-  for (const char of JSON.stringify([spec.unit, spec.timeZone, spec.anchor])) {
-    sum = Math.imul(sum ^ char.charCodeAt(0), 0x01000193)
-  }
-  return kernels['calendar-window'].code * 2 ** 28 + ((sum >>> 0) % 2 ** 28)
+function calendarMarkOf(id: string): number {
+  return kernels['calendar-window'].code * 2 ** 28 + (fnv1a(id) % 2 ** 28)
 }
 
 const MARK_UNITS_MS = [1, 1000, 60_000, 3_600_000]

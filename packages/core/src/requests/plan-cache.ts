@@ -4,6 +4,7 @@ import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import { subjectKey } from './key.js'
 import type { Subject } from '../plans/subject.js'
+import { clearTimeout, setTimeout } from '../base/timers.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */
 export interface PlanlessSubject extends Subject {

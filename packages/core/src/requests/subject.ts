@@ -43,7 +43,14 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
 }
 
 function isId(value: unknown): value is string | number {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
+  )
+}
+
+/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function isLabel(value: unknown): boolean {
@@ -64,8 +71,9 @@ const EXPECTED = {
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
   // That it may reject, too, must not end the process.
   if (given instanceof Promise) given.catch(() => {})
-  return new TollgateError(
-    'ERR_TOLLGATE_SUBJECT',
-    `subject${part}: got ${show(given)}, expected ${EXPECTED[part]}`,
-  )
+  const expected =
+    typeof given === 'number' && isRounded(given)
+      ? 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
+      : EXPECTED[part]
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
 }

@@ -1,3 +1,5 @@
+import { setImmediate } from '../base/timers.js'
+
 /** More than this in one script would hold up others on the server. */
 const LARGEST_BATCH = 128
 
