@@ -98,8 +98,15 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #isLimited(req: Req): boolean {
     const { methods } = this.#options
     const method = this.#adapter.method(req)
-    if (methods) return methods.includes(method)
-    return method !== 'OPTIONS' || !this.#adapter.header(req, 'access-control-request-method')
+    if (!methods) return method !== 'OPTIONS' || !this.#isPreflight(req)
+    // Frameworks answer HEAD by the handler of GET, which works as much for it.
+    return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
+  }
+
+  /** Browsers send both headers; with one of them it is a request like any other. */
+  #isPreflight(req: Req): boolean {
+    const { header } = this.#adapter
+    return Boolean(header(req, 'origin') && header(req, 'access-control-request-method'))
   }
 
   /** A client that leaves while something is waited for must not lose its address by that. */
