@@ -16,7 +16,18 @@ import { needOptions } from './options.js'
 import type { PlansInput } from './plan.js'
 import { Planner } from './planner.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from './scope.js'
-import type { Subject, Subjects } from './subject.js'
+import { hideWith, type HideId, type Subject, type Subjects } from './subject.js'
+
+/**
+ * Under which a limiter has what hides its ids, for what tells ids to others. A registered symbol, since a process that
+ * loads both builds of core has the class twice.
+ */
+const HIDE_ID = Symbol.for('tollgate.hideId')
+
+/** What hides the ids of a limiter; undefined without `hashIds`. */
+export function hiderOf(limiter: Limiter): HideId | undefined {
+  return (limiter as { readonly [HIDE_ID]?: HideId })[HIDE_ID]
+}
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
@@ -63,12 +74,15 @@ class StoreLimiter implements Limiter {
   readonly #planner: Planner
   readonly #decider: Decider
   readonly #common: Consumer
+  readonly [HIDE_ID]: HideId | undefined
 
   constructor(options: LimiterOptions) {
     checkLimiterOptions(options)
     this.#planner = new Planner(options, this.#events)
     this.#decider = new Decider(options, this.#events)
     this.#common = new ScopedConsumer(this.#planner, this.#decider, COMMON)
+    const { hashIds } = options
+    this[HIDE_ID] = hashIds === undefined ? undefined : hideWith(hashIds)
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {

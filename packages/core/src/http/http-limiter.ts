@@ -1,4 +1,4 @@
-import { createLimiter } from '../create-limiter.js'
+import { createLimiter, hiderOf } from '../create-limiter.js'
 import { decideBlocked, type Decision } from '../decision.js'
 import { ConfigError, reasonOf } from '../errors.js'
 import type { Consumer, Limiter } from '../limiter.js'
@@ -70,10 +70,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#adapter = adapter
     // A copy, so that what was checked stays as it was.
     this.#options = { ...options }
-    this.#writeHeaders = headerWriter(headers)
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? createLimiter(limiterOptions(options))
+    this.#writeHeaders = headerWriter(headers, hiderOf(this.limiter))
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }
