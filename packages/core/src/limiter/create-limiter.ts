@@ -4,7 +4,7 @@ import { unlimited } from '../fast-path/unlimited.js'
 import type { PlansInput } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
-import { hideWith } from '../requests/key.js'
+import { hideWith, type HideId } from '../requests/key.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
 import { needSubject, RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
@@ -12,6 +12,7 @@ import type { Subjects } from '../requests/subject.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
+import { HIDE_ID } from './hider.js'
 import {
   checkLimiterOptions,
   type ConsumeOptions,
@@ -69,18 +70,20 @@ class StoreLimiter implements Limiter {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: Consumer
+  readonly [HIDE_ID]: HideId | undefined
 
   constructor(options: LimiterOptions) {
     checkLimiterOptions(options)
     const { store = memoryStore(), hashIds, onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
     const events = this.#events
+    this[HIDE_ID] = hashIds === undefined ? undefined : hideWith(hashIds)
     this.#plans = new PlanResolver(options, {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
     })
     this.#builder = new RequestBuilder({
       plans: this.#plans,
-      hide: hashIds === undefined ? undefined : hideWith(hashIds),
+      hide: this[HIDE_ID],
       shards: store.shards ?? 1,
       isAtomic: store.atomic ?? false,
     })

@@ -115,7 +115,8 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     test('HEAD counts as any other; a preflight of CORS does not; methods can be chosen', async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey })
-      const preflight = { method: 'OPTIONS', headers: { ...acme, 'access-control-request-method': 'POST' } }
+      const asked = { ...acme, 'access-control-request-method': 'POST' }
+      const preflight = { method: 'OPTIONS', headers: { ...asked, origin: 'https://app.example' } }
       expect(await statuses(url, 4, preflight)).not.toContain(429)
       await fetch(url, { method: 'HEAD', headers: acme })
       expect(await remaining(limiter)).toBe(2)
@@ -123,6 +124,23 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await statuses(posts, 5)).toEqual([200, 200, 200, 200, 200])
       expect(await statuses(posts, 5, { method: 'POST', headers: acme })).toContain(429)
     })
+
+    test('where GET is limited, HEAD is no way around it', async () => {
+      const reads = await start({ limit: '2/min', identify: byKey, methods: ['GET'] })
+      expect(await statuses(reads, 3, { method: 'HEAD', headers: acme })).toEqual([200, 200, 429])
+      expect(await statuses(reads, 1)).toEqual([429])
+      const posts = await start({ limit: '2/min', identify: byKey, methods: ['POST'] })
+      expect(await statuses(posts, 3, { method: 'HEAD', headers: acme })).toEqual([200, 200, 200])
+    })
+
+    test.each(['access-control-request-method', 'origin'])(
+      'OPTIONS with %s alone is no preflight, and is limited',
+      async (name) => {
+        const url = await start({ limit: '2/min', identify: byKey })
+        const options = { method: 'OPTIONS', headers: { ...acme, [name]: 'POST' } }
+        expect((await statuses(url, 3, options))[2]).toBe(429)
+      },
+    )
 
     test('units go back when the user says so of a response, once', async () => {
       const limiter = limiterOf({ limit: '5/min' })
