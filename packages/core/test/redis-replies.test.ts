@@ -124,6 +124,7 @@ describe('real servers', () => {
     let fault: StoreError | undefined
     limiter.on('storeError', (error) => (fault = error))
     await limiter.consume('acme')
+    await limiter.close()
     return fault
   }
 

@@ -46,7 +46,9 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
     name: NAME,
     sentinelRootNodes: nodes,
     maxCommandRediscovers: 0,
-    nodeClientOptions: { disableOfflineQueue: true },
+    // What waits to connect again keeps a process up, also once it is destroyed.
+    nodeClientOptions: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
+    sentinelClientOptions: { socket: { reconnectStrategy: 50 } },
   }
   const ioredis = new Redis({ sentinels: nodes, name: NAME, autoResendUnfulfilledCommands: false })
   const sentinels = [createSentinel(options), createSentinel5(options)]
@@ -79,6 +81,7 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
   for (const { limiter, reasons } of limiters) {
     await limiter.consume('acme')
     expect(reasons.at(-1)).toBe('closed')
+    await limiter.close()
   }
 })
 
