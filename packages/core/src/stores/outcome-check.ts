@@ -1,18 +1,30 @@
-import type { LimitOutcome, Outcome } from './contract.js'
+import { NEVER } from '../algorithms/implementation.js'
+import type { LimitOutcome, Outcome, StoreRequest, SubRequest } from './contract.js'
 
-const NEVER = -1
+type Asked = Pick<StoreRequest, 'parts' | 'grant'>
 
-/** Whether what a store gave is an outcome of so many limits. One of the user's own can give anything. */
-export function isOutcome(given: unknown, count: number): given is Outcome {
+/** Whether what a store gave is an outcome of a request. A store of the user's own can give anything. */
+export function isOutcome(given: unknown, { parts, grant }: Asked): given is Outcome {
   try {
     const { at, limits } = (given ?? {}) as Partial<Outcome>
-    if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== count) return false
+    if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
     for (const limit of limits) if (!isLimitOutcome(limit)) return false
-    return true
+    return grant === 'all' || (grant === 'upTo' ? isSameForAll(limits, parts) : isOfEach(limits, parts))
   } catch {
     // A getter threw.
     return false
   }
+}
+
+/** Whether what a store gave is the answer to a refund. */
+export function isRefundAnswer(given: unknown): given is boolean {
+  return typeof given === 'boolean'
+}
+
+function countOf(parts: readonly SubRequest[]): number {
+  let count = 0
+  for (const { set } of parts) count += set.limits.length
+  return count
 }
 
 function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
@@ -25,6 +37,27 @@ function isTime(given: unknown): given is number {
   return typeof given === 'number' && Math.abs(given) <= Number.MAX_SAFE_INTEGER
 }
 
-function isCount(given: unknown): boolean {
+function isCount(given: unknown): given is number {
   return Number.isSafeInteger(given) && (given as number) >= 0
+}
+
+/** With `upTo`: the same of every limit, and no more than was asked. */
+function isSameForAll(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
+  const granted = limits[0]?.granted
+  return (
+    isCount(granted) &&
+    limits.every((limit) => limit.granted === granted) &&
+    parts.every(({ cost }) => granted <= cost)
+  )
+}
+
+/** With `force`: of every limit its own, and no more than was used. */
+function isOfEach(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
+  let next = 0
+  return parts.every(({ set, used = [] }) =>
+    set.limits.every((_, i) => {
+      const { granted } = limits[next++] as LimitOutcome
+      return isCount(granted) && granted <= (used[i] ?? []).reduce((sum, { units }) => sum + units, 0)
+    }),
+  )
 }

@@ -1,0 +1,42 @@
+import type { StoreListener } from '../contract.js'
+
+const REPORTED_EVERY_MS = 1000
+
+/** Tells listeners how many subjects were evicted, once a second at most and never in the midst of a decision. */
+export class EvictionReport {
+  /** Each with what it has not been told of yet. */
+  readonly #untold = new Map<StoreListener, number>()
+  #timer: NodeJS.Timeout | undefined
+
+  add(): void {
+    if (this.#untold.size === 0) return
+    for (const [listener, subjects] of this.#untold) this.#untold.set(listener, subjects + 1)
+    // A process that has nothing else to do may end; who listens is told the rest when it stops listening.
+    this.#timer ??= setTimeout(() => this.#tellAll(), REPORTED_EVERY_MS).unref()
+  }
+
+  observe(listener: StoreListener): () => void {
+    // One object may listen twice.
+    const own: StoreListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
+    this.#untold.set(own, 0)
+    return () => {
+      this.#tell(own)
+      this.#untold.delete(own)
+      if (this.#untold.size > 0) return
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  #tellAll(): void {
+    this.#timer = undefined
+    for (const listener of this.#untold.keys()) this.#tell(listener)
+  }
+
+  #tell(listener: StoreListener): void {
+    const subjects = this.#untold.get(listener) ?? 0
+    if (subjects === 0) return
+    this.#untold.set(listener, 0)
+    listener.onEvicted(subjects)
+  }
+}

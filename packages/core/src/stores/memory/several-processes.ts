@@ -1,0 +1,23 @@
+import cluster from 'node:cluster'
+
+/** Shared by the ESM and the CommonJS build, which a process may load both. */
+const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
+
+const TEXT = `The memory store counts in each process of this application by itself, so a subject has its whole plan \
+in every one of them. Count together in Redis: store: redisStore(client)`
+
+/** Warns once, where this is one of several processes of an application. */
+export function warnOfSeveralProcesses(): void {
+  const told = globalThis as { [WARNED]?: boolean }
+  if (told[WARNED] || !isOneOfSeveral()) return
+  told[WARNED] = true
+  process.emitWarning(TEXT, 'TollgateWarning')
+}
+
+/** PM2 numbers its processes from 0 and says how many there are; it also uses node:cluster, for a single one, too. */
+function isOneOfSeveral(): boolean {
+  const { NODE_APP_INSTANCE: number, instances } = process.env
+  if (number && number !== '0') return true
+  if (Number(instances) > 1) return true
+  return cluster.isWorker && !(number === '0' && Number(instances) === 1)
+}
