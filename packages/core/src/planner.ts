@@ -38,7 +38,7 @@ export class Planner {
     // The default plan stays the one it was, where there still is one of that name.
     const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
     const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
-    const plans = compilePlans(given, defaultPlan)
+    const plans = compilePlans(given, defaultPlan, this.#plans)
     if (this.#lookup) this.#needDefault(plans, defaultPlan)
     this.#plans = plans
     this.#defaultPlan = defaultPlan
