@@ -5,7 +5,7 @@ import { chain, isPromise, type MaybePromise } from './maybe-promise.js'
 import { PlanLookup } from './plan-lookup.js'
 import { compilePlans, type Plan, type PlanOptions, type Plans } from './plan.js'
 import type { LimiterOptions } from './limiter.js'
-import type { Scope } from './scope.js'
+import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { hideWith, readSubject, readSubjects, subjectKey, type HideId, type Subject } from './subject.js'
 
 /** From who pays to what is asked of the store: which plan, under which keys. */
@@ -14,8 +14,8 @@ export class Planner {
   readonly #composer = new Composer()
   readonly #lookup: PlanLookup | undefined
   readonly #hide: HideId | undefined
-  /** Of all scopes there are, for whoever forgets a subject. */
-  readonly #suffixes = new Set<string>([''])
+  /** Of all scopes there are, by the suffix of their keys: for whoever forgets a subject. */
+  readonly #counters = new Map<string, Counters>()
   #plans: Plans
   #defaultPlan: string | undefined
 
@@ -44,9 +44,18 @@ export class Planner {
     this.#defaultPlan = defaultPlan
   }
 
-  /** Makes counters of a scope known. */
+  /**
+   * Makes counters of a scope known.
+   *
+   * @throws {ConfigError} when some exist already with other limits; none is known by it then
+   */
   add(scope: Scope): void {
-    for (const suffix of suffixesOf(scope)) this.#suffixes.add(suffix)
+    const all = [scope, ...scope.stacked]
+    for (const counters of all) {
+      const known = this.#counters.get(counters.suffix)
+      if (known) needSameLimit(counters, known)
+    }
+    for (const counters of all) this.#counters.set(counters.suffix, counters)
   }
 
   /**
@@ -69,7 +78,7 @@ export class Planner {
   keysOf(given: unknown, scope?: Scope): string[] {
     const subject = readSubject(given)
     if (!subject) throw notASubject(given)
-    const suffixes = scope ? suffixesOf(scope) : [...this.#suffixes]
+    const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
     return suffixes.map((suffix) => subjectKey(subject, suffix, this.#hide))
   }
 
