@@ -47,7 +47,7 @@ export class PlanResolver {
     // The default plan stays the one it was, where there still is one of that name.
     const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
     const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
-    const plans = compilePlans(given, defaultPlan)
+    const plans = compilePlans(given, defaultPlan, this.#plans)
     if (this.#lookup) needDefault(plans, defaultPlan)
     check(plans.byName.values())
     this.#plans = plans
