@@ -8,6 +8,7 @@
 ]]
 local calendar_window = { code = 2, format = 'I5', size = 5 }
 
+-- Nothing, when the calendar does not reach now.
 function calendar_window.prepare(quota, ...)
   local starts, start, ends = { ... }, nil, nil
   for i = 1, 3 do
@@ -15,16 +16,16 @@ function calendar_window.prepare(quota, ...)
       start, ends = starts[i], starts[i + 1]
     end
   end
+  if not start then return nil end
   return {
-    kernel = calendar_window, mark = 0, waits = 0,
+    algorithm = calendar_window, id = 0, waits = 0,
     quota = quota, start = start, ends = ends,
     count = 0,
   }
 end
 
 function calendar_window.load(limit, last, count)
-  local start = limit.start
-  limit.count = start and (last >= start or now < last) and count or 0
+  limit.count = (last >= limit.start or now < last) and count or 0
 end
 
 function calendar_window.start(limit)
@@ -33,7 +34,6 @@ end
 
 function calendar_window.wait(limit, cost)
   local quota = limit.quota
-  if not limit.ends then return OUTSIDE_CALENDAR end
   if limit.count + cost <= quota then return 0 end
   if cost > quota then return NEVER end
   return limit.ends - now
@@ -57,7 +57,21 @@ function calendar_window.lifetime(limit)
   return limit.ends - now
 end
 
--- @refund
+-- @part force
+function calendar_window.force(limit, used)
+  local granted = 0
+  for i = 1, #used, 2 do
+    local units, age = used[i], used[i + 1]
+    if now - age >= limit.start then
+      units = units_that_fit(units, limit.count)
+      limit.count = limit.count + units
+    end
+    granted = granted + units
+  end
+  return granted
+end
+
+-- @part refund
 function calendar_window.give(limit, units, at)
   local before = limit.count
   if at >= limit.start then

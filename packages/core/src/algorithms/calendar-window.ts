@@ -1,4 +1,4 @@
-import { NEVER, OUTSIDE_CALENDAR, type Kernel, type Receipt } from './implementation.js'
+import { NEVER, OUTSIDE_CALENDAR, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {
@@ -23,7 +23,7 @@ export interface CalendarWindowState {
  * Redis knows no time zones, so the caller works the starts of the windows out and the script picks the one
  * its own clock is in. Worst case: 2 x quota in one window length, half of it on each side of a seam.
  */
-export const calendarWindow: Kernel<CalendarWindowState, CalendarWindowParams> = {
+export const calendarWindow: Implementation<CalendarWindowState, CalendarWindowParams> = {
   code: 2,
   wire: ['quota', 'start0', 'start1', 'start2', 'start3'],
 
@@ -45,6 +45,18 @@ export const calendarWindow: Kernel<CalendarWindowState, CalendarWindowParams> =
   take(state, cost) {
     state.countNow += cost
     state.count = state.countNow
+  },
+
+  force(state, used) {
+    let granted = 0
+    for (const { units, ageUs } of used) {
+      const counts = state.now - ageUs >= state.startNow
+      const fitting = counts ? unitsThatFit(units, state.countNow) : units
+      if (counts) state.countNow += fitting
+      granted += fitting
+    }
+    state.count = state.countNow
+    return granted
   },
 
   give(state, receipt: Receipt) {

@@ -9,7 +9,7 @@ local fixed_window = { code = 1, format = 'I6I5', size = 11 }
 
 function fixed_window.prepare(quota, window)
   return {
-    kernel = fixed_window, mark = 0, waits = 0,
+    algorithm = fixed_window, id = 0, waits = 0,
     quota = quota, window = window,
     age = 0, count = 0,
   }
@@ -52,7 +52,22 @@ function fixed_window.lifetime(limit)
   return limit.window - limit.age
 end
 
--- @refund
+-- @part force
+function fixed_window.force(limit, used)
+  local granted = 0
+  for i = 1, #used, 2 do
+    local units, age = used[i], used[i + 1]
+    if age < limit.window then
+      units = units_that_fit(units, limit.count)
+      if limit.count == 0 and units > 0 then limit.age = age end
+      limit.count = limit.count + units
+    end
+    granted = granted + units
+  end
+  return granted
+end
+
+-- @part refund
 function fixed_window.give(limit, units, at)
   local before = limit.count
   if at >= now - limit.age then

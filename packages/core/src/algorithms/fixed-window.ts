@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Receipt } from './implementation.js'
+import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 
 export interface FixedWindowParams {
   readonly quota: number
@@ -18,7 +18,7 @@ export interface FixedWindowState {
  * A counter whose window opens with the first request and closes `windowUs` later. The twin of
  * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a seam.
  */
-export const fixedWindow: Kernel<FixedWindowState, FixedWindowParams> = {
+export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams> = {
   code: 1,
   wire: ['quota', 'windowUs'],
 
@@ -47,6 +47,14 @@ export const fixedWindow: Kernel<FixedWindowState, FixedWindowParams> = {
     state.age = state.ageNow
   },
 
+  force(state, used, { windowUs }) {
+    let granted = 0
+    for (const { units, ageUs } of used) granted += addUsage(state, units, ageUs, windowUs)
+    state.count = state.countNow
+    state.age = state.ageNow
+    return granted
+  },
+
   give(state, receipt: Receipt) {
     const before = state.countNow
     const opened = state.now - state.ageNow
@@ -55,4 +63,13 @@ export const fixedWindow: Kernel<FixedWindowState, FixedWindowParams> = {
     state.age = state.ageNow
     return state.countNow < before
   },
+}
+
+/** Units from before the window opened count in it: none of them is forgotten early. Returns those that have room. */
+function addUsage(state: FixedWindowState, units: number, ageUs: number, windowUs: number): number {
+  if (ageUs >= windowUs) return units
+  const fitting = unitsThatFit(units, state.countNow)
+  if (state.countNow === 0 && fitting > 0) state.ageNow = ageUs
+  state.countNow += fitting
+  return fitting
 }

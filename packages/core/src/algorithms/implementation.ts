@@ -19,13 +19,13 @@ export interface Usage {
 /**
  * One algorithm in TypeScript, the twin of the .lua file of the same name: the same steps, so the same
  * numbers (law 5). It knows nothing but numbers: times are whole µs, amounts are units, and the clock is an
- * argument. One call decides like this: `load`, then `wait`; if every limit of the subject answers 0, `take`;
+ * argument. One request is decided like this: `load`, then `wait`; if every limit of the subject answers 0, `take`;
  * then `remaining` and `wait(remaining + 1)` for the answer.
  *
  * @typeParam State  what a subject has used, as of its last write, and below it what `load` worked out
  * @typeParam Params the limit, compiled to numbers, in the order the script receives them
  */
-export interface Kernel<State, Params> {
+export interface Implementation<State, Params> {
   /** Marks this algorithm's part of a subject in Redis. Never reused, never changed. */
   readonly code: number
   /** The names of the parameters in the order the .lua twin reads them. */
@@ -54,5 +54,16 @@ export interface Kernel<State, Params> {
   give(state: State, receipt: Receipt, params: Params): boolean
 }
 
+/** As a wait: the cost never fits. */
 export const NEVER = -1
+/** As a wait: the calendar given does not reach now. */
 export const OUTSIDE_CALENDAR = -2
+/** A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then. */
+export const CLOCK_WENT_BACK_US = 1_000_000
+/** The largest count that a packed state holds: five bytes. */
+export const MOST_UNITS = 2 ** 40 - 1
+
+/** How many of some units can be added to a count. */
+export function unitsThatFit(units: number, count: number): number {
+  return Math.max(Math.min(units, MOST_UNITS - count), 0)
+}

@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Receipt } from './implementation.js'
+import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 
 export interface SlidingLogParams {
   readonly quota: number
@@ -27,7 +27,7 @@ export interface SlidingLogState {
  * of this length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back
  * with the last of them, so units are free at most `slotUs` late and never early.
  */
-export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
+export const slidingLog: Implementation<SlidingLogState, SlidingLogParams> = {
   code: 5,
   wire: ['quota', 'windowUs', 'slotUs', 'unitBytes'],
 
@@ -71,6 +71,13 @@ export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
     }
   },
 
+  force(state, used, params) {
+    write(state)
+    let granted = 0
+    for (const { units, ageUs } of used) granted += insert(state, units, state.now - ageUs, params)
+    return granted
+  },
+
   give(state, receipt: Receipt, { slotUs }) {
     write(state)
     const i = entryOf(state, receipt.at)
@@ -84,6 +91,36 @@ export const slidingLog: Kernel<SlidingLogState, SlidingLogParams> = {
     }
     return true
   },
+}
+
+/** What two bytes count. */
+const MOST_ENTRIES = 2 ** 16 - 1
+
+/** Adds units at their own time; an entry of the same slot takes them in, and has the later time. */
+function insert(
+  state: SlidingLogState,
+  units: number,
+  at: number,
+  { windowUs, slotUs }: SlidingLogParams,
+): number {
+  if (at + windowUs <= state.now) return units
+  const { times, head } = state
+  let i = times.length
+  while (i > head && (times[i - 1] as number) >= at) i -= 1
+  const isAfter = i < times.length && sameSlot(times[i] as number, at, slotUs)
+  const isBefore = !isAfter && i > head && sameSlot(times[i - 1] as number, at, slotUs)
+  const fitting = unitsThatFit(units, state.total)
+  if (fitting === 0 || (!isAfter && !isBefore && times.length - head >= MOST_ENTRIES)) return 0
+  state.total = state.totalNow = state.total + fitting
+  if (isAfter) state.units[i] = (state.units[i] as number) + fitting
+  else if (isBefore) {
+    times[i - 1] = at
+    state.units[i - 1] = (state.units[i - 1] as number) + fitting
+  } else {
+    times.splice(i, 0, at)
+    state.units.splice(i, 0, fitting)
+  }
+  return fitting
 }
 
 function timeOf({ times, shift }: SlidingLogState, i: number): number {

@@ -25,7 +25,7 @@ function sliding_window.prepare(quota, window)
   -- fmod, because Lua's own % divides and rounds
   local start = now - fmod(now, window)
   return {
-    kernel = sliding_window, mark = 0, waits = 0,
+    algorithm = sliding_window, id = 0, waits = 0,
     quota = quota, window = window,
     start = start, to_come = start + window - now,
     current = 0, previous = 0, weight = 0,
@@ -75,7 +75,25 @@ function sliding_window.lifetime(limit)
   return limit.to_come + limit.window
 end
 
--- @refund
+-- @part force
+function sliding_window.force(limit, used)
+  local granted = 0
+  for i = 1, #used, 2 do
+    local units, at = used[i], now - used[i + 1]
+    if at >= limit.start then
+      units = units_that_fit(units, limit.current)
+      limit.current = limit.current + units
+    elseif at >= limit.start - limit.window then
+      units = units_that_fit(units, limit.previous)
+      limit.previous = limit.previous + units
+    end
+    granted = granted + units
+  end
+  limit.weight = weighted(limit.previous, limit.to_come, limit.window)
+  return granted
+end
+
+-- @part refund
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous
   if at >= limit.start then

@@ -1,4 +1,4 @@
-import { NEVER, type Kernel, type Receipt } from './implementation.js'
+import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 
 export interface SlidingWindowParams {
   readonly quota: number
@@ -13,6 +13,7 @@ export interface SlidingWindowState {
   /** When the window that now is in began, and what of it is still to come. */
   startNow: number
   leftNow: number
+  now: number
 }
 
 /**
@@ -22,16 +23,17 @@ export interface SlidingWindowState {
  *
  * @see https://blog.cloudflare.com/counting-things-a-lot-of-different-things/
  */
-export const slidingWindow: Kernel<SlidingWindowState, SlidingWindowParams> = {
+export const slidingWindow: Implementation<SlidingWindowState, SlidingWindowParams> = {
   code: 3,
   wire: ['quota', 'windowUs'],
 
-  create: () => ({ current: 0, previous: 0, currentNow: 0, previousNow: 0, startNow: 0, leftNow: 0 }),
+  create: () => ({ current: 0, previous: 0, currentNow: 0, previousNow: 0, startNow: 0, leftNow: 0, now: 0 }),
 
   load(state, last, now, { windowUs }) {
     const settled = Math.min(last, now)
     const start = now - (now % windowUs)
     const passed = (start - (settled - (settled % windowUs))) / windowUs
+    state.now = now
     state.startNow = start
     state.leftNow = start + windowUs - now
     state.currentNow = passed === 0 ? state.current : 0
@@ -57,6 +59,13 @@ export const slidingWindow: Kernel<SlidingWindowState, SlidingWindowParams> = {
     store(state)
   },
 
+  force(state, used, { windowUs }) {
+    let granted = 0
+    for (const { units, ageUs } of used) granted += addUsage(state, units, state.now - ageUs, windowUs)
+    store(state)
+    return granted
+  },
+
   give(state, receipt: Receipt, { windowUs }) {
     const before = state.currentNow + state.previousNow
     if (receipt.at >= state.startNow) state.currentNow = Math.max(state.currentNow - receipt.units, 0)
@@ -66,6 +75,15 @@ export const slidingWindow: Kernel<SlidingWindowState, SlidingWindowParams> = {
     store(state)
     return state.currentNow + state.previousNow < before
   },
+}
+
+/** Adds units to the window that they were used in. Returns those that have room. */
+function addUsage(state: SlidingWindowState, units: number, at: number, windowUs: number): number {
+  if (at < state.startNow - windowUs) return units
+  const cell = at >= state.startNow ? 'currentNow' : 'previousNow'
+  const fitting = unitsThatFit(units, state[cell])
+  state[cell] += fitting
+  return fitting
 }
 
 function store(state: SlidingWindowState): void {

@@ -3,17 +3,22 @@
   compares them.
 
   Params        burst, scale (a unit is 2^scale parts), rate (parts that drain in a µs), window in µs
-  State         1 byte: scale; 6 bytes: level at the last write, in parts
+  State         1 byte: scale; 6 bytes: level at the last write, in parts; 1 byte: how many notes follow of units that
+                went back from among others, the newest last, each 1 byte: scale; 7 bytes: when, in µs; 6 bytes: where
+                the last of them stood, in parts from what drained next; 6 bytes: parts
 ]]
-local token_bucket = { code = 4, format = 'I1I6', size = 7 }
+local token_bucket = { code = 4, format = 'I1I6I1', size = 8 }
+local NOTE, NOTE_FORMAT = 20, '>I1I7I6I6'
+-- What six bytes hold.
+local MOST_LEVEL = 2 ^ 48 - 1
 
 function token_bucket.prepare(burst, scale, rate, window)
   local unit = 2 ^ scale
   return {
-    kernel = token_bucket, mark = 0, waits = 0,
+    algorithm = token_bucket, id = 0, waits = 0,
     burst = burst, scale = scale, rate = rate, window = window, own_unit = unit,
     filled = 0, kept = scale, unit = unit, depth = burst * unit, pace = rate,
-    elapsed = 0, level = 0, is_over = false, is_other = false,
+    elapsed = 0, level = 0, is_over = false, is_other = false, went_back = '',
   }
 end
 
@@ -38,8 +43,26 @@ local function set_level(limit, level)
   limit.level, limit.elapsed = limit.filled, 0
 end
 
+-- Bytes of the notes, which follow the numbers
+function token_bucket.tail_size(_, _, _, notes)
+  return notes * NOTE
+end
+
+-- How long a bucket takes to drain, also one that is above the brim.
+local function drain_time(limit)
+  return max(limit.window, limit.burst * limit.own_unit / limit.rate)
+end
+
+-- Returns where the notes end. Those that are so old that nothing has stood behind them for long are left out.
+local function load_notes(limit, notes, blob, head)
+  local tail = head + notes * NOTE
+  local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
+  if now - newest < drain_time(limit) then limit.went_back = sub(blob, head, tail - 1) end
+  return tail
+end
+
 -- filled: the level at the last write; level: what has not drained of it until now
-function token_bucket.load(limit, last, scale, filled)
+function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local elapsed = now > last and now - last or 0
   if scale ~= limit.scale or limit.is_over or filled > limit.depth then
     limit.is_other = scale ~= limit.scale and filled > 0
@@ -49,11 +72,14 @@ function token_bucket.load(limit, last, scale, filled)
   end
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
+  limit.went_back = ''
+  if notes > 0 then return load_notes(limit, notes, blob, head) end
+  return head
 end
 
 function token_bucket.start(limit)
   if limit.is_over then measure(limit, limit.scale, 0) end
-  limit.filled, limit.elapsed, limit.level = 0, 0, 0
+  limit.filled, limit.elapsed, limit.level, limit.went_back = 0, 0, 0, ''
 end
 
 local function until_fits(limit, cost)
@@ -84,22 +110,33 @@ end
 function token_bucket.save(limit)
   -- A denial is written, too, when the clock went back, and what has drained until now counts no more then.
   if limit.elapsed > 0 then set_level(limit, limit.level) end
-  return limit.kept, limit.filled
+  return limit.kept, limit.filled, #limit.went_back / NOTE
+end
+
+function token_bucket.with_tail(limit, saved)
+  if limit.went_back == '' then return saved end
+  return saved .. limit.went_back
 end
 
 function token_bucket.lifetime(limit)
   return limit.filled / limit.pace
 end
 
--- @refund
-local function still_held(limit, units, at, remaining, reset)
-  local filled_to = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
-  local left = filled_to - floor(max(now - at, 0) * limit.pace + 0.5)
-  return min(max(left, 0), units * limit.unit)
+-- @part force
+function token_bucket.force(limit, used)
+  local unit, rate = limit.unit, limit.rate * limit.unit / limit.own_unit
+  local level, total, age = 0, 0, used[2] or 0
+  for i = 1, #used, 2 do
+    level = max(level - floor((age - used[i + 1]) * rate + 0.5), 0) + used[i] * unit
+    total, age = total + used[i], used[i + 1]
+  end
+  level = max(level - floor(age * rate + 0.5), 0)
+  local denied = min(ceil(max(limit.level + level - MOST_LEVEL, 0) / unit), total)
+  -- Above the brim it drains faster.
+  measure(limit, limit.kept, limit.level + max(level - denied * unit, 0))
+  limit.level, limit.elapsed = limit.filled, 0
+  return total - denied
 end
 
-function token_bucket.give(limit, units, at, remaining, reset)
-  local given = min(still_held(limit, units, at, remaining, reset), limit.level)
-  set_level(limit, limit.level - given)
-  return given > 0
-end
+-- @part refund
+-- @include algorithms/token-bucket.refund.lua

@@ -1,4 +1,5 @@
-import { NEVER, type Kernel, type Receipt } from './implementation.js'
+import { NEVER, type Implementation, type Receipt } from './implementation.js'
+import { drained, goneBefore, NOTHING_WENT_BACK, noted, type WentBack } from './token-bucket-refunds.js'
 
 export interface TokenBucketParams {
   readonly burst: number
@@ -22,7 +23,13 @@ export interface TokenBucketState {
   elapsed: number
   levelNow: number
   now: number
+  /** As of the last write, and those of it that can still matter. */
+  wentBack: readonly WentBack[]
+  wentBackNow: readonly WentBack[]
 }
+
+/** The most that a packed level holds: six bytes. */
+const MOST_LEVEL = 2 ** 48 - 1
 
 /**
  * GCRA, the leaky bucket as a meter: a level that drains evenly, and requests that fit while it is below the
@@ -36,7 +43,7 @@ export interface TokenBucketState {
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  */
-export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
+export const tokenBucket: Implementation<TokenBucketState, TokenBucketParams> = {
   code: 4,
   wire: ['burst', 'scale', 'rate', 'windowUs'],
 
@@ -50,6 +57,8 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
     elapsed: 0,
     levelNow: 0,
     now: 0,
+    wentBack: NOTHING_WENT_BACK,
+    wentBackNow: NOTHING_WENT_BACK,
   }),
 
   load(state, last, now, params) {
@@ -57,6 +66,9 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
     state.elapsed = Math.max(now - last, 0)
     state.levelNow = Math.max(state.filled - drained(state.elapsed, state.pace), 0)
     state.now = now
+    const newest = state.wentBack.at(-1)
+    const isGone = newest !== undefined && now - newest.when >= drainUs(params)
+    state.wentBackNow = isGone ? NOTHING_WENT_BACK : state.wentBack
   },
 
   remaining: ({ unit, levelNow }, { burst }) => Math.max(Math.floor((burst * unit - levelNow) / unit), 0),
@@ -77,9 +89,30 @@ export const tokenBucket: Kernel<TokenBucketState, TokenBucketParams> = {
   // In parts of another size, which were of another burst: the level would be cut off at this one.
   isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
 
+  force(state, used, params) {
+    const { unit, levelNow } = state
+    const rate = (params.rate * unit) / 2 ** params.scale
+    let [level, units, age] = [0, 0, used[0]?.ageUs ?? 0]
+    for (const usage of used) {
+      level = Math.max(level - drained(age - usage.ageUs, rate), 0) + usage.units * unit
+      units += usage.units
+      age = usage.ageUs
+    }
+    level = Math.max(level - drained(age, rate), 0)
+    const denied = Math.min(Math.ceil(Math.max(levelNow + level - MOST_LEVEL, 0) / unit), units)
+    write(state, levelNow + Math.max(level - denied * unit, 0), params)
+    return units - denied
+  },
+
   give(state, receipt, params) {
     const level = state.levelNow
-    const given = Math.min(stillHeld(state, receipt, params), level)
+    const place = placeOf(state, receipt, params)
+    const given = Math.min(Math.max(place, 0), receipt.units * state.unit, level)
+    // Where nothing stands behind them, nothing moves on.
+    if (given > 0 && place < level) {
+      const note = { scale: state.filledScale, when: state.now, place, parts: given }
+      state.wentBackNow = noted(state.wentBackNow, note, drainUs(params))
+    }
     write(state, level - given, params)
     return given > 0
   },
@@ -106,22 +139,25 @@ function write(state: TokenBucketState, level: number, params: TokenBucketParams
   state.level = state.levelNow = state.filled
   state.scale = state.filledScale
   state.elapsed = 0
+  state.wentBack = state.wentBackNow
 }
 
-function drained(elapsed: number, rate: number): number {
-  return Math.floor(elapsed * rate + 0.5)
+/** How long a bucket takes to drain, also one that is above the brim. */
+function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): number {
+  return Math.max(windowUs, (burst * 2 ** scale) / rate)
 }
 
 /**
- * What of the refunded units has not drained yet, in parts. A bucket drains in the order it was filled, so they
- * are gone when the level that they brought it to is, and that level follows from the answer to their request.
+ * Where the last of some units stands now, in parts from what drains next. A bucket drains in the order it was filled;
+ * the level that they brought it to follows from the answer to their request.
  */
-function stillHeld(
-  { unit, pace, now }: TokenBucketState,
-  receipt: Receipt,
+function placeOf(
+  { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,
+  { units, at, remaining, reset }: Receipt,
   { burst, rate }: TokenBucketParams,
 ): number {
-  const filledTo = (burst - receipt.remaining - 1) * unit + drained(receipt.reset, rate)
-  const left = filledTo - drained(Math.max(now - receipt.at, 0), pace)
-  return Math.min(Math.max(left, 0), receipt.units * unit)
+  const place = (burst - remaining - 1) * unit + drained(reset, rate)
+  const left = place - drained(Math.max(now - at, 0), pace)
+  if (wentBackNow.length === 0) return left
+  return left - goneBefore({ at, place, parts: units * unit, scale: filledScale, pace }, wentBackNow)
 }

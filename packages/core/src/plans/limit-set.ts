@@ -1,15 +1,15 @@
-import { kernels, type AlgorithmName } from '../algorithms/registry.js'
+import { implementations, type AlgorithmName } from '../algorithms/registry.js'
 import { createCalendar } from '../base/calendar.js'
 import type { Limit } from './limit.js'
 
 /** A limit as stores see it: an algorithm and its numbers. */
 export interface CompiledLimit {
-  readonly kernel: AlgorithmName
+  readonly algorithm: AlgorithmName
   /**
    * Algorithm and window in 32 bits: what a subject has used is kept under it, so that it still counts when the
    * quota changes or another plan has a limit of the same kind.
    */
-  readonly mark: number
+  readonly stateId: number
   /** The algorithm's parameters by the names in its `wire`. Those of a calendar change with the time. */
   paramsAt(nowMs: number): Params
 }
@@ -50,8 +50,8 @@ function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
   }
 }
 
-function fixedParams(limit: Limit, kernel: AlgorithmName, params: Params): CompiledLimit {
-  return { kernel, mark: markOf(kernel, limit.windowMs), paramsAt: () => params }
+function fixedParams(limit: Limit, algorithm: AlgorithmName, params: Params): CompiledLimit {
+  return { algorithm, stateId: stateIdOf(algorithm, limit.windowMs), paramsAt: () => params }
 }
 
 function windowParams({ quota, windowMs }: Limit): Params {
@@ -108,23 +108,24 @@ function compileCalendar(
     }
     return params
   }
-  const mark = calendarMarkOf(spec)
-  return { limit: { kernel: 'calendar-window', mark, paramsAt }, ttlMs: calendar.maxWindowMs }
+  const stateId = calendarStateIdOf(spec)
+  return { limit: { algorithm: 'calendar-window', stateId, paramsAt }, ttlMs: calendar.maxWindowMs }
 }
 
 /** Windows that begin at other times are others, however long they are. */
-function calendarMarkOf(spec: NonNullable<Limit['calendar']>): number {
+function calendarStateIdOf(spec: NonNullable<Limit['calendar']>): number {
   let sum = 0x811c9dc5
   for (const char of JSON.stringify([spec.unit, spec.timeZone, spec.anchor])) {
     sum = Math.imul(sum ^ char.charCodeAt(0), 0x01000193)
   }
-  return kernels['calendar-window'].code * 2 ** 28 + ((sum >>> 0) % 2 ** 28)
+  return implementations['calendar-window'].code * 2 ** 28 + ((sum >>> 0) % 2 ** 28)
 }
 
-const MARK_UNITS_MS = [1, 1000, 60_000, 3_600_000]
-const MARK_LENGTHS = 2 ** 26
+const WINDOW_UNITS_MS = [1, 1000, 60_000, 3_600_000]
+const WINDOW_LENGTHS = 2 ** 26
 
-function markOf(kernel: AlgorithmName, windowMs: number): number {
-  const unit = MARK_UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < MARK_LENGTHS)
-  return kernels[kernel].code * 2 ** 28 + unit * MARK_LENGTHS + windowMs / (MARK_UNITS_MS[unit] as number)
+function stateIdOf(algorithm: AlgorithmName, windowMs: number): number {
+  const unit = WINDOW_UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < WINDOW_LENGTHS)
+  const length = windowMs / (WINDOW_UNITS_MS[unit] as number)
+  return implementations[algorithm].code * 2 ** 28 + unit * WINDOW_LENGTHS + length
 }

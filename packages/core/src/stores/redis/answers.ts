@@ -1,43 +1,50 @@
 import { OUTSIDE_CALENDAR } from '../../algorithms/implementation.js'
 import { StoreError } from '../../base/errors.js'
-import type { Answer, LimitOutcome, StoreRequest } from '../contract.js'
+import type { Answer, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
-export function isOutsideCalendar(answer: Answer): boolean {
-  return 'limits' in answer && answer.limits.some(({ wait }) => wait === OUTSIDE_CALENDAR)
-}
+/** In place of an answer: the calendar that was sent does not reach the time of Redis. Nothing was done. */
+export const OUTSIDE = Symbol('outside the calendar')
 
 export function readReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply) && reply.length > 0) return reply
   throw new StoreError('Redis answered the script with something that is not a list', { reason: 'protocol' })
 }
 
-export function readAnswers(batch: readonly StoreRequest[], reply: readonly unknown[]): Answer[] {
+export function readAnswers(
+  batch: readonly StoreRequest[],
+  reply: readonly unknown[],
+): (Answer | typeof OUTSIDE)[] {
   const at = Number(reply[0])
   let next = 1
-  const readLimit = (): LimitOutcome => {
-    const outcome = {
-      wait: Number(reply[next]),
-      remaining: Number(reply[next + 1]),
-      reset: Number(reply[next + 2]),
-    }
-    next += 3
-    return outcome
-  }
-  return batch.map((request) => {
+  const take = (): number => Number(reply[next++])
+  return batch.map(({ parts, grant }) => {
     const error = errorIn(reply[next])
     if (error) {
       next += 1
       return error
     }
-    const limits = request.set.limits.map(readLimit)
-    for (const { set } of request.also ?? []) limits.push(...set.limits.map(readLimit))
-    return { at, limits }
+    const limits: LimitOutcome[] = []
+    for (const { set } of parts) {
+      for (let i = 0; i < set.limits.length; i += 1) {
+        const outcome = { wait: take(), remaining: take(), reset: take() }
+        limits.push(grant === 'all' ? outcome : { ...outcome, granted: take() })
+      }
+    }
+    return limits.some(({ wait }) => wait === OUTSIDE_CALENDAR) ? OUTSIDE : { at, limits }
+  })
+}
+
+export function readRefunds(reply: readonly unknown[]): (RefundAnswer | typeof OUTSIDE)[] {
+  return reply.slice(1).map((given) => {
+    const error = errorIn(given)
+    if (error) return error
+    return Number(given) === OUTSIDE_CALENDAR ? OUTSIDE : Number(given) === 1
   })
 }
 
 /** A request that could not be decided has its error text in place of its numbers. */
-export function errorIn(value: unknown): StoreError | undefined {
+function errorIn(value: unknown): StoreError | undefined {
   if (typeof value === 'number') return undefined
   // Clients can be told to answer numbers as strings, big integers or buffers.
   const text = String(value)

@@ -7,44 +7,67 @@
   ARGV[2]       take, or look: answer the same and change nothing
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
-  ARGV[5]       mark of the limit, as subject.lua says
+  ARGV[5]       state id of the limit, as sets.lua says
   ARGV[6...]    its parameters, at most five
 
-  Returns       now, wait, remaining, reset, as consume; or nothing at all when the value is not just that of this
-                limit: then consume is to be asked
+  Returns       now, wait, remaining, reset, as consume; or now and an error text
 
   State         as consume
   Complexity    O(1): a GET, and a SET when it is allowed
 ]]
+-- @include prelude.lua
 -- @include algorithm
 -- @include value.lua
 
-local key, mark, ttl, old = KEYS[1], tonumber(ARGV[5]), ARGV[4], call('GET', KEYS[1])
-local packing, size = HEADER_FORMAT .. 'I4' .. kernel.format, HEADER + MARK + kernel.size
-local limit = kernel.prepare(
-  tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-)
+local key, id, ttl, cost = KEYS[1], tonumber(ARGV[5]), ARGV[4], tonumber(ARGV[3])
+do
+  local old = call('GET', key)
+  local packing, size = HEADER_FORMAT .. 'I4' .. algorithm.format, HEADER + STATE_ID + algorithm.size
+  local limit = algorithm.prepare(
+    tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+  )
+  if not limit then return { now, OUTSIDE_CALENDAR, 0, 0 } end
 
-local ends, first, low = 0, 0, 0
-local last, found, a, b, c
-if old then
-  if #old < size then return {} end
-  first, last, low, found, a, b, c = unpack_bytes(packing, old)
-  if floor(first / 16) ~= FORMAT or found ~= mark then return {} end
-  if (kernel.load(limit, last, a, b, c, old, size + 1) or size + 1) ~= #old + 1 then return {} end
-  ends = read_ends(first, last, low)
-else
-  kernel.start(limit)
+  local is_just_this, ends, last = true, 0, nil
+  if old then
+    is_just_this = false
+    if #old >= size then
+      local found_format, found, a, b, c
+      found_format, last, ends, found, a, b, c = unpack_bytes(packing, old)
+      if found_format == FORMAT and found == id then
+        is_just_this = (algorithm.load(limit, last, a, b, c, old, size + 1) or size + 1) == #old + 1
+      end
+    end
+  else
+    algorithm.start(limit)
+  end
+
+  if is_just_this then
+    local wait = algorithm.wait(limit, cost)
+    if ARGV[2] == 'take' and (wait == 0 or last and last > now + CLOCK_WENT_BACK) then
+      if wait == 0 then algorithm.take(limit, cost) end
+      local keep = ends * 1000000 >= now + algorithm.lifetime(limit)
+      if not keep then ends = end_after(ttl * 1000) end
+      local value = pack_bytes(packing, FORMAT, now, ends, id, algorithm.save(limit))
+      if algorithm.with_tail then value = algorithm.with_tail(limit, value) end
+      write(key, value, old, keep, ttl)
+    end
+    return { now, wait, algorithm.left(limit) }
+  end
 end
 
-local cost = tonumber(ARGV[3])
-local wait = kernel.wait(limit, cost)
-if ARGV[2] == 'take' and (wait == 0 or last and last > now + CLOCK_WENT_BACK) then
-  if wait == 0 then kernel.take(limit, cost) end
-  local keep = ends * 1000000 >= now + kernel.lifetime(limit)
-  if not keep then first, low = pack_ends(floor((now + ttl * 1000) / 1000000)) end
-  local value = pack_bytes(packing, first, now, low, mark, kernel.save(limit))
-  if kernel.with_tail then value = kernel.with_tail(limit, value) end
-  write(key, value, old, keep, ttl)
+-- What is there is not just of this limit: the same as consume does it.
+-- @include algorithms
+-- @include sets.lua
+-- @include parts.lua
+-- @include subject.lua
+-- @include decide.lua
+
+local parameters = { unpack(ARGV, 6) }
+for i = 1, #parameters do
+  parameters[i] = tonumber(parameters[i])
 end
-return { now, wait, kernel.left(limit) }
+local set = make_set({ { { algorithm_name, id, unpack(parameters) } }, ttl })
+local decided, err = pcall(decide, set, key, cost)
+if not decided then return { now, message(err) } end
+return reply

@@ -1,81 +1,68 @@
 --[[
-  consume: takes units from every limit of each request's subject, wholly or not at all.
+  consume: takes units from every limit of each request's subjects.
 
-  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order
+  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. Behind those
+                of a request with an id: the key that remembers what was answered to it
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
   ARGV[2]       take, or look: answer the same and change nothing
-  ARGV[3]       limit sets, as subject.lua says
-  ARGV[4...]    runs of requests, to the end: limit set (from 1), cost in units (whole, from 1), number of requests;
-                or 0, how many of the requests that follow are one, which takes from all its subjects or none, 1
+  ARGV[3]       limit sets, as sets.lua says
+  ARGV[4]       how long an id is remembered, in ms
+  ARGV[5...]    requests, to the end. Those of one subject, each wholly or not at all: limit set (from 1), cost in units
+                (whole, from 1), number of requests. Any other: 0, number of its subjects, its grant (all, upTo, force,
+                or once: force with an id), and for each subject the limit set, and the cost, or with force as JSON for
+                each limit a list of units and how many µs ago they were used, the oldest first
 
-  Returns       now, then for each request either, for each limit of its sets: wait, remaining, reset; or one
-                error text, when that request could not be decided; the others are not affected
-    wait        µs until the cost fits: 0 it does (and was taken if every limit says 0), -1 it never can,
-                -2 the calendar sent does not reach now: send it again with another
+  Returns       now, then for each request either, for each limit of its sets: wait, remaining, reset, and where the
+                grant is not all: granted; or one error text, when that request could not be decided; the others are
+                not affected
+    wait        µs until the cost fits: 0 it does (with all it was taken if every limit says 0), -1 it never can,
+                -2 the calendar sent does not reach now, nothing was done: send it again with another; 0 with force
     remaining   units left after this
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
+    granted     units taken: with upTo of all limits the same, with force of each its own
 
-  State         one string a key, as value.lua says, gone when the longest window is over
-  Complexity    O(n) for n requests: a GET each, and a SET for each that is allowed; two GETs where several are one
+  State         one string a key, as value.lua says, gone when the longest window is over. Of an id what was granted to
+                it, as JSON; a request with an id that is known changes nothing
+  Complexity    O(n) for n subjects: a GET each, and a SET for each that is allowed
 ]]
--- @include algorithms
--- @include value.lua
--- @include subject.lua
+-- @include prelude.lua
 
-local take = ARGV[2] == 'take'
-local sets, run = read_sets(ARGV[3]), 4
-local reply, size = { now, 0, 0, 0 }, 1
-local request, run_left = 0, 0
-
--- Whether the cost fits.
-local function decide(set, key, cost, may_take)
-  local blob, fits = call('GET', key), true
-  load_limits(set, blob)
-  for i = 1, #set do
-    local limit = set[i]
-    local wait = limit.kernel.wait(limit, cost)
-    limit.waits = wait
-    if wait ~= 0 then fits = false end
-  end
-  if fits and may_take then
-    for i = 1, #set do
-      set[i].kernel.take(set[i], cost)
-    end
-    save_limits(set, key)
-  elseif take and written > now + CLOCK_WENT_BACK then
-    save_limits(set, key)
-  end
-  for i = 1, #set do
-    local limit = set[i]
-    reply[size + 1] = limit.waits
-    reply[size + 2], reply[size + 3] = limit.kernel.left(limit)
-    size = size + 3
-  end
-  return fits
+-- Of some units those that a count of five bytes has room for.
+local function units_that_fit(units, count)
+  return max(min(units, 2 ^ 40 - 1 - count), 0)
 end
 
--- Several subjects of one request: looked at first, and where all have room, taken from.
-local function decide_together(count)
-  local asks, first_size = {}, size
-  while #asks < count do
-    run = run + 3
-    for _ = 1, tonumber(ARGV[run + 2]) do
-      request = request + 1
-      asks[#asks + 1] = { sets[tonumber(ARGV[run])], KEYS[request], tonumber(ARGV[run + 1]) }
-    end
+-- @include algorithms
+-- @include value.lua
+-- @include sets.lua
+-- @include parts.lua
+-- @include subject.lua
+-- @include decide.lua
+-- @include together.lua
+
+local sets, run = read_sets(ARGV[3]), 5
+local request, run_left = 0, 0
+
+local function next_key()
+  request = request + 1
+  return KEYS[request]
+end
+
+local function serve_together()
+  local parts, grant, id_key = {}, ARGV[run + 2], nil
+  for i = 1, tonumber(ARGV[run + 1]) do
+    local at = run + 1 + 2 * i
+    local part = { set = sets[tonumber(ARGV[at])], key = next_key(), cost = tonumber(ARGV[at + 1]) or 1 }
+    if grant == 'force' or grant == 'once' then part.used = cjson.decode(ARGV[at + 1]) end
+    parts[i] = part
   end
-  local decided, err = pcall(function()
-    local fit = true
-    for i = 1, count do
-      fit = decide(unpack(asks[i])) and fit
-    end
-    if not take or not fit then return end
-    size = first_size
-    for i = 1, count do
-      local set, key, cost = unpack(asks[i])
-      decide(set, key, cost, true)
-    end
-  end)
+  if grant == 'once' then
+    grant, id_key = 'force', next_key()
+  end
+  -- The third step is made by the loop.
+  run = run + 2 * #parts
+  local first_size = size
+  local decided, err = pcall(decide_together, parts, grant, id_key)
   if not decided then
     size = first_size + 1
     reply[size] = message(err)
@@ -85,15 +72,16 @@ end
 -- Goes on where it stopped: an error ends it at one request, and the next call takes up the one after.
 local function serve()
   while run < #ARGV do
-    if run_left == 0 then run_left = tonumber(ARGV[run + 2]) end
-    local set, cost = sets[tonumber(ARGV[run])], tonumber(ARGV[run + 1])
+    local set = sets[tonumber(ARGV[run])]
     if not set then
-      run_left = 0
-      decide_together(cost)
-    end
-    while run_left > 0 do
-      request, run_left = request + 1, run_left - 1
-      decide(set, KEYS[request], cost, take)
+      serve_together()
+    else
+      local cost = tonumber(ARGV[run + 1])
+      if run_left == 0 then run_left = tonumber(ARGV[run + 2]) end
+      while run_left > 0 do
+        request, run_left = request + 1, run_left - 1
+        decide(set, KEYS[request], cost)
+      end
     end
     run = run + 3
   end

@@ -1,29 +1,34 @@
 import { ConfigError } from '../../base/errors.js'
-import { shardOf, shardTags } from './slots.js'
+import { shardTags } from './slots.js'
 
 const DEFAULT_SHARDS = 16
 const MOST_SHARDS = 1024
 
-/** Where keys are: `PREFIX:KEY`, or on a cluster `PREFIX:{TAG}:KEY`, by a fixed number of tags. */
+/** No key of a subject begins so. */
+const ID_MARKER = '='
+
+/** Where keys are: `PREFIX:KEY`, or on a cluster `PREFIX:{TAG}:KEY` with one tag a shard. */
 export interface Layout {
-  readonly shards: number
-  shardOf(key: string): number
-  nameOf(key: string): string
+  /** Undefined where there is one server. */
+  readonly shards: number | undefined
+  nameOf(key: string, shard: number): string
+  /** Where it is remembered what was answered to a request with this id. */
+  nameOfId(id: string, shard: number): string
 }
 
 /** @throws {ConfigError} when `shards` is no number of shards, or given where there is one server */
 export function layoutOf(prefix: string, isCluster: boolean, shards: number | undefined): Layout {
-  if (isCluster) return clusterLayout(prefix, needShards(shards ?? DEFAULT_SHARDS))
-  if (shards !== undefined) {
+  if (!isCluster && shards !== undefined) {
     throw new ConfigError('shards', shards, 'it to be left out: only keys of a cluster client are in shards')
   }
-  return { shards: 1, shardOf: () => 0, nameOf: (key) => `${prefix}:${key}` }
-}
-
-function clusterLayout(prefix: string, shards: number): Layout {
-  const beginnings = shardTags(shards).map((tag) => `${prefix}:{${tag}}:`)
-  const shard = (key: string): number => shardOf(key, shards)
-  return { shards, shardOf: shard, nameOf: (key) => `${beginnings[shard(key)]}${key}` }
+  const count = isCluster ? needShards(shards ?? DEFAULT_SHARDS) : undefined
+  const beginnings =
+    count === undefined ? [`${prefix}:`] : shardTags(count).map((tag) => `${prefix}:{${tag}}:`)
+  return {
+    shards: count,
+    nameOf: (key, shard) => `${beginnings[shard]}${key}`,
+    nameOfId: (id, shard) => `${beginnings[shard]}${ID_MARKER}${id}`,
+  }
 }
 
 function needShards(shards: number): number {

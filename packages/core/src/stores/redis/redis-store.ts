@@ -1,25 +1,27 @@
 import type { AlgorithmName } from '../../algorithms/registry.js'
 import { ConfigError, StoreError } from '../../base/errors.js'
-import type { CompiledLimit } from '../../plans/limit-set.js'
 import { needOptions } from '../../base/option-checks.js'
+import type { CompiledLimit } from '../../plans/limit-set.js'
 import {
+  ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
   type Call,
+  type RefundAnswer,
   type RefundRequest,
   type Store,
   type StoreRequest,
 } from '../contract.js'
-import { errorIn, isOutsideCalendar, readAnswers, readReply } from './answers.js'
+import { OUTSIDE, readAnswers, readRefunds, readReply } from './answers.js'
 import { portOf, type RedisClient, type RedisPort, type ScriptArg } from './clients/index.js'
-import { ConfirmedStore, type WaitForReplicasOptions } from './replicated-store.js'
-import { encodeOne, encodeRuns, SetsEncoder } from './encode.js'
 import { layoutOf, type Layout } from './layout.js'
+import { encodeOne, LimitSets } from './limit-sets.js'
+import { ReplicatedStore, type WaitForReplicasOptions } from './replicated-store.js'
 import { storeErrorOf } from './replies.js'
+import { encodeRefunds, encodeRequests } from './requests.js'
 import { refuseLate, Script } from './script.js'
-import { ShardedStore } from './sharded-store.js'
 import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
-import { warnOfOldServer } from './version.js'
+import { warnOfServer } from './server-check.js'
 
 export interface RedisStoreOptions {
   /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
@@ -56,22 +58,22 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw new ConfigError('now', now, 'a function that returns ms since 1970')
   }
   const port = portOf(client)
-  const layout = layoutOf(prefix, port.isCluster, shards)
-  const store = new RedisStore(port, layout, now)
-  if (waitForReplicas !== undefined) return new ConfirmedStore(store, port, waitForReplicas)
-  return port.isCluster ? new ShardedStore(store) : store
+  const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), now)
+  return waitForReplicas === undefined ? store : new ReplicatedStore(store, port, waitForReplicas)
 }
 
 /** Take units, or only look. */
 type Mode = 'take' | 'look'
 
-/** Of one server, or of one shard at a time: every batch is of keys that are together. */
 class RedisStore implements Store {
-  readonly immediate = false
-  readonly joins = true
+  readonly synchronous = false
+  readonly atomic = true
+  readonly clock = 'server'
+  readonly shards?: number
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
+  /** How much longer than they must keys stay, under a test's clock. */
   readonly #keptMs: number
   readonly #consume: Script
   readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
@@ -80,6 +82,7 @@ class RedisStore implements Store {
   #aheadMs = 0
 
   constructor(port: RedisPort, layout: Layout, now: (() => number) | undefined) {
+    if (layout.shards !== undefined) this.shards = layout.shards
     this.#port = port
     this.#layout = layout
     this.#now = now
@@ -87,14 +90,6 @@ class RedisStore implements Store {
     this.#consume = new Script(port, consumeScript)
     this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
-  }
-
-  get shards(): number {
-    return this.#layout.shards
-  }
-
-  shardOf(key: string): number {
-    return this.#layout.shardOf(key)
   }
 
   ready(): Promise<void> | undefined {
@@ -109,22 +104,21 @@ class RedisStore implements Store {
     return this.#decide(batch, 'look', call)
   }
 
-  async refund({ key, set, limits }: RefundRequest): Promise<boolean> {
-    const [first] = limits
-    if (!first) return false
-    const sets = this.#encoder()
-    const request = [sets.indexOf(set), first.units, first.at]
-    const told = limits.flatMap(({ remaining, reset }) => [remaining, reset])
-    const args = [this.#nowUs(), sets.json(), ...request, ...told]
-    const keys = [this.#layout.nameOf(key)]
-    const reply = readReply(await this.#refund.run({ keys, args, shard: this.shardOf(key) }))
-    const error = errorIn(reply[1])
-    if (error) throw error
-    return Number(reply[1]) === 1
+  refund(batch: readonly RefundRequest[]): Promise<RefundAnswer[]> {
+    const ask = (requests: readonly RefundRequest[]): Promise<(RefundAnswer | typeof OUTSIDE)[]> => {
+      const sets = this.#limitSets()
+      const { keys, args } = encodeRefunds(requests, sets, this.#layout)
+      const sent = [this.#nowUs(), sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+      return this.#refund
+        .run({ keys, args: sent, shard: shardOf(requests) })
+        .then((given) => readRefunds(this.#learnTime(given)))
+    }
+    return ask(batch).then((answers) => againIfOutside(batch, answers, ask))
   }
 
-  async reset(key: string): Promise<void> {
-    await this.#port.del(this.#layout.nameOf(key)).catch((error: unknown) => {
+  async reset(keys: readonly string[], shard: number): Promise<void> {
+    if (keys.length === 0) return
+    await this.#port.del(keys.map((key) => this.#layout.nameOf(key, shard))).catch((error: unknown) => {
       throw storeErrorOf(error)
     })
   }
@@ -138,74 +132,84 @@ class RedisStore implements Store {
     return this.#now ? this.#now() : Date.now() + this.#aheadMs
   }
 
-  #encoder(): SetsEncoder {
-    return new SetsEncoder(this.#nowMs(), this.#keptMs)
+  #limitSets(): LimitSets {
+    return new LimitSets(this.#nowMs(), this.#keptMs)
   }
 
   #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
-    warnOfOldServer(this.#port)
+    warnOfServer(this.#port)
     const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
     return asked.then((answers) =>
-      answers.some(isOutsideCalendar) ? this.#askAgain(batch, answers, mode, call) : answers,
+      againIfOutside(batch, answers, (requests) => {
+        refuseLate(call)
+        return this.#ask(requests, mode, call)
+      }),
     )
   }
 
-  /** A request that is alone and simple; where what its subject has used is not, it is asked as any other. */
-  #askOne(batch: readonly [StoreRequest], mode: Mode, call: Call | undefined): Promise<Answer[]> {
-    const [{ set, key, cost }] = batch
-    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).kernel]
-    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
-    const keys = [this.#layout.nameOf(key)]
-    return script.run({ keys, args, shard: this.shardOf(key), call }).then((given) => {
-      if (!Array.isArray(given) || given.length > 0) return this.#read(batch, given)
-      refuseLate(call)
-      return this.#ask(batch, mode, call)
-    })
-  }
-
-  #ask(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
-    const sets = this.#encoder()
-    const runs = encodeRuns(batch, sets)
-    const keys: string[] = []
-    for (const { key, also } of batch) {
-      keys.push(this.#layout.nameOf(key))
-      if (also) keys.push(...also.map((ask) => this.#layout.nameOf(ask.key)))
-    }
-    const args = [this.#nowUs(), mode, sets.json(), ...runs]
-    const shard = this.shardOf((batch[0] as StoreRequest).key)
-    return this.#consume.run({ keys, args, shard, call }).then((given) => this.#read(batch, given))
-  }
-
-  #read(batch: readonly StoreRequest[], given: unknown): Answer[] {
-    const reply = readReply(given)
-    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
-    return readAnswers(batch, reply)
-  }
-
-  /** Those whose calendar was too far from Redis's time, which is known now. They have not been counted. */
-  async #askAgain(
-    batch: readonly StoreRequest[],
-    answers: Answer[],
+  #askOne(
+    batch: readonly [StoreRequest],
     mode: Mode,
     call: Call | undefined,
-  ): Promise<Answer[]> {
-    refuseLate(call)
-    const outside = answers.flatMap((answer, i) => (isOutsideCalendar(answer) ? [i] : []))
-    const requests = outside.map((i) => batch[i] as StoreRequest)
-    const again = await this.#ask(requests, mode, call)
-    outside.forEach((i, j) => {
-      const answer = again[j] as Answer
-      answers[i] = isOutsideCalendar(answer)
-        ? new StoreError("Redis's clock jumped while it was asked")
-        : answer
-    })
-    return answers
+  ): Promise<(Answer | typeof OUTSIDE)[]> {
+    const [{ shard, parts }] = batch
+    const [{ set, key, cost }] = parts as readonly [StoreRequest['parts'][number]]
+    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).algorithm]
+    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const keys = [this.#layout.nameOf(key, shard)]
+    return script.run({ keys, args, shard, call }).then((given) => readAnswers(batch, this.#learnTime(given)))
   }
+
+  #ask(
+    batch: readonly StoreRequest[],
+    mode: Mode,
+    call: Call | undefined,
+  ): Promise<(Answer | typeof OUTSIDE)[]> {
+    const sets = this.#limitSets()
+    const { keys, args } = encodeRequests(batch, sets, this.#layout)
+    const sent = [this.#nowUs(), mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+    return this.#consume
+      .run({ keys, args: sent, shard: shardOf(batch), call })
+      .then((given) => readAnswers(batch, this.#learnTime(given)))
+  }
+
+  #learnTime(given: unknown): readonly unknown[] {
+    const reply = readReply(given)
+    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+    return reply
+  }
+}
+
+/** Asks again for those whose calendar was too far from Redis's time, which is known now. Nothing of them was done. */
+function againIfOutside<Request, A>(
+  batch: readonly Request[],
+  answers: readonly (A | typeof OUTSIDE)[],
+  ask: (requests: readonly Request[]) => Promise<readonly (A | typeof OUTSIDE)[]>,
+): (A | StoreError)[] | Promise<(A | StoreError)[]> {
+  const outside = batch.filter((_, i) => answers[i] === OUTSIDE)
+  if (outside.length === 0) return answers as A[]
+  return ask(outside).then((again) => {
+    let next = 0
+    return answers.map((answer) => {
+      const given = answer === OUTSIDE ? (again[next++] as A | typeof OUTSIDE) : answer
+      return given === OUTSIDE ? new StoreError("Redis's clock jumped while it was asked") : given
+    })
+  })
+}
+
+/** Every batch is of one shard. */
+function shardOf(batch: readonly { readonly shard: number }[]): number {
+  return batch[0]?.shard ?? 0
 }
 
 function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
   const [first] = batch
-  return batch.length === 1 && first?.also === undefined && first?.set.limits.length === 1
+  return (
+    batch.length === 1 &&
+    first?.grant === 'all' &&
+    first.parts.length === 1 &&
+    first.parts[0]?.set.limits.length === 1
+  )
 }
 
 function mapValues<Key extends string, T, U>(

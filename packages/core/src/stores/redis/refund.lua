@@ -1,48 +1,95 @@
 --[[
-  refund: gives units back to every limit of each request's subject, as far as they have not come back already.
+  refund: gives units back to every limit of each request's subjects, as far as they have not come back already.
   A subject whose key is gone stays gone, and no limit goes below nothing used.
 
-  KEYS[i]       the subject of request i
+  KEYS[i]       the subjects of the requests, in order; behind those of a request with an id: the key that remembers
+                what was answered to it
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       limit sets, as subject.lua says
-  ARGV[3...]    for each request: limit set (from 1), units, when they were taken (µs), then for each limit of the
-                set the remaining and the reset that the answer to the request had
+  ARGV[2]       limit sets, as sets.lua says
+  ARGV[3]       how long an id is remembered, in ms
+  ARGV[4...]    for each request: number of its subjects, whether it has an id (1 or 0), then for each subject: limit
+                set (from 1), and for each limit of that: units, when they were taken (µs), and the remaining and the
+                reset that the answer to their request had
 
-  Returns       now, then for each request 1 when units went back, 0 when none were left to (or the calendar
-                sent does not reach now), or an error text
+  Returns       now, then for each request 1 when units went back, 0 when none were left to, -2 when the calendar sent
+                does not reach now and nothing was done, or an error text
 
   State         as consume
-  Complexity    O(n) for n requests: a GET and a SET each; the log looks at the entries since the units were taken
+  Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken
 ]]
+-- @include prelude.lua
 -- @include algorithms
 -- @include value.lua
+-- @include sets.lua
+-- @include parts.lua
 -- @include subject.lua
 
-local sets, at = read_sets(ARGV[2]), 3
-local reply = { now }
+local sets, at = read_sets(ARGV[2]), 4
+local reply, request = { now }, 0
 
-local function give(set, key, units, taken_at, first)
-  local blob = call('GET', key)
-  if not blob then return 0 end
-  missing = 0
-  load_limits(set, blob)
-  if missing == #set then return 0 end
-  for i = 1, #set do
-    if set[i].is_other or set[i].kernel.wait(set[i], 1) == OUTSIDE_CALENDAR then return 0 end
+local function next_key()
+  request = request + 1
+  return KEYS[request]
+end
+
+-- What a request gives back: of each subject its key, its set, and where in ARGV its receipts begin.
+local function read_parts()
+  local parts, has_id = {}, ARGV[at + 1] == '1'
+  local count = tonumber(ARGV[at])
+  at = at + 2
+  for i = 1, count do
+    local set = sets[tonumber(ARGV[at])]
+    parts[i] = { key = next_key(), set = set, first = at + 1 }
+    at = at + 1 + 4 * #set
   end
-  local given = false
+  return parts, has_id and next_key()
+end
+
+-- Whether a subject has anything that these limits can give back to.
+local function load_part(part)
+  local set, value = part.set, call('GET', part.key)
+  if not value then return false end
+  load_limits(set, value)
+  if set.missing == #set then return false end
   for i = 1, #set do
-    local limit, told = set[i], first + 2 * i - 2
-    given = limit.kernel.give(limit, units, taken_at, tonumber(ARGV[told]), tonumber(ARGV[told + 1])) or given
+    if set[i].is_other then return false end
   end
-  save_limits(set, key)
+  return true
+end
+
+local function give_part(part)
+  local set, given, told = part.set, false, part.first
+  for i = 1, #set do
+    local limit, units = set[i], tonumber(ARGV[told])
+    if units > 0 then
+      local taken_at, remaining, reset = ARGV[told + 1], ARGV[told + 2], ARGV[told + 3]
+      given = limit.algorithm.give(limit, units, tonumber(taken_at), tonumber(remaining), tonumber(reset)) or given
+    end
+    told = told + 4
+  end
+  save_limits(set, part.key)
+  return given
+end
+
+local function give_back(parts, id_key)
+  if is_outside(parts) then return OUTSIDE_CALENDAR end
+  local remembered = id_key and call('GET', id_key)
+  if remembered then return tonumber(remembered) or error(FOREIGN, 0) end
+  set_apart(parts)
+  local known, given = {}, false
+  for i = 1, #parts do
+    known[i] = load_part(parts[i])
+  end
+  for i = 1, #parts do
+    if known[i] then given = give_part(parts[i]) or given end
+  end
+  if id_key then call('SET', id_key, given and '1' or '0', 'PX', ARGV[3]) end
   return given and 1 or 0
 end
 
-for i = 1, #KEYS do
-  local set = sets[tonumber(ARGV[at])]
-  local ok, result = pcall(give, set, KEYS[i], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), at + 3)
-  reply[i + 1] = ok and result or message(result)
-  at = at + 3 + 2 * #set
+while at < #ARGV do
+  local parts, id_key = read_parts()
+  local ok, result = pcall(give_back, parts, id_key)
+  reply[#reply + 1] = ok and result or message(result)
 end
 return reply

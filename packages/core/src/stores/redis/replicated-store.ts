@@ -1,6 +1,6 @@
 import { ConfigError } from '../../base/errors.js'
 import { needOptions } from '../../base/option-checks.js'
-import type { Answer, Call, RefundRequest, Store, StoreRequest } from '../contract.js'
+import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../contract.js'
 import type { RedisPort } from './clients/index.js'
 
 /** How many replicas must have what was counted before a decision is given. */
@@ -19,9 +19,11 @@ type Wait = NonNullable<RedisPort['wait']>
  *
  * @see https://redis.io/docs/latest/commands/wait/
  */
-export class ConfirmedStore implements Store {
-  readonly immediate = false
-  readonly joins = true
+export class ReplicatedStore implements Store {
+  readonly synchronous = false
+  readonly atomic = true
+  readonly clock = 'server'
+  readonly shards?: number
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
@@ -34,6 +36,7 @@ export class ConfirmedStore implements Store {
     }
     if (!wait)
       throw new ConfigError('waitForReplicas', options, 'none: this client writes on several connections')
+    if (store.shards !== undefined) this.shards = store.shards
     this.#store = store
     this.#wait = waiter(wait, options)
   }
@@ -52,14 +55,14 @@ export class ConfirmedStore implements Store {
     return this.#store.peek(batch, call)
   }
 
-  async refund(request: RefundRequest): Promise<boolean> {
-    const isGiven = await this.#store.refund(request)
+  async refund(batch: readonly RefundRequest[]): Promise<readonly RefundAnswer[]> {
+    const answers = await this.#store.refund(batch)
     await this.#wait()
-    return isGiven
+    return answers
   }
 
-  async reset(key: string): Promise<void> {
-    await this.#store.reset(key)
+  async reset(keys: readonly string[], shard: number): Promise<void> {
+    await this.#store.reset(keys, shard)
     await this.#wait()
   }
 }

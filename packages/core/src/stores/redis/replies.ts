@@ -29,9 +29,15 @@ const REACTIONS: readonly Reaction[] = [
     isOfRequest: true,
   },
   {
+    matches: /\bformat \d+, this one writes \d+/,
+    reason: 'foreign-value',
+    says: 'let all processes run one version, or give this one a prefix of its own: the value of this request was written by another version of Tollgate',
+    isOfRequest: true,
+  },
+  {
     matches: /\bOOM\b/,
     reason: 'out-of-memory',
-    says: 'Redis is full: raise maxmemory, or choose a maxmemory-policy that evicts keys with a time to live',
+    says: 'Redis is full: raise maxmemory, or give Tollgate a Redis of its own; a maxmemory-policy that evicts keys gives their quota anew',
   },
   {
     matches: /\b(NOPERM|The user executing the script can't)/,

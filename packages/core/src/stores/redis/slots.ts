@@ -34,10 +34,3 @@ export function shardTags(count: number): readonly string[] {
   }
   return tags
 }
-
-/** Which of so many shards a key is in: FNV-1a. Keys are found again by it, so it must never come out otherwise. */
-export function shardOf(key: string, count: number): number {
-  let sum = 0x811c9dc5
-  for (let i = 0; i < key.length; i += 1) sum = Math.imul(sum ^ key.charCodeAt(i), 0x01000193)
-  return (sum >>> 0) % count
-}

@@ -1,24 +1,28 @@
 --[[
-  A subject's value: 4 bits format, 4 bits of its end, 7 bytes time of the last write in µs, 3 more bytes of its end:
-  when nothing of it can count any more, in seconds, the low bits of a clock, read as a time after the last write.
-  Then for each limit: 4 bytes mark, and what its algorithm keeps: some numbers, and for some a tail. A limit finds
-  its part by the mark, so that a part outlives a change of plan. Parts of limits that other plans have follow behind
-  a mark of 0 with a time and an end of their own, the latest first, until their end: they count again when their
-  plan is back.
+  A subject's value: 1 byte format, 7 bytes time of the last write in µs, 4 bytes when nothing of it can count any
+  more, in seconds since 1970. Then for each limit: 4 bytes state id, and what its algorithm keeps: some numbers, and
+  for some a tail. A limit finds its part by the state id, so that a part outlives a change of plan. Parts of limits
+  that other plans have follow behind a state id of 0 with a time and an end of their own, the latest first, until
+  their end: they count again when their plan is back.
 ]]
-local FORMAT = 1
-local HEADER, HEADER_FORMAT = 11, '>I1I7I3'
-local MARK = 4
-local LOW_ENDS, ENDS = 2 ^ 24, 2 ^ 28
+local FORMAT = 2
+local HEADER, HEADER_FORMAT = 12, '>I1I7I4'
+local STATE_ID = 4
+local FOREIGN = 'FOREIGN the key holds a value that is not of this format'
+-- What four bytes hold.
+local LAST_END = 2 ^ 32 - 1
 
-local function read_ends(first, last, low)
-  local last_s = floor(last / 1000000)
-  return last_s + (first % 16 * LOW_ENDS + low - last_s) % ENDS
+-- Tells why a value is left alone. Format 1 had its number in the upper half of the byte.
+local function refuse(value)
+  local found = string.byte(value) or 0
+  if found > 15 and found < 32 then found = 1 end
+  if #value <= HEADER or found == 0 or found == FORMAT or found > 15 then error(FOREIGN, 0) end
+  error('format ' .. found .. ', this one writes ' .. FORMAT, 0)
 end
 
--- The first byte, and the three at the end of the header.
-local function pack_ends(ends)
-  return FORMAT * 16 + floor(ends / LOW_ENDS) % 16, ends % LOW_ENDS
+-- When a value that is kept for so many µs from now ends.
+local function end_after(lifetime)
+  return min(floor((now + lifetime) / 1000000), LAST_END)
 end
 
 -- `old` is the value before, false when there was none; `keep` its time to live, else it is `ttl` ms from now.

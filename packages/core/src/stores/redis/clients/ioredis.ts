@@ -10,7 +10,7 @@ interface Commands extends Emitter {
   connect(): Promise<unknown>
   evalsha(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
   eval(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
-  del(key: string): Promise<unknown>
+  del(...keys: string[]): Promise<unknown>
   info(section: string): Promise<unknown>
 }
 
@@ -22,7 +22,7 @@ export interface IoredisClient {
   once(event: 'ready' | 'end', listener: () => void): unknown
   evalsha(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
   eval(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
-  del(key: string): Promise<unknown>
+  del(...keys: string[]): Promise<unknown>
 }
 
 interface Single extends Commands {
@@ -96,8 +96,8 @@ function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval' | 'del
   return {
     evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
     eval: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
-    del: (key) => client.del(key),
-    info: () => client.info('server'),
+    del: (keys) => client.del(...keys),
+    info: (section) => client.info(section),
   }
 }
 
@@ -129,7 +129,7 @@ function singlePort(client: Single): RedisPort {
     evalsha: (...args) => answered(evalsha(...args)),
     eval: (...args) => answered(evaluate(...args)),
     del: (...args) => answered(del(...args)),
-    info: () => answered(info()),
+    info: (section) => answered(info(section)),
     wait: (replicas, timeoutMs) => answered(client.wait(replicas, timeoutMs)),
   }
 }
@@ -173,7 +173,7 @@ function clusterPort(client: Cluster): RedisPort {
     ready: () => (client.status === 'ready' && isWarm ? undefined : becoming()),
     evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? evalsha(sha1, keys, args),
     eval: (text, keys, args) => unreachable(client, keys[0]) ?? evaluate(text, keys, args),
-    del: (key) => unreachable(client, key) ?? del(key),
+    del: (keys) => unreachable(client, keys[0]) ?? del(keys),
     info,
   }
 }

@@ -16,7 +16,7 @@ export interface NodeRedisClient {
   on(event: 'error', listener: (error: unknown) => void): unknown
   evalSha(sha1: string, call: ScriptCall): Promise<unknown>
   eval(text: string, call: ScriptCall): Promise<unknown>
-  del(key: string): Promise<unknown>
+  del(keys: string[]): Promise<unknown>
 }
 
 interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeListener'> {
@@ -97,8 +97,8 @@ function singlePort(client: Client): RedisPort {
     ready: readiness(client, isReady, { ready: 'ready', closed: 'end' }),
     evalsha: (sha1, keys, args) => client.evalSha(sha1, callOf(keys, args)),
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
-    del: (key) => client.del(key),
-    info: () => client.info('server'),
+    del: (keys) => client.del([...keys]),
+    info: (section) => client.info(section),
     // Pools and sentinels, which have several connections, have no options.
     ...(client.options && { wait: (replicas, timeoutMs) => client.wait(replicas, timeoutMs) }),
   }
@@ -115,8 +115,8 @@ function clusterPort(client: Cluster): RedisPort {
     ready: readiness(client, isReady, { ready: 'connect', closed: 'disconnect' }),
     evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? client.evalSha(sha1, callOf(keys, args)),
     eval: (text, keys, args) => unreachable(client, keys[0]) ?? client.eval(text, callOf(keys, args)),
-    del: (key) => unreachable(client, key) ?? client.del(key),
-    info: () => client.sendCommand(undefined, true, ['INFO', 'server']),
+    del: (keys) => unreachable(client, keys[0]) ?? client.del([...keys]),
+    info: (section) => client.sendCommand(undefined, true, ['INFO', section]),
   }
 }
 

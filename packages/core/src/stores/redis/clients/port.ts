@@ -10,11 +10,12 @@ export interface RedisPort {
   ready(): Promise<void> | undefined
   evalsha(sha1: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
   eval(text: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
-  del(key: string): Promise<unknown>
+  /** Of one shard. */
+  del(keys: readonly string[]): Promise<unknown>
   /** WAIT, on the connection that all else goes on. Left out where there are several. */
   wait?(replicas: number, timeoutMs: number): Promise<unknown>
-  /** The section `server` of INFO, of any of its servers. */
-  info(): Promise<unknown>
+  /** A section of INFO, of any of its servers. */
+  info(section: string): Promise<unknown>
 }
 
 /** The part of a client that tells how it is. */

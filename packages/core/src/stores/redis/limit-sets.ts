@@ -1,10 +1,9 @@
-import { kernels } from '../../algorithms/registry.js'
+import { implementations } from '../../algorithms/registry.js'
 import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
-import type { Ask, StoreRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 
 /** The limit sets of a batch as arguments of a script, each once. */
-export class SetsEncoder {
+export class LimitSets {
   readonly #nowMs: number
   readonly #keptMs: number
   readonly #sets: LimitSet[] = []
@@ -24,7 +23,7 @@ export class SetsEncoder {
     return known >= 0 ? known + 1 : this.#sets.push(set)
   }
 
-  /** The sets as JSON, as subject.lua reads them. */
+  /** The sets as JSON, as sets.lua reads them. */
   json(): string {
     return `[${this.#sets.map((set) => this.#encode(set)).join(',')}]`
   }
@@ -42,12 +41,12 @@ export class SetsEncoder {
 
 /** The one limit of a set as arguments of the script for one request, from the time to live on. */
 export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
-  const [{ kernel, mark, paramsAt }] = set.limits as readonly [CompiledLimit]
+  const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
   const params = paramsAt(nowMs)
   const known = encodedOnes.get(set)
   if (known?.params === params && known.keptMs === keptMs) return known.args
-  const values = kernels[kernel].wire.map((name) => params[name] as number)
-  const args = [String(set.ttlMs + keptMs), mark, ...values]
+  const values = implementations[algorithm].wire.map((name) => params[name] as number)
+  const args = [String(set.ttlMs + keptMs), stateId, ...values]
   encodedOnes.set(set, { args, params, keptMs })
   return args
 }
@@ -58,44 +57,10 @@ const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: 
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
 
 function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {
-  const lists = limits.map(({ kernel, mark }, i) => [
-    kernel,
-    mark,
-    ...kernels[kernel].wire.map((name) => params[i]?.[name]),
+  const lists = limits.map(({ algorithm, stateId }, i) => [
+    algorithm,
+    stateId,
+    ...implementations[algorithm].wire.map((name) => params[i]?.[name]),
   ])
   return JSON.stringify([lists, String(ttlMs + keptMs)])
-}
-
-/** Requests as runs of the same set and cost: set, cost, how many; and before those that are one: 0, how many, 1. */
-export function encodeRuns(batch: readonly StoreRequest[], sets: SetsEncoder): ScriptArg[] {
-  const runs: ScriptArg[] = []
-  let last: Ask | undefined
-  let count = 0
-  const close = (): void => {
-    if (last) runs.push(sets.indexOf(last.set), last.cost, count)
-  }
-  const add = (ask: Ask): void => {
-    if (last && last.set === ask.set && last.cost === ask.cost) {
-      count += 1
-      return
-    }
-    close()
-    last = ask
-    count = 1
-  }
-  for (const request of batch) {
-    if (!request.also) {
-      add(request)
-      continue
-    }
-    close()
-    last = undefined
-    runs.push(0, 1 + request.also.length, 1)
-    add(request)
-    request.also.forEach(add)
-    close()
-    last = undefined
-  }
-  close()
-  return runs
 }

@@ -1,0 +1,14 @@
+/** Comments, and what can hold two dashes that are none: long brackets and strings. The first that begins wins. */
+const TOKENS =
+  /--\[(=*)\[[\s\S]*?\]\1\]|--[^\n]*|\[(=*)\[[\s\S]*?\]\2\]|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'/g
+
+/** Lua without comments, indentation and blank lines: what servers are sent and keep. */
+export function withoutComments(text) {
+  const bare = text.replace(TOKENS, (token) => (token.startsWith('--') ? ' ' : token))
+  const holdsLines = (bare.match(TOKENS) ?? []).some((token) => token.includes('\n'))
+  if (holdsLines) throw new Error('a string of several lines would lose its indentation')
+  return bare
+    .replace(/^[ \t]+|[ \t]+$/gm, '')
+    .replace(/\n{2,}/g, '\n')
+    .replace(/^\n/, '')
+}

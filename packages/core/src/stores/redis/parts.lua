@@ -1,0 +1,65 @@
+-- The parts of a value that do not stand where they are looked for: the plan of the subject has changed.
+local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
+local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
+local by_code
+
+local function algorithm_with(code)
+  if not by_code then
+    by_code = {}
+    for i = 1, #NAMES do
+      local algorithm = algorithms[NAMES[i]] or algorithm_of(NAMES[i])
+      by_code[algorithm.code] = algorithm
+    end
+  end
+  return by_code[code] or error(FOREIGN, 0)
+end
+
+-- Calls `visit` with each part: its state id, where it begins and ends, and the time and the end of what it is among.
+local function each_part(value, visit)
+  local _, last, part_ends = unpack_bytes(HEADER_FORMAT, value)
+  local at = HEADER + 1
+  while at <= #value do
+    local id, from = unpack_bytes('>I4', value, at), at
+    if id == 0 then
+      id, last, part_ends = unpack_bytes(OTHERS_FORMAT, value, at)
+      at = at + OTHERS
+    else
+      local algorithm = algorithm_with(floor(id / 2 ^ 28))
+      at = at + STATE_ID + algorithm.size
+      if algorithm.tail_size then
+        local window = id % 2 ^ 26 * UNIT_MS[floor(id / 2 ^ 26) % 4] * 1000
+        at = at + algorithm.tail_size(window, unpack_bytes('>' .. algorithm.format, value, at - algorithm.size))
+      end
+      visit(id, from, at - 1, last, part_ends)
+    end
+  end
+end
+
+-- Where the part with this state id stands, and its time.
+local function find_part(value, wanted)
+  local at, last
+  each_part(value, function(id, from, _, time)
+    if id == wanted and not at then at, last = from, time end
+  end)
+  return at, last
+end
+
+-- The parts of other plans that still count, as they go behind those of the set, and the last of their ends.
+local function pack_others(set)
+  local own, kept, latest = {}, {}, 0
+  local group_last, group_ends
+  for i = 1, #set do
+    own[set[i].id] = true
+  end
+  each_part(set.value, function(id, from, to, last, part_ends)
+    -- Ends are rounded down to seconds.
+    if own[id] or (part_ends + 1) * 1000000 <= now then return end
+    if last ~= group_last or part_ends ~= group_ends then
+      group_last, group_ends = last, part_ends
+      kept[#kept + 1] = pack_bytes(OTHERS_FORMAT, 0, last, part_ends)
+    end
+    latest = max(latest, part_ends)
+    kept[#kept + 1] = sub(set.value, from, to)
+  end)
+  return concat(kept), latest
+end

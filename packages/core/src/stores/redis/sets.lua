@@ -1,0 +1,62 @@
+--[[
+  Limit sets. `make` makes the algorithm of a name, one of NAMES; the build puts both before this file.
+
+  They come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, state id,
+  parameters ...]: one argument costs less than many, on both sides. A state id tells a limit's algorithm and window in
+  32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit; of a calendar, a hash of which it is.
+]]
+-- What the value at hand is to a set: just its parts, in order; these, and others behind them; anything else.
+local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
+
+local algorithms = {}
+
+local function algorithm_of(name)
+  local algorithm = make(name)
+  algorithm.packing = '>I4' .. algorithm.format
+  algorithm.first_packing = HEADER_FORMAT .. 'I4' .. algorithm.format
+  algorithms[name] = algorithm
+  return algorithm
+end
+
+-- A set, to load subjects into one after another. `is_outside`: one of its calendars does not reach now.
+local function make_set(described)
+  local lists, ttl = described[1], described[2]
+  local set = {
+    described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
+    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0,
+  }
+  for i = 1, #lists do
+    local name, id, a, b, c, d, e = unpack(lists[i])
+    local limit = (algorithms[name] or algorithm_of(name)).prepare(a, b, c, d, e)
+    if not limit then
+      set.is_outside, limit = true, {}
+    end
+    limit.id, set[i] = id, limit
+  end
+  return set
+end
+
+local function read_sets(json)
+  local sets = cjson.decode(json)
+  for i = 1, #sets do
+    sets[i] = make_set(sets[i])
+  end
+  return sets
+end
+
+-- Sets to load these subjects into, no two of them into the same.
+local function set_apart(parts)
+  local used = {}
+  for i = 1, #parts do
+    local set = parts[i].set
+    if used[set] then parts[i].set = make_set(set.described) end
+    used[set] = true
+  end
+end
+
+local function is_outside(parts)
+  for i = 1, #parts do
+    if parts[i].set.is_outside then return true end
+  end
+  return false
+end

@@ -1,0 +1,112 @@
+-- Requests that are more than a cost of one subject: of several subjects, which are looked at first and taken from
+-- where all have room; those that take as much as fits; and those that say what was used, and must be counted.
+
+local function load_parts(parts)
+  local fit = true
+  for i = 1, #parts do
+    local part = parts[i]
+    load_limits(part.set, call('GET', part.key))
+    fit = find_waits(part.set, part.cost) and fit
+  end
+  return fit
+end
+
+-- As many units as every limit has, and no more than are asked.
+local function units_that_all_have(parts)
+  local units = parts[1].cost
+  for i = 1, #parts do
+    local set = parts[i].set
+    units = min(units, parts[i].cost)
+    for j = 1, #set do
+      units = min(units, (set[j].algorithm.left(set[j])))
+    end
+  end
+  return units
+end
+
+local function take_from_all(parts, grant, fit)
+  local units
+  if grant == 'upTo' then units = units_that_all_have(parts) end
+  for i = 1, #parts do
+    local set, key, cost = parts[i].set, parts[i].key, units or fit and parts[i].cost or 0
+    if cost > 0 then take_units(set, cost) end
+    if cost > 0 or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
+    for j = 1, #set do
+      set[j].granted = units
+    end
+  end
+end
+
+-- Units of each limit, as of when they were used.
+local function force_all(parts)
+  local granted = {}
+  for i = 1, #parts do
+    local set, used = parts[i].set, parts[i].used
+    for j = 1, #set do
+      granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
+    end
+  end
+  for i = 1, #parts do
+    save_limits(parts[i].set, parts[i].key)
+  end
+  return granted
+end
+
+-- What was granted to the request with this id, now or before.
+local function force_once(parts, id_key)
+  local remembered = id_key and call('GET', id_key)
+  if not remembered then
+    local granted = force_all(parts)
+    if id_key then call('SET', id_key, cjson.encode(granted), 'PX', ARGV[4]) end
+    return granted
+  end
+  return cjson.decode(remembered)
+end
+
+local function tell_together(parts, grant)
+  for i = 1, #parts do
+    local set = parts[i].set
+    for j = 1, #set do
+      local limit = set[j]
+      reply[size + 1] = limit.waits
+      reply[size + 2], reply[size + 3] = limit.algorithm.left(limit)
+      size = size + 3
+      if grant ~= 'all' then
+        size = size + 1
+        reply[size] = limit.granted
+      end
+    end
+  end
+end
+
+local function tell_all_outside(parts, grant)
+  for i = 1, #parts do
+    for _ = 1, #parts[i].set do
+      reply[size + 1], reply[size + 2], reply[size + 3] = OUTSIDE_CALENDAR, 0, 0
+      size = size + 3
+      if grant ~= 'all' then
+        size = size + 1
+        reply[size] = 0
+      end
+    end
+  end
+end
+
+local function decide_together(parts, grant, id_key)
+  if is_outside(parts) then return tell_all_outside(parts, grant) end
+  set_apart(parts)
+  local fit = load_parts(parts)
+  if grant == 'force' then
+    local granted, next = force_once(parts, id_key), 0
+    for i = 1, #parts do
+      local set = parts[i].set
+      for j = 1, #set do
+        next = next + 1
+        set[j].waits, set[j].granted = 0, granted[next] or 0
+      end
+    end
+  elseif take then
+    take_from_all(parts, grant, fit)
+  end
+  tell_together(parts, grant)
+end
