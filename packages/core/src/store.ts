@@ -20,17 +20,8 @@ export type {
 export { ID_KEPT_MS } from './stores/contract.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
-export {
-  NEVER,
-  type Kernel as Implementation,
-  type Receipt,
-  type Usage,
-} from './algorithms/implementation.js'
-export {
-  kernels as implementations,
-  type AlgorithmName,
-  type AnyKernel as AnyImplementation,
-} from './algorithms/registry.js'
+export { NEVER, type Implementation, type Receipt, type Usage } from './algorithms/implementation.js'
+export { implementations, type AlgorithmName, type AnyImplementation } from './algorithms/registry.js'
 export type { LimitInput, LimitOptions } from './plans/limit.js'
 export type { CompiledLimit, LimitSet, Params } from './plans/limit-set.js'
 export { limitSetOf } from './plans/limit-set-of.js'

@@ -1,4 +1,4 @@
-import { kernels, type AlgorithmName } from '../algorithms/registry.js'
+import { implementations, type AlgorithmName } from '../algorithms/registry.js'
 import { ConfigError } from '../base/errors.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
@@ -47,7 +47,7 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
 }
 
 function checkAlgorithms(given: unknown, path: string): void {
-  const names = Object.keys(kernels)
+  const names = Object.keys(implementations)
   const expected = `a list of some of ${names.join(', ')}, or nothing for all`
   if (!Array.isArray(given) || given.length === 0) refuse(path, given, expected)
   const unknown = (given as unknown[]).findIndex((name) => !names.includes(name as string))
@@ -68,5 +68,5 @@ export function unsupportedBy(
   { limits }: LimitSet,
 ): AlgorithmName | undefined {
   if (!algorithms) return undefined
-  return limits.map(({ kernel }) => kernel).find((name) => !algorithms.includes(name))
+  return limits.map(({ algorithm }) => algorithm).find((name) => !algorithms.includes(name))
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { kernels, type AlgorithmName } from '../../algorithms/registry.js'
+import { implementations, type AlgorithmName } from '../../algorithms/registry.js'
 import type { Usage } from '../../algorithms/implementation.js'
 import { isPromise } from '../../base/maybe-promise.js'
 import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
@@ -27,7 +27,7 @@ export class Bench {
 
   constructor(store: Store) {
     this.store = store
-    this.algorithms = store.algorithms ?? (Object.keys(kernels) as AlgorithmName[])
+    this.algorithms = store.algorithms ?? (Object.keys(implementations) as AlgorithmName[])
   }
 
   /** A limit whose window is so long that nothing comes back while a check runs. */

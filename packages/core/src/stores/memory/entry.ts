@@ -62,7 +62,7 @@ export function writeEntry(
 /** The states of limits that `set` does not have, as far as they can still count. */
 function othersBeside(entry: Entry, set: LimitSet, now: number): readonly OtherPart[] {
   const isOther = ({ stateId, ends }: OtherPart): boolean =>
-    ends > now && !set.limits.some(({ mark }) => mark === stateId)
+    ends > now && !set.limits.some((limit) => limit.stateId === stateId)
   const { others } = entry
   if (entry.set === set) return others.every(isOther) ? others : orNone(others.filter(isOther))
   return orNone([...partsOf(entry), ...others].filter(isOther))
@@ -74,5 +74,5 @@ function orNone(others: readonly OtherPart[]): readonly OtherPart[] {
 
 /** The states of the last write, as what they are to other sets. */
 export function partsOf({ set, states, last, ends }: Entry): OtherPart[] {
-  return states.map((state, i) => ({ stateId: set.limits[i]?.mark ?? 0, state, last, ends }))
+  return states.map((state, i) => ({ stateId: set.limits[i]?.stateId ?? 0, state, last, ends }))
 }

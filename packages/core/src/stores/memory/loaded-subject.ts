@@ -1,4 +1,4 @@
-import { kernels, type AnyKernel } from '../../algorithms/registry.js'
+import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
 import type { LimitOutcome } from '../contract.js'
@@ -112,7 +112,7 @@ export class LoadedSubject {
     return first + this.states.length
   }
 
-  #algorithm(i: number): AnyKernel {
+  #algorithm(i: number): AnyImplementation {
     return algorithmOf(this.set.limits[i] as CompiledLimit)
   }
 
@@ -128,8 +128,8 @@ export class LoadedSubject {
     let next = 0
     this.last = 0
     this.states = this.set.limits.map((limit) => {
-      const isNext = next < ownCount && parts[next]?.stateId === limit.mark
-      const part = isNext ? parts[next] : parts.find(({ stateId }) => stateId === limit.mark)
+      const isNext = next < ownCount && parts[next]?.stateId === limit.stateId
+      const part = isNext ? parts[next] : parts.find(({ stateId }) => stateId === limit.stateId)
       next = isNext ? next + 1 : 0
       lasts.push(part?.last ?? entry.last)
       if (!part) return algorithmOf(limit).create()
@@ -144,6 +144,6 @@ export class LoadedSubject {
   }
 }
 
-function algorithmOf({ kernel }: CompiledLimit): AnyKernel {
-  return kernels[kernel]
+function algorithmOf({ algorithm }: CompiledLimit): AnyImplementation {
+  return implementations[algorithm]
 }
