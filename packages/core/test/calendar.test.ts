@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar, isAnchor, isTimeZone, type CalendarUnit } from '../src/base/calendar.js'
+import { createCalendar, isAnchor, type CalendarUnit } from '../src/base/calendar.js'
+import { isTimeZone } from '../src/base/time-zone.js'
+import { createLimiter } from '../src/index.js'
+import type { LimitOptions } from '../src/index.js'
+import { compileLimits } from '../src/plans/limit-set.js'
+import { parseLimit } from '../src/plans/limit.js'
 
 const ZONES = [
   'UTC',
@@ -136,4 +141,93 @@ test('what is a time zone and an anchor', () => {
     false,
     false,
   ])
+})
+
+describe('what a subject has used of a calendar window', () => {
+  type Calendar = Pick<LimitOptions, 'window' | 'timeZone' | 'anchor'>
+  const limitOf = (calendar: Calendar, quota = 5): LimitOptions => ({
+    quota,
+    algorithm: 'fixed-window',
+    ...calendar,
+  })
+  const markOf = (calendar: Calendar): number | undefined =>
+    compileLimits([parseLimit(limitOf(calendar), 'limit')]).limits[0]?.mark
+
+  test.each<[Calendar, Calendar]>([
+    [{ window: 'month' }, { window: 'month', anchor: 1 }],
+    [{ window: 'month' }, { window: 'month', anchor: '2026-05-01', timeZone: 'UTC' }],
+    [
+      { window: 'month', anchor: 31 },
+      { window: 'month', anchor: new Date('2026-01-31') },
+    ],
+    [{ window: 'month' }, { window: 'month', timeZone: 'utc' }],
+    [{ window: 'month' }, { window: '1 months', timeZone: 'Etc/UTC' }],
+    [
+      { window: 'd', timeZone: 'Europe/Berlin' },
+      { window: 'd', timeZone: 'europe/berlin' },
+    ],
+    [
+      { window: 'd', timeZone: 'Asia/Kolkata' },
+      { window: 'd', timeZone: 'Asia/Calcutta' },
+    ],
+    [
+      { window: 'd', timeZone: 'America/New_York' },
+      { window: 'd', timeZone: 'US/Eastern' },
+    ],
+    [
+      { window: 'd', anchor: '2026-01-31T09:30' },
+      { window: 'd', anchor: '2020-05-05T09:30:00' },
+    ],
+    [
+      { window: 'week', timeZone: 'UTC' },
+      { window: 'week', anchor: 1 },
+    ],
+    [
+      { window: 'week', anchor: '2026-01-05' },
+      { window: 'week', anchor: '2026-02-09' },
+    ],
+    [
+      { window: 'h', timeZone: 'UTC' },
+      { window: 'h', timeZone: 'America/New_York' },
+    ],
+    [
+      { window: 'h', anchor: '2026-01-31T09:30' },
+      { window: 'h', anchor: '2026-01-01T17:30' },
+    ],
+  ])('counts on when %p becomes %p, the same windows', async (before, after) => {
+    expect(markOf(after)).toBe(markOf(before))
+    const limiter = createLimiter({ plans: { p: [limitOf(before)] } })
+    await limiter.consume('acme', { cost: 3 })
+    limiter.setPlans({ p: [limitOf(after)] })
+    expect(await limiter.peek('acme')).toMatchObject({ limits: [{ remaining: 2 }] })
+  })
+
+  test('is apart for windows that start at other times', () => {
+    const others: Calendar[] = [
+      { window: 'month' },
+      { window: 'month', anchor: 2 },
+      { window: 'month', anchor: '2026-01-01T00:30' },
+      { window: 'month', timeZone: 'Europe/Berlin' },
+      { window: 'month', timeZone: 'Europe/London' },
+      { window: 'month', timeZone: 'America/New_York' },
+      { window: 'month', timeZone: 'America/Havana' },
+      { window: 'd', timeZone: 'UTC' },
+      { window: 'd', timeZone: 'Asia/Kolkata' },
+      { window: 'd', anchor: '2026-01-31T09:30' },
+      { window: 'week', timeZone: 'UTC' },
+      { window: 'week', anchor: 2 },
+      { window: 'h', timeZone: 'UTC' },
+      { window: 'h', timeZone: 'Asia/Kolkata' },
+      { window: 'h', anchor: '2026-01-31T09:30' },
+    ]
+    expect(new Set(others.map(markOf)).size).toBe(others.length)
+  })
+
+  test('is kept under the same mark on every version of Node', () => {
+    expect(
+      ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Apia'].map((timeZone) =>
+        markOf({ window: 'month', timeZone }),
+      ),
+    ).toEqual([746942154, 773865325, 721165510, 740389212, 676357769])
+  })
 })

@@ -41,7 +41,7 @@ describe('helpers for identify', () => {
   const request = (headers: Record<string, string | string[]>): { headers: typeof headers } => ({ headers })
 
   test('byHeader', () => {
-    const identify = byHeader('X-API-Key', { plan: (id) => (id === 'k1' ? 'pro' : undefined) })
+    const identify = byHeader('X-API-Key', { plain: true, plan: (id) => (id === 'k1' ? 'pro' : undefined) })
     expect(identify(request({ 'x-api-key': ' k1 ' }))).toEqual({ id: 'k1', plan: 'pro' })
     expect(identify(request({ 'x-api-key': 'k2' }))).toEqual({ id: 'k2', plan: undefined })
     expect(identify(request({ 'x-api-key': ['a', 'b'] }))).toEqual({ id: 'a,b', plan: undefined })

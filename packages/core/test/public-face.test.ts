@@ -22,6 +22,7 @@ test('what core exports, and nothing by accident', () => {
     'redisStore',
     'subjectOfIp',
     'toError',
+    'toThrown',
   ])
 })
 

@@ -1,26 +1,26 @@
-import { RecentMap } from '../src/base/generational-cache.js'
+import { GenerationalCache } from '../src/base/generational-cache.js'
 
-const found = (map: RecentMap<number>, keys: string): string =>
+const found = (map: GenerationalCache<number>, keys: string): string =>
   keys
     .split('')
     .filter((key) => map.get(key))
     .join('')
 
 test('holds what was set last, and up to twice as many', () => {
-  const map = new RecentMap<number>(2)
+  const map = new GenerationalCache<number>(2)
   for (const key of 'abcde') map.set(key, 1)
   expect(found(map, 'abcde')).toBe('cde')
 })
 
 test('setting what is there makes nothing go', () => {
-  const map = new RecentMap<number>(2)
+  const map = new GenerationalCache<number>(2)
   for (const key of 'abcd') map.set(key, 1)
   for (let i = 0; i < 10; i += 1) for (const key of 'cd') map.set(key, 2)
   expect(found(map, 'abcd')).toBe('abcd')
 })
 
 test('what is refreshed stays longer', () => {
-  const map = new RecentMap<number>(2)
+  const map = new GenerationalCache<number>(2)
   for (const key of 'abc') map.set(key, 1)
   expect([map.refresh('a'), map.refresh('x')]).toEqual([1, undefined])
   map.set('d', 1)

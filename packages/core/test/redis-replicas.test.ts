@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore } from '../src/index.js'
@@ -10,9 +10,7 @@ async function replicated(): Promise<{ port: number; replica: Redis; pause(): vo
   const primary = await server({ args: ['--repl-diskless-sync-delay', '0'] })
   const second = await server({ args: ['--replicaof', `127.0.0.1 ${primary.port}`] })
   const replica = connect(second.port)
-  for (const until = Date.now() + 8000; Date.now() < until; await sleep(20)) {
-    if ((await replica.info('replication')).includes('master_link_status:up')) break
-  }
+  await eventually(async () => (await replica.info('replication')).includes('master_link_status:up'))
   return { port: primary.port, replica, pause: () => second.pause(), resume: () => second.resume() }
 }
 

@@ -1,11 +1,17 @@
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
-import { deployOne, freePort, testPrefix, type Deployment } from '@tollgate/testing'
+import {
+  deployCluster,
+  deployOne,
+  eventually,
+  freePort,
+  testPrefix,
+  type Deployment,
+} from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore, StoreError, type Limiter, type RedisClient } from '../src/index.js'
 import { requestErrorOf, storeErrorOf } from '../src/stores/redis/replies.js'
-import { deployCluster } from './support/cluster.js'
 
 describe('what Redis and clients say', () => {
   test.each<[string, StoreError['reason']]>([
@@ -118,6 +124,7 @@ describe('real servers', () => {
     let fault: StoreError | undefined
     limiter.on('storeError', (error) => (fault = error))
     await limiter.consume('acme')
+    await limiter.close()
     return fault
   }
 
@@ -134,7 +141,15 @@ describe('real servers', () => {
     await operator.config('SET', 'busy-reply-threshold', '10')
     const blocker = new Redis(deployment.ports[0] as number)
     const held = blocker.eval('while true do end', 0).catch(() => {})
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    // From then on it says so to all who ask anything.
+    await eventually(
+      () =>
+        operator.ping().then(
+          () => false,
+          () => true,
+        ),
+      'the server is held up',
+    )
     expect((await faultOf(client))?.reason).toBe('busy')
     await operator.script('KILL')
     await held

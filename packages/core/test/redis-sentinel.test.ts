@@ -2,8 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { findRedisBinary, freePort, operatorOf, startRedis, type RedisServer } from '@tollgate/testing'
+import { ask, eventually, findRedisBinary, freePort, startRedis, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createSentinel } from 'redis'
 import { createSentinel as createSentinel5 } from 'redis5'
@@ -47,7 +46,9 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
     name: NAME,
     sentinelRootNodes: nodes,
     maxCommandRediscovers: 0,
-    nodeClientOptions: { disableOfflineQueue: true },
+    // What waits to connect again keeps a process up, also once it is destroyed.
+    nodeClientOptions: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
+    sentinelClientOptions: { socket: { reconnectStrategy: 50 } },
   }
   const ioredis = new Redis({ sentinels: nodes, name: NAME, autoResendUnfulfilledCommands: false })
   const sentinels = [createSentinel(options), createSentinel5(options)]
@@ -60,12 +61,9 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
   })
   const decideAll = async (): Promise<void> => {
     await Promise.all(
-      limiters.map(async ({ limiter }) => {
-        for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
-          if ((await limiter.consume('acme')).source === 'store') return
-        }
-        throw new Error('the store did not recover')
-      }),
+      limiters.map(({ limiter }) =>
+        eventually(async () => (await limiter.consume('acme')).source === 'store', 'the store decides'),
+      ),
     )
   }
   for (const { limiter } of limiters) expect((await limiter.consume('acme')).source).toBe('local')
@@ -83,15 +81,14 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
   for (const { limiter, reasons } of limiters) {
     await limiter.consume('acme')
     expect(reasons.at(-1)).toBe('closed')
+    await limiter.close()
   }
 })
 
 /** Sentinel asks a primary for its replicas every ten seconds. */
-async function knowsReplica(): Promise<void> {
-  const operator = operatorOf(port, {})
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(200)) {
-    const replicas = await operator.call('SENTINEL', 'REPLICAS', NAME).catch(() => '')
-    if (String(replicas).includes(String(replica.port))) return operator.disconnect()
-  }
-  throw new Error('Sentinel did not find the replica')
+function knowsReplica(): Promise<void> {
+  return eventually(
+    async () => String(await ask(port, 'SENTINEL', 'REPLICAS', NAME)).includes(String(replica.port)),
+    'Sentinel knows the replica',
+  )
 }

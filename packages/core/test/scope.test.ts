@@ -163,6 +163,28 @@ describe('what is refused', () => {
     )
   })
 
+  test.each<[unknown]>([
+    [2 ** 53],
+    [-(2 ** 53)],
+    [{ id: 10 ** 16 }],
+    [['a', { id: 1e300 }]],
+    [{ id: Number.NaN }],
+    [{ id: Number.POSITIVE_INFINITY }],
+  ])('numeric ids that several tenants could have: %p', (subjects) => {
+    expect(() => limiter.consume(subjects as Subjects)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_TOLLGATE_SUBJECT',
+        message: expect.stringContaining('a string') as string,
+      }),
+    )
+  })
+
+  test('the largest number that is exact, and fractions, are ids', () => {
+    for (const id of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 1.5, 0]) {
+      expect(limiter.consume({ id })).toMatchObject({ allowed: true })
+    }
+  })
+
   test.each([true, 'short', 5])('hashIds of %p, without showing it', (hashIds) => {
     const make = (): unknown => createLimiter({ limit: '5/min', hashIds: hashIds as string })
     expect(make).toThrow(expect.objectContaining({ path: 'hashIds' }))

@@ -2,7 +2,7 @@ import {
   createHttpLimiter,
   hasLeft,
   onResponseEnd,
-  toError,
+  toThrown,
   type Decision,
   type HttpAdapter,
   type Limiter,
@@ -25,17 +25,21 @@ const express: HttpAdapter<Request, Response> = {
   framework: 'Express',
   trustSetting: "app.set('trust proxy', ...)",
   method: (req) => req.method,
-  header: (req, name) => req.get(name),
-  ip: (req) => req.ip,
+  // Not by Express's own methods, which a mock or a request of a bare Node server does not have.
+  header: (req, name) => req.headers[name]?.toString(),
+  ip: (req) => req.ip ?? req.socket?.remoteAddress,
   hasLeft: (req) => hasLeft(req.socket),
-  trustsProxy: (req) => Boolean(req.app.get('trust proxy')),
+  trustsProxy: (req) => Boolean(req.app?.get('trust proxy')),
   attach: (req, decision) => void (req.rateLimit = decision),
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
   // By Node's own methods: Express's add a charset and an ETag.
-  end: (res, { status, contentType, body }) =>
-    void res.status(status).setHeader('Content-Type', contentType).end(body),
+  end: (res, { status, contentType, body }) => {
+    res.statusCode = status
+    res.setHeader('Content-Type', contentType)
+    res.end(body)
+  },
   onEnd: onResponseEnd,
 }
 
@@ -64,12 +68,12 @@ export function rateLimit(options: RateLimitOptions<Request, Response>): RateLim
     try {
       admitted = http.admit(req, res)
     } catch (error) {
-      next(toError(error))
+      next(toThrown(error))
       return
     }
     // next stands outside of what catches, so that an error of the application is not reported twice.
     if (typeof admitted === 'boolean') goOn(admitted)
-    else admitted.then(goOn, (error: unknown) => next(toError(error)))
+    else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
   }
   return Object.assign(handler, { limiter: http.limiter })
 }

@@ -8,7 +8,7 @@ const serveWith =
   ({ options, trustProxy, before, onHandled, onError }) => {
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
-    if (before) app.use((_req, _res, next) => void before().then(next))
+    if (before) app.use((req, _res, next) => void before(req).then(next))
     app.use(rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>))
     app.get('/', (req, res) => {
       onHandled?.()

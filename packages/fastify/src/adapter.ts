@@ -2,7 +2,7 @@ import {
   hasLeft,
   LimitedError,
   onResponseEnd,
-  toError,
+  toThrown,
   type HttpAdapter,
   type HttpLimiter,
 } from '@tollgate/core'
@@ -77,11 +77,11 @@ export function makeHook(
       if (http) decided.add(request)
       admitted = http ? http.admit(request, reply) : true
     } catch (error) {
-      done(toError(error))
+      done(toThrown(error) as Error)
       return
     }
     // done stands outside of what catches, so that an error of the application is not reported twice.
     if (typeof admitted === 'boolean') goOn(admitted)
-    else admitted.then(goOn, (error: unknown) => done(toError(error)))
+    else admitted.then(goOn, (error: unknown) => done(toThrown(error) as Error))
   }
 }

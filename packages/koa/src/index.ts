@@ -3,7 +3,7 @@ import {
   hasLeft,
   onResponseEnd,
   RATE_LIMIT_HEADERS,
-  toError,
+  toThrown,
   type Decision,
   type HttpAdapter,
   type Limiter,
@@ -24,7 +24,7 @@ const koa: HttpAdapter<Context, Response> = {
   framework: 'Koa',
   trustSetting: 'new Koa({ proxy: true, maxIpsCount: ... })',
   method: (ctx) => ctx.method,
-  header: (ctx, name) => ctx.get(name) || undefined,
+  header: (ctx, name) => ctx.headers[name]?.toString(),
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
@@ -92,7 +92,7 @@ export function rateLimit(options: RateLimitOptions<Context, Response>): RateLim
       if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
     } catch (thrown) {
       keepHeaders(ctx, ['Cache-Control'])
-      throw toError(thrown)
+      throw toThrown(thrown)
     }
     try {
       await next()

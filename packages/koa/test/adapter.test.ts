@@ -8,7 +8,7 @@ const serveWith =
   ({ options, trustProxy, before, onHandled, onError }) => {
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
-    if (before) app.use((_ctx, next) => before().then(next))
+    if (before) app.use((ctx, next) => before(ctx).then(next))
     app.use(rateLimit(options as unknown as RateLimitOptions<Context, Response>))
     app.use((ctx) => {
       if (ctx.path === '/error') throw new Error('of the application')

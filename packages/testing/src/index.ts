@@ -1,13 +1,8 @@
 export * from './redis/index.ts'
+export { eventually, SOON_MS } from './eventually.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
-export {
-  deployOne,
-  operatorOf,
-  protect,
-  type Deployment,
-  type DeploymentOptions,
-} from './redis/deployment.ts'
+export { deployCluster, deployOne, type Deployment, type DeploymentOptions } from './redis/deployment.ts'
 export { storeContract } from './contracts/store-contract.ts'
 export { clientOf, serveHandler, type Client, type Served } from './served.ts'
 export { makeProject, packPackages, type Project } from './packed.ts'

@@ -1,3 +1,5 @@
+import { zoneOf, type OffsetAt, type Zone } from './time-zone.js'
+
 /** What a calendar window is one of: an hour, a day, a week or a month of the wall clock. */
 export type CalendarUnit = 'h' | 'd' | 'week' | 'month'
 
@@ -21,6 +23,8 @@ type Starts = readonly [previous: number, current: number, next: number, followi
 /** The windows of one unit in one time zone. They touch: each instant is in exactly one of them. */
 export interface Calendar {
   readonly unit: CalendarUnit
+  /** The same for the same windows, however zone and anchor were written, on every version of Node. */
+  readonly id: string
   /** No window is longer, in ms, daylight saving included: 25 h for `d` where clocks move by an hour. */
   readonly maxWindowMs: number
   /**
@@ -31,17 +35,6 @@ export interface Calendar {
    * @throws RangeError when `nowMs` is not a time a Date can hold.
    */
   startsAround(nowMs: number): readonly [number, number, number, number]
-}
-
-/** How far local time is ahead of UTC at an instant, in ms. */
-type OffsetAt = (instantMs: number) => number
-
-interface Zone {
-  readonly offsetAt: OffsetAt
-  /** By how much its clocks ever go back at once. */
-  readonly setBackMs: number
-  /** Whether they only ever move by whole hours. */
-  readonly movesByHours: boolean
 }
 
 /** Where in its unit a window starts; each unit reads the fields it needs. */
@@ -65,18 +58,6 @@ const WEEK = 7 * DAY
 const FIRST_MONDAY = 4 * DAY
 
 const LOCAL_DATE_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$/
-const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
-
-/** Whether this runtime knows the time zone, an IANA name such as `Europe/Berlin`. Never throws. */
-export function isTimeZone(name: string): boolean {
-  // Intl takes undefined for the zone of the machine, which differs from server to server.
-  if (typeof name !== 'string') return false
-  try {
-    return Boolean(zoneOf(name))
-  } catch {
-    return false
-  }
-}
 
 /** Whether `anchor` says where a window of this unit starts; `undefined` does not. Never throws. */
 export function isAnchor(unit: CalendarUnit, anchor: unknown): anchor is CalendarAnchor {
@@ -109,12 +90,20 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   let last: Starts | undefined
   return {
     unit,
+    id: idOf(unit, phase, zone),
     maxWindowMs: longestWindow(unit, zone),
     startsAround(nowMs) {
       if (last === undefined || !(last[1] <= nowMs && nowMs < last[2])) last = find(Math.floor(nowMs))
       return last
     },
   }
+}
+
+/** Only of what the unit reads: the day of the month says nothing of a week. */
+function idOf(unit: CalendarUnit, { dayOfMonth, weekday, timeOfDayMs }: Phase, zone: Zone): string {
+  if (unit === 'h') return `h ${timeOfDayMs % HOUR} ${zone.minutesId}`
+  const day = { d: 0, week: weekday, month: dayOfMonth }[unit]
+  return `${unit} ${day} ${timeOfDayMs} ${zone.clockId}`
 }
 
 function isDayNumber(unit: CalendarUnit, day: number): boolean {
@@ -140,46 +129,6 @@ function phaseOf(anchor: CalendarAnchor | undefined, offsetAt: OffsetAt): Phase 
     dayOfMonth: local.getUTCDate(),
     weekday: local.getUTCDay() || 7,
     timeOfDayMs: modulo(localMs, DAY),
-  }
-}
-
-/** What Intl makes of a zone takes it milliseconds and kilobytes, and plans from a database come by the thousand. */
-const zones = new Map<string, Zone>()
-
-/** @throws RangeError when the runtime does not know the zone */
-function zoneOf(timeZone: string): Zone {
-  let zone = zones.get(timeZone)
-  if (!zone) {
-    const offsetAt = offsetsOf(timeZone)
-    zone = { offsetAt, ...changesOf(offsetAt) }
-    zones.set(timeZone, zone)
-  }
-  return zone
-}
-
-/** Looks at the offsets of a zone once a season, 1970 to 2100. */
-function changesOf(offsetAt: OffsetAt): Omit<Zone, 'offsetAt'> {
-  let last = offsetAt(0)
-  // Another server may know a newer law than this one, so a zone at rest is granted an hour too.
-  let setBackMs = HOUR
-  let movesByHours = true
-  for (let instantMs = 0; instantMs < Date.UTC(2101, 0); instantMs += 90 * DAY) {
-    const offset = offsetAt(instantMs)
-    setBackMs = Math.max(setBackMs, last - offset)
-    movesByHours &&= (last - offset) % HOUR === 0
-    last = offset
-  }
-  return { setBackMs, movesByHours }
-}
-
-/** Asking Intl for the offset alone is a quarter faster than asking for the wall clock. */
-function offsetsOf(timeZone: string): OffsetAt {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone, year: 'numeric', timeZoneName: 'longOffset' })
-  return (instantMs) => {
-    const [, sign, hours, minutes, seconds = '0'] = OFFSET.exec(format.format(instantMs)) ?? []
-    if (sign === undefined) return 0
-    const ms = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
-    return sign === '-' ? -ms : ms
   }
 }
 

@@ -2,7 +2,7 @@
  * A map of what was set last, for values that are set far more often than they are read: it costs less than an
  * LruMap, and holds between `most` and twice as many entries once it is full.
  */
-export class RecentMap<T> {
+export class GenerationalCache<T> {
   readonly #most: number
   #recent = new Map<string, T>()
   #before = new Map<string, T>()

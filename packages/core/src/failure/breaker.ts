@@ -1,4 +1,5 @@
 import type { StoreError } from '../base/errors.js'
+import { clearTimeout, setTimeout } from '../base/timers.js'
 
 /** `half-open`: the store answers again, and is told what was admitted meanwhile before it decides again. */
 export type BreakerState = 'closed' | 'open' | 'half-open'

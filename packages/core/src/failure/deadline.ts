@@ -1,6 +1,7 @@
 import { StoreError, toStoreError } from '../base/errors.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Call } from '../stores/contract.js'
+import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
 
 /** What becomes of one call of a store. */
 export interface CallListener<T> {

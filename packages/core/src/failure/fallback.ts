@@ -1,24 +1,20 @@
-import type { Consumption } from '../requests/request.js'
-import { decide, decideByPolicy, type Decision } from '../limiter/decision.js'
 import type { StoreError } from '../base/errors.js'
-import { asksOf, refundsOf } from '../stores/sub-requests.js'
-import { isOutcome } from '../stores/outcome-check.js'
+import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
+import type { Subject } from '../plans/subject.js'
+import { refundOf } from '../requests/refund.js'
+import type { Part, Request } from '../requests/request.js'
+import { isTaken, unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
-import { Headcount } from './instance-counter.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import { InstanceCounter } from './instance-counter.js'
 import { LocalLimiter, type LocalOptions } from './local-limiter.js'
-import { choosePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
-import { Settlement, type SettlementOptions } from './reconciliation.js'
+import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
 
-/** A consumption that limits hold. */
-export type Limited = Consumption & StoreRequest
-
-export interface FallbackOptions extends SettlementOptions {
+export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption
-  /** What its decisions are of. */
-  readonly by: object
   readonly local: LocalOptions
-  /** Gives back what the store took for a request that had been answered otherwise. Never rejects. */
-  readonly refund: (request: RefundRequest) => Promise<boolean>
+  /** Gives back what the store took of a request that had been answered otherwise. Never rejects. */
+  readonly giveBack: (request: RefundRequest) => Promise<boolean>
 }
 
 const MOST_SUBJECTS = 10_000
@@ -27,79 +23,121 @@ const MOST_SUBJECTS = 10_000
 export class Fallback {
   readonly #options: FallbackOptions
   readonly #local: LocalLimiter
-  readonly #settlement: Settlement
+  readonly #reconciliation: Reconciliation
   /** Undefined where the user says how many there are. */
-  readonly #headcount: Headcount | undefined
+  readonly #instances: InstanceCounter | undefined
+  /** Requests that were let pass though the store may have counted them: they stay counted. */
   readonly #letPass = new WeakSet<StoreRequest>()
 
   constructor(options: FallbackOptions) {
     this.#options = options
     this.#local = new LocalLimiter(options.local.maxSubjects ?? MOST_SUBJECTS)
-    this.#settlement = new Settlement(this.#local, options)
+    this.#reconciliation = new Reconciliation(this.#local, options)
     const { instances } = options.local
     const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
-      const { charge: consume, refund } = options
-      this.#headcount = new Headcount({ consume, refund, onCount })
+      const { store, giveBack } = options
+      this.#instances = new InstanceCounter({ consume: (batch) => store.charge(batch), giveBack, onCount })
     } else {
       onCount(instances)
     }
   }
 
   /** Remembers what the store said, to go on from. */
-  note(request: Limited, outcome: Outcome): void {
-    const policy = this.#policyOf(request)
-    if (policy === 'open' || policy === 'closed') return
+  note(request: Request, outcome: Outcome): void {
+    if (!request.parts.some((part) => mayLimit(this.#policyOf(part)))) return
     const nowMs = this.#local.note(request, outcome)
-    this.#headcount?.tick(nowMs)
+    this.#instances?.tick(nowMs)
   }
 
-  decide(request: Limited, error: StoreError, isPeek: boolean): Decision {
-    const policy = choosePolicy(this.#policyOf(request), request.subject, error)
-    if (policy !== 'local') {
-      if (policy === 'open') this.#letPass.add(request)
-      return decideByPolicy(request, policy)
+  /** What is answered to a request that the store could not decide. Each subject's own policy holds, and all must allow. */
+  decide(request: Request, error: StoreError): Verdict {
+    const { parts, isClosed } = this.#choose(request, error)
+    if (isClosed) return { source: 'closed', allowed: false, step: request, error }
+    if (parts.length === 0) {
+      this.#letPass.add(request)
+      return { source: 'open', allowed: true, step: request, error }
     }
-    const outcome = isPeek ? this.#local.peek(request) : this.#local.consume(request)
-    const decision = decide(request, outcome, { source: 'local', isPeek, by: this.#options.by })
-    if (decision.allowed && !isPeek && !this.#options.isOpen(request.key)) this.#settlement.due()
-    return decision
+    const outcome = this.#local.consume(request, parts)
+    const allowed = isGiven(request, outcome)
+    if (allowed && !this.#options.store.isOpen(request.shard)) this.#reconciliation.due()
+    return { source: 'local', allowed, step: request, outcome, parts, error }
   }
 
-  #policyOf({ plan }: Limited): FailurePolicyOption {
-    return plan.onStoreFailure ?? this.#options.policy
+  /** The same, with nothing taken. */
+  peek(request: Request, error: StoreError): Verdict {
+    const { parts, isClosed } = this.#choose(request, error)
+    if (isClosed) return { source: 'closed', allowed: false, step: request, error }
+    if (parts.length === 0) return { source: 'open', allowed: true, step: request, error }
+    const outcome = this.#local.peek(request, parts)
+    return { source: 'local', allowed: isTaken(outcome), step: request, outcome, parts, error }
   }
 
   /** What the store took late: of requests that were let pass it stays, others are charged apart, or were denied. */
   late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
     batch.forEach((request, i) => {
       const answer: unknown = answers[i]
-      if (this.#letPass.has(request) || !isOutcome(answer, countOf(request))) return
-      if (answer.limits.some(({ wait }) => wait !== 0)) return
-      for (const refund of refundsOf(asksOf(request), answer, request.cost)) void this.#options.refund(refund)
+      if (this.#letPass.has(request) || !isOutcome(answer, request)) return
+      const units = unitsTaken(request, answer)
+      if (units > 0) void this.#options.giveBack(refundOf(request, answer, units))
     })
   }
 
+  /** A request that was let pass has been denied after all. */
+  revoke(request: StoreRequest): void {
+    this.#letPass.delete(request)
+  }
+
   /** Whether units of a request that was decided here went back. */
-  refund(request: StoreRequest, units: number): boolean {
+  refund(request: Request, units: number): boolean {
     return this.#local.refund(request, units)
   }
 
-  forget(key: string): void {
-    this.#local.forget(key)
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#local.forget(key)
   }
 
-  /** Tells the store what was admitted beside it, before it decides again. */
-  recover(partition: number): Promise<void> {
-    return this.#settlement.recover(partition)
+  /** Tells a shard what was admitted beside it, before it decides again. */
+  recover(shard: number): Promise<void> {
+    return this.#reconciliation.recover(shard)
   }
 
   /** The same for the last time, as far as the store answers. */
   async end(): Promise<void> {
-    await Promise.all([this.#settlement.end(), this.#headcount?.leave()])
+    await Promise.all([this.#reconciliation.end(), this.#instances?.leave()])
+  }
+
+  #policyOf({ onStoreFailure }: Part): FailurePolicyOption {
+    return onStoreFailure ?? this.#options.policy
+  }
+
+  #choose(request: Request, error: StoreError): Choice {
+    // A function is asked once a subject, however many limits that has.
+    const chosen = new Map<Subject, FailurePolicy>()
+    const parts: Part[] = []
+    let isClosed = false
+    for (const part of request.parts) {
+      const { subject } = part
+      const policy = chosen.get(subject) ?? choosePolicy(this.#policyOf(part), subject, error)
+      chosen.set(subject, policy)
+      if (policy === 'closed') isClosed = true
+      if (policy === 'local') parts.push(part)
+    }
+    return { parts, isClosed }
   }
 }
 
-function countOf(request: StoreRequest): number {
-  return asksOf(request).reduce((sum, { set }) => sum + set.limits.length, 0)
+/** What the policies of a request's subjects come to. */
+interface Choice {
+  /** Those that this process limits by itself. */
+  readonly parts: readonly Part[]
+  readonly isClosed: boolean
+}
+
+function mayLimit(policy: FailurePolicyOption): boolean {
+  return policy !== 'open' && policy !== 'closed'
+}
+
+function isGiven({ grant }: StoreRequest, outcome: Outcome): boolean {
+  return grant === 'upTo' || isTaken(outcome)
 }

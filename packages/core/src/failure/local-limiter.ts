@@ -1,11 +1,15 @@
-import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+import { elapsedMs } from '../base/timers.js'
 import { LruMap } from '../base/lru-map.js'
-import { RecentMap } from '../base/generational-cache.js'
-import { capacityOf, limitsApart, overdraftOf, shareOf } from '../plans/scaled-limits.js'
-import { asksOf, refundsOf } from '../stores/sub-requests.js'
-import { fineClock } from '../base/microsecond-clock.js'
+import { microsecondClock } from '../base/microsecond-clock.js'
+import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+import { capacityOf, shareOf } from '../plans/scaled-limits.js'
+import { refundOf } from '../requests/refund.js'
+import { unitsTaken } from '../requests/verdict.js'
+import type { Grant, LimitOutcome, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
+import { NEVER } from '../algorithms/implementation.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
-import type { Ask, LimitOutcome, Outcome, Store, StoreRequest } from '../stores/contract.js'
+import { StoreKnowledge, type Known } from './store-knowledge.js'
+import { UsageLedger, type Used } from './usage-ledger.js'
 
 export interface LocalOptions {
   /**
@@ -17,40 +21,46 @@ export interface LocalOptions {
   readonly maxSubjects?: number
 }
 
-/** What the store last said of a key: changed in place, since what every request replaces is dear to collect. */
-interface Known {
-  readonly set: LimitSet
-  /** Of each limit. */
-  readonly remaining: number[]
-  atMs: number
+/** What is asked of this process, as of a store. */
+export interface LocalRequest {
+  readonly parts: readonly SubRequest[]
+  readonly grant: Grant
 }
 
-/** What the store said of several keys. */
-interface Said {
-  readonly limits: readonly LimitOutcome[]
-  /** Where those of a key begin. */
-  readonly from: number
-  readonly atMs: number
-}
-
-const NONE: readonly Ask[] = []
-
-interface LocalSubject {
-  readonly set: LimitSet
-  /** What the store said before was taken over, or did not know of what was admitted here. */
-  readonly fromMs: number
+interface LocalKey {
+  readonly shard: number
+  /** Reports of the store from before this time are ignored, in ms. */
+  fromMs: number
   /** Whether units were admitted that the store has not been told of. */
-  readonly owes: boolean
-  /** Whether it is being told of units. */
-  readonly isCharged?: boolean
+  owes: boolean
+  /** How many messages that tell it are under way. */
+  underWay: number
 }
 
-/** Units of one limit that were admitted beside the store. */
-export interface Charge {
+/** What was admitted of a key beside the store, for it to be told. */
+export interface Owed {
   readonly key: string
-  readonly set: LimitSet
-  readonly cost: number
+  readonly shard: number
+  readonly used: Used
 }
+
+/** What was decided here of a request, for a refund. */
+interface Decided {
+  readonly parts: readonly SubRequest[]
+  readonly outcome: Outcome
+  readonly units: number
+  readonly atUs: number
+}
+
+/** The clocks of this process; tests pass their own. */
+export interface LocalClocks {
+  /** ms since 1970. */
+  readonly nowMs: () => number
+  /** µs of a clock that nobody sets. */
+  readonly elapsedUs: () => number
+}
+
+const CLOCKS: LocalClocks = { nowMs: microsecondClock(), elapsedUs: () => elapsedMs() * 1000 }
 
 /**
  * Limits in this process while the store cannot: by the same plans, at a share of their quotas, from what the store
@@ -59,184 +69,161 @@ export interface Charge {
 export class LocalLimiter {
   /** This process's part of every quota. */
   share = 1
-  readonly #clock: () => number
+  readonly #clocks: LocalClocks
   #nowMs = 0
-  readonly #known: RecentMap<Known>
-  readonly #subjects: LruMap<LocalSubject>
+  readonly #known: StoreKnowledge
+  readonly #keys: LruMap<LocalKey>
   /** What decides: shares, and in them what the store knew. */
-  readonly #shares: Store
-  /** What was admitted here, and nothing else, in the units of the plan. */
-  readonly #admitted: Store
-  readonly #decided = new WeakMap<StoreRequest, { readonly share: Outcome; readonly admitted: Outcome }>()
+  readonly #shares: MemoryShares
+  readonly #ledger = new UsageLedger()
+  readonly #decided = new WeakMap<LocalRequest, Decided>()
 
-  /** @param clock now, in ms since 1970 */
-  constructor(maxSubjects: number, clock = fineClock()) {
-    this.#clock = clock
-    const now = (): number => this.#nowMs
-    this.#known = new RecentMap(maxSubjects)
-    this.#subjects = new LruMap(maxSubjects)
-    this.#shares = memoryStore({ maxSubjects, now })
-    this.#admitted = memoryStore({ maxSubjects, now })
+  constructor(maxSubjects: number, clocks = CLOCKS) {
+    this.#clocks = clocks
+    this.#known = new StoreKnowledge(maxSubjects)
+    this.#keys = new LruMap(maxSubjects)
+    this.#shares = memoryStore({ maxSubjects, now: () => this.#nowMs }) as MemoryShares
   }
 
-  /** Remembers what the store said. Returns the time, in ms of a clock of its own. */
-  note({ key, set, also }: StoreRequest, { limits }: Outcome): number {
-    const atMs = this.#clock()
-    let next = this.#noteOne(key, set, { limits, from: 0, atMs })
-    for (const ask of also ?? NONE) next = this.#noteOne(ask.key, ask.set, { limits, from: next, atMs })
+  /** Remembers what the store said. Returns the time, in ms of the process's clock. */
+  note({ parts }: StoreRequest, outcome: Outcome): number {
+    const atMs = this.#clocks.nowMs()
+    this.#known.note(parts, outcome, atMs)
     return atMs
   }
 
-  /** @returns where the limits of the next key begin */
-  #noteOne(key: string, set: LimitSet, { limits, from, atMs }: Said): number {
-    const to = from + set.limits.length
-    const known = this.#known.refresh(key)
-    if (known?.set === set) {
-      for (let i = from; i < to; i += 1) known.remaining[i - from] = (limits[i] as LimitOutcome).remaining
-      known.atMs = atMs
-    } else {
-      this.#known.set(key, { set, remaining: limits.slice(from, to).map(({ remaining }) => remaining), atMs })
+  /** Decides the parts of a request that this process is to decide. */
+  consume(request: LocalRequest & { readonly shard: number }, parts: readonly SubRequest[]): Outcome {
+    const asked = this.#prepare(request, parts)
+    const outcome = first(this.#shares.consume([asked]))
+    const units = unitsTaken(request, outcome)
+    if (units === 0) return waitable(outcome, parts)
+    const atUs = this.#clocks.elapsedUs()
+    for (const { key, set } of parts) {
+      this.#ledger.add(key, set, units, atUs)
+      const { fromMs = this.#nowMs, underWay = 0 } = this.#keys.get(key) ?? {}
+      this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay })
     }
-    return to
-  }
-
-  consume(request: StoreRequest): Outcome {
-    const { share, asks } = this.#prepare(request)
-    const outcome = first(this.#shares.consume([share]))
-    if (outcome.limits.some(({ wait }) => wait !== 0)) return waitable(outcome, request)
-    const [main, ...also] = asks.map((ask) => ({ ...ask, set: overdraftOf(ask.set) }))
-    const admitted = first(this.#admitted.consume([{ ...(main as Ask), also: orNone(also) }]))
-    this.#decided.set(request, { share: outcome, admitted })
-    for (const { key, set } of asks) {
-      const fromMs = this.#subjects.get(key)?.fromMs ?? this.#nowMs
-      this.#subjects.use(key, { set, fromMs, owes: true })
-    }
+    this.#decided.set(request, { parts, outcome, units, atUs })
     return outcome
   }
 
-  peek(request: StoreRequest): Outcome {
-    const { share } = this.#prepare(request)
-    return waitable(first(this.#shares.peek([share])), request)
+  peek(request: LocalRequest & { readonly shard: number }, parts: readonly SubRequest[]): Outcome {
+    return waitable(first(this.#shares.peek([this.#prepare(request, parts)])), parts)
   }
 
-  /** Gives back what a request was admitted for, unless the store has been told of it. */
-  refund(request: StoreRequest, units: number): boolean {
+  /**
+   * Gives back units that a request was admitted for, unless the store has been told of it.
+   *
+   * @param units at most those it took
+   */
+  refund(request: LocalRequest, units: number): boolean {
     const decided = this.#decided.get(request)
     if (!decided) return false
-    this.#nowMs = this.#clock()
-    const asks = asksOf(request)
-    const shares = asks.map((ask) => ({ ...ask, set: shareOf(ask.set, this.share) }))
-    const overdrafts = asks.map((ask) => ({ ...ask, set: overdraftOf(ask.set) }))
-    const given = refundsOf(overdrafts, decided.admitted, units).map((one) => this.#admitted.refund(one))
-    if (!given.includes(true)) return false
-    for (const one of refundsOf(shares, decided.share, units)) void this.#shares.refund(one)
+    const { parts, outcome, atUs } = decided
+    const removed = parts.map(({ key, set }) => this.#ledger.remove(key, set, units, atUs))
+    if (!removed.includes(true)) return false
+    this.#nowMs = this.#clocks.nowMs()
+    this.#shares.refund([refundOf({ shard: 0, grant: 'all', parts: this.#sharesOf(parts) }, outcome, units)])
     return true
   }
 
-  /** The charges of keys that are due, about so many at most; each is to be confirmed, or owed again. */
-  takeCharges(isDue: (key: string) => boolean, most: number): Charge[] {
-    const charges: Charge[] = []
-    this.#nowMs = this.#clock()
-    for (const [key, subject] of this.#subjects.entries()) {
-      if (charges.length >= most) break
-      if (!subject.owes || !isDue(key)) continue
-      const own = this.#chargesOf(key, subject.set)
-      charges.push(...own)
-      // In place: `use` would have this loop meet it again.
-      Object.assign(subject, { owes: false, isCharged: own.length > 0 })
-      void this.#admitted.reset(key)
+  /** What is owed of keys that are due, of about so many keys at most; each is to be confirmed. */
+  takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
+    const owed: Owed[] = []
+    for (const [key, known] of this.#keys.entries()) {
+      if (owed.length >= most) break
+      if (!known.owes || !isDue(known.shard)) continue
+      const used = this.#ledger.take(key)
+      owed.push(...used.map((one) => ({ key, shard: known.shard, used: one })))
+      known.owes = false
+      known.underWay += used.length
     }
-    return charges
+    return owed
   }
 
-  /** The store has been told. */
-  confirm({ key }: Charge): void {
-    const subject = this.#subjects.get(key)
-    if (subject) Object.assign(subject, { isCharged: false, fromMs: this.#clock() })
+  /** The store has been told, or never will be. */
+  confirm({ key }: Owed): void {
+    const known = this.#keys.get(key)
+    if (!known) return
+    known.underWay -= 1
+    known.fromMs = this.#clocks.nowMs()
   }
 
-  /** Puts back what the store could not be told. */
-  owe({ key, set, cost }: Charge): void {
-    this.#nowMs = this.#clock()
-    void this.#admitted.consume([{ key, set, cost }])
-    const { fromMs = this.#nowMs, set: whole = set } = this.#subjects.get(key) ?? {}
-    this.#subjects.use(key, { set: whole, fromMs, owes: true })
+  /** The time that ages of what is owed are counted to, in µs. */
+  elapsedUs(): number {
+    return this.#clocks.elapsedUs()
   }
 
   forget(key: string): void {
     this.#known.delete(key)
-    this.#subjects.delete(key)
-    void this.#shares.reset(key)
-    void this.#admitted.reset(key)
+    this.#keys.delete(key)
+    this.#ledger.delete(key)
+    this.#shares.reset([key], 0)
   }
 
-  #prepare(request: StoreRequest): { share: StoreRequest; asks: readonly Ask[] } {
-    const nowMs = this.#clock()
-    const asks = asksOf(request)
-    for (const ask of asks) this.#takeOver(ask, nowMs)
+  #prepare(request: LocalRequest & { readonly shard: number }, parts: readonly SubRequest[]): StoreRequest {
+    const nowMs = this.#clocks.nowMs()
+    for (const { key } of parts) this.#takeOver(key, request.shard, nowMs)
     this.#nowMs = nowMs
-    const [main, ...also] = asks.map((ask) => ({ ...ask, set: shareOf(ask.set, this.share) }))
-    return { share: { ...(main as Ask), also: orNone(also) }, asks }
+    return { shard: 0, grant: request.grant, parts: this.#sharesOf(parts) }
+  }
+
+  #sharesOf(parts: readonly SubRequest[]): SubRequest[] {
+    return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
   }
 
   /** Goes on from what the store last said, unless it has been told of less since. */
-  #takeOver({ key, set }: Ask, nowMs: number): void {
+  #takeOver(key: string, shard: number, nowMs: number): void {
     const known = this.#known.get(key)
-    const before = this.#subjects.get(key)
-    if (before && (before.owes || before.isCharged || !known || known.atMs <= before.fromMs)) return
-    void this.#shares.reset(key)
-    this.#subjects.use(key, { set, fromMs: known?.atMs ?? nowMs, owes: false })
+    const before = this.#keys.get(key)
+    if (before && (before.owes || before.underWay > 0 || !known || known.atMs <= before.fromMs)) return
+    this.#shares.reset([key], 0)
+    this.#keys.use(key, { shard, fromMs: known?.atMs ?? nowMs, owes: false, underWay: 0 })
     if (!known) return
     this.#nowMs = known.atMs
-    const shares = limitsApart(shareOf(known.set, this.share))
-    for (const i of distinctMarks(known.set)) {
-      const limit = known.set.limits[i] as CompiledLimit
-      const share = shares[i] as LimitSet
-      const used = capacityOf(limit.paramsAt(known.atMs)) - (known.remaining[i] ?? 0)
-      const most = capacityOf((share.limits[0] as CompiledLimit).paramsAt(known.atMs))
-      const cost = Math.min(Math.ceil(used * this.share), most)
-      if (cost > 0) void this.#shares.consume([{ key, set: share, cost }])
-    }
-  }
-
-  #chargesOf(key: string, set: LimitSet): Charge[] {
-    const overdraft = overdraftOf(set)
-    const apart = limitsApart(overdraft)
-    const { limits } = first(this.#admitted.peek([{ key, set: overdraft, cost: 1 }]))
-    return distinctMarks(set).flatMap((i) => {
-      const capacity = capacityOf((overdraft.limits[i] as CompiledLimit).paramsAt(this.#nowMs))
-      const cost = capacity - (limits[i]?.remaining ?? capacity)
-      return cost > 0 ? [{ key, set: apart[i] as LimitSet, cost }] : []
-    })
+    const used = usedOf(known, this.share).map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
+    const part = { key, set: shareOf(known.set, this.share), cost: 1, used }
+    this.#shares.consume([{ shard: 0, grant: 'force', parts: [part] }])
   }
 }
 
-function orNone(also: readonly Ask[]): readonly Ask[] | undefined {
-  return also.length > 0 ? also : undefined
+/** The memory store, whose answers are values. */
+interface MemoryShares {
+  consume(batch: readonly StoreRequest[]): readonly Outcome[]
+  peek(batch: readonly StoreRequest[]): readonly Outcome[]
+  refund(batch: readonly ReturnType<typeof refundOf>[]): unknown
+  reset(keys: readonly string[], shard: number): unknown
 }
 
-function first(outcomes: unknown): Outcome {
-  return (outcomes as readonly Outcome[])[0] as Outcome
+function first(outcomes: readonly Outcome[]): Outcome {
+  return outcomes[0] as Outcome
 }
 
-/** Limits of one algorithm and window share what is kept of them, so one of them is charged. */
-function distinctMarks({ limits }: LimitSet): readonly number[] {
-  const marks = limits.map(({ mark }) => mark)
-  return marks.flatMap((mark, i) => (marks.indexOf(mark) === i ? [i] : []))
+/** What of each limit's share the store had used. */
+function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
+  return set.limits.map((limit, i) => {
+    const used = (capacityAt(limit, atMs) - (remaining[i] ?? 0)) * share
+    return Math.min(Math.ceil(used), capacityAt(shareOf(set, share).limits[i] as CompiledLimit, atMs))
+  })
 }
 
-const NEVER = -1
+function capacityAt(limit: CompiledLimit, nowMs: number): number {
+  return capacityOf(limit.paramsAt(nowMs))
+}
+
 /** When the store may be back, in µs. */
 const LATER = 1_000_000
 
 /** A cost that never fits a share may fit the plan, once the store is back. */
-function waitable(outcome: Outcome, request: StoreRequest): Outcome {
-  const asks = asksOf(request)
-  const capacities = asks.flatMap(({ set, cost }) =>
-    set.limits.map((limit) => capacityOf(limit.paramsAt(outcome.at / 1000)) >= cost),
-  )
-  const limits = outcome.limits.map((limit, i) =>
-    limit.wait === NEVER && capacities[i] ? { ...limit, wait: LATER } : limit,
-  )
-  return { ...outcome, limits }
+function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
+  if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
+  const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
+  const later = (limit: LimitOutcome, i: number): LimitOutcome =>
+    limit.wait === NEVER && fits[i] ? { ...limit, wait: LATER } : limit
+  return { ...outcome, limits: outcome.limits.map(later) }
+}
+
+function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
+  return limits.map((limit) => capacityAt(limit, nowMs) >= cost)
 }

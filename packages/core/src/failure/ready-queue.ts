@@ -9,7 +9,7 @@ interface Waiting {
  * Where calls wait for a store to be ready. Not on its promise itself: what waits there cannot leave at its deadline,
  * and would be held for as long as the store is down.
  */
-export class Doorstep {
+export class ReadyQueue {
   readonly #store: Store
   readonly #waiting = new Set<Waiting>()
   #becoming: Promise<void> | undefined

@@ -1,42 +1,63 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
+import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
-import type { Answer, StoreRequest } from '../stores/contract.js'
-import type { Charge, LocalLimiter } from './local-limiter.js'
+import { newId } from './ids.js'
+import type { LocalLimiter, Owed } from './local-limiter.js'
+import { LARGEST_BATCH, Outbox } from './outbox.js'
+import { unitsOf, usageAt } from './usage-ledger.js'
 
-export interface SettlementOptions {
-  /** Charges of one partition, also while its breaker is not closed. Never rejects. */
-  readonly charge: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
-  readonly partitionOf: (key: string) => number
-  readonly isOpen: (key: string) => boolean
-  readonly onSettled: (settled: Settled) => void
+/** What reconciliation needs of the store. */
+export interface ChargedStore {
+  /** Charges of one shard, also while its breaker is not closed. Never rejects. */
+  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]>
+  /** Whether a shard is not asked. */
+  isOpen(shard: number): boolean
+}
+
+export interface ReconciliationOptions {
+  readonly store: ChargedStore
+  readonly onReconciled: (reconciled: Reconciled) => void
 }
 
 /** What the store was told of. */
-export interface Settled {
+export interface Reconciled {
   /** Units that were charged, of all limits together. */
   readonly units: number
-  /** Units that will not be: the subjects' limits have no room for them, or the limiter was closed before. */
+  /** Units that will not be: the store's state has no room for them, or did not answer in time. */
   readonly dropped: number
+}
+
+/** What one message tells the store: the same units whenever it is sent, older each time. */
+interface Charge {
+  readonly shard: number
+  readonly id: string
+  readonly owed: Owed
 }
 
 /** How long after units were admitted beside a store that still answers others. */
 const DUE_AFTER_MS = 100
-/** No more at a time, so that requests get their turn. */
-const LARGEST_BATCH = 128
-/** What is owed after so long is settled while the store decides again. */
+/** What is owed after so long is charged while the store decides again. */
 const LONGEST_RECOVERY_MS = 500
 
-/** Tells the store what was admitted beside it: an outage is no free quota. */
-export class Settlement {
+/** Tells the store what was admitted beside it: an outage is no free quota. Nothing is told twice. */
+export class Reconciliation {
   readonly #local: LocalLimiter
-  readonly #options: SettlementOptions
+  readonly #options: ReconciliationOptions
+  readonly #outbox: Outbox<Charge, Outcome>
   #timer: NodeJS.Timeout | undefined
   readonly #running = new Set<Promise<boolean>>()
   #isEnded = false
 
-  constructor(local: LocalLimiter, options: SettlementOptions) {
+  constructor(local: LocalLimiter, options: ReconciliationOptions) {
     this.#local = local
     this.#options = options
+    this.#outbox = new Outbox<Charge, Outcome>({
+      send: (charges) => this.#send(charges),
+      isOpen: (shard) => options.store.isOpen(shard),
+      onDelivered: (charge, answer) => this.#settle(charge, isA(answer, StoreError) ? undefined : answer),
+      onDropped: (charge) => this.#settle(charge, undefined),
+    })
   }
 
   /** Units were admitted that are to be charged, once the store answers. */
@@ -44,15 +65,15 @@ export class Settlement {
     if (this.#isEnded) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      void this.#settle((key) => !this.#options.isOpen(key))
+      void this.#charge((shard) => !this.#options.store.isOpen(shard))
     }, DUE_AFTER_MS).unref()
   }
 
-  /** Charges what is owed in a partition that answers again. */
-  async recover(partition: number): Promise<void> {
-    const until = performance.now() + LONGEST_RECOVERY_MS
-    const isDue = (key: string): boolean => this.#options.partitionOf(key) === partition
-    await this.#settle(isDue, until)
+  /** Charges what is owed in a shard that answers again. */
+  async recover(shard: number): Promise<void> {
+    const until = elapsedMs() + LONGEST_RECOVERY_MS
+    await this.#outbox.recover(shard)
+    await this.#charge((one) => one === shard, until)
   }
 
   /** Charges all that can be, a last time, also where the store has not been asked lately; and says what cannot. */
@@ -60,69 +81,70 @@ export class Settlement {
     this.#isEnded = true
     clearTimeout(this.#timer)
     await Promise.all(this.#running)
-    await this.#settle(() => true)
-    const dropped = sum(this.#local.takeCharges(() => true, Infinity).map(({ cost }) => cost))
-    if (dropped > 0) this.#options.onSettled({ units: 0, dropped })
+    await this.#charge(() => true)
+    await this.#outbox.end()
+    const dropped = sum(this.#local.takeOwed(() => true, Infinity).map(({ used }) => unitsOf(used)))
+    if (dropped > 0) this.#options.onReconciled({ units: 0, dropped })
   }
 
-  async #settle(isDue: (key: string) => boolean, until = Infinity): Promise<void> {
-    const running = this.#settleUntil(isDue, until)
+  async #charge(isDue: (shard: number) => boolean, until = Infinity): Promise<void> {
+    const running = this.#chargeUntil(isDue, until)
     this.#running.add(running)
     const isDone = await running
     this.#running.delete(running)
     if (!isDone) this.due()
   }
 
-  /** Whether all that was due has been charged. */
-  async #settleUntil(isDue: (key: string) => boolean, until: number): Promise<boolean> {
+  /** Whether all that was due has been sent. */
+  async #chargeUntil(isDue: (shard: number) => boolean, until: number): Promise<boolean> {
     const failed = new Set<number>()
-    const isToBe = (key: string): boolean => isDue(key) && !failed.has(this.#options.partitionOf(key))
-    while (performance.now() < until) {
-      const charges = this.#local.takeCharges(isToBe, LARGEST_BATCH)
-      if (charges.length === 0) return failed.size === 0
-      const settled = await Promise.all(
-        [...this.#apart(charges)].map(async ([partition, batch]) => {
-          const { isDone, ...one } = await this.#charge(batch)
-          if (!isDone) failed.add(partition)
-          return one
+    const isToBe = (shard: number): boolean => isDue(shard) && !failed.has(shard)
+    while (elapsedMs() < until) {
+      const owed = this.#local.takeOwed(isToBe, LARGEST_BATCH)
+      if (owed.length === 0) return failed.size === 0
+      const charges = owed.map((one): Charge => ({ shard: one.shard, id: newId(), owed: one }))
+      await Promise.all(
+        [...byShard(charges)].map(async ([shard, batch]) => {
+          const answers = await this.#outbox.deliver(batch, true)
+          if (answers.some((answer) => isA(answer, StoreError) && !answer.isOfRequest)) failed.add(shard)
         }),
       )
-      const units = sum(settled.map((one) => one.units))
-      const dropped = sum(settled.map((one) => one.dropped))
-      if (units + dropped > 0) this.#options.onSettled({ units, dropped })
     }
     return false
   }
 
-  /** By partition. */
-  #apart(charges: readonly Charge[]): Map<number, Charge[]> {
-    const apart = new Map<number, Charge[]>()
-    for (const charge of charges) {
-      const partition = this.#options.partitionOf(charge.key)
-      apart.set(partition, [...(apart.get(partition) ?? []), charge])
-    }
-    return apart
+  async #send(charges: readonly Charge[]): Promise<readonly (Outcome | StoreError)[]> {
+    const nowUs = this.#local.elapsedUs()
+    const batch = charges.map(({ shard, id, owed: { key, used } }): StoreRequest => {
+      const part = { key, set: used.set, cost: 1, used: usageAt(used, nowUs) }
+      return { shard, id, grant: 'force', parts: [part] }
+    })
+    const answers = await this.#options.store.charge(batch)
+    return batch.map((request, i) => {
+      const answer: unknown = answers[i]
+      if (isOutcome(answer, request)) return answer
+      // A store that gives no outcomes would never.
+      return isA(answer, StoreError) ? answer : new StoreError('no outcome', { isOfRequest: true })
+    })
   }
 
-  async #charge(charges: readonly Charge[]): Promise<Settled & { readonly isDone: boolean }> {
-    const answers = await this.#options.charge(charges)
-    let units = 0
-    let dropped = 0
-    let isDone = true
-    charges.forEach((charge, i) => {
-      const answer: unknown = answers[i]
-      // What fails for its own sake would fail for ever, and so would a store that gives no outcomes.
-      if (!isOutcome(answer, 1) && isA(answer, StoreError) && !answer.isOfRequest) {
-        isDone = false
-        this.#local.owe(charge)
-        return
-      }
-      this.#local.confirm(charge)
-      if (isOutcome(answer, 1) && answer.limits.every(({ wait }) => wait === 0)) units += charge.cost
-      else dropped += charge.cost
-    })
-    return { units, dropped, isDone }
+  /** @param outcome undefined where the store will not be told */
+  #settle({ owed }: Charge, outcome: Outcome | undefined): void {
+    this.#local.confirm(owed)
+    const units = sum(outcome?.limits.map(({ granted = 0 }) => granted) ?? [])
+    const dropped = Math.max(unitsOf(owed.used) - units, 0)
+    if (units + dropped > 0) this.#options.onReconciled({ units, dropped })
   }
+}
+
+function byShard(charges: readonly Charge[]): Map<number, Charge[]> {
+  const apart = new Map<number, Charge[]>()
+  for (const charge of charges) {
+    const same = apart.get(charge.shard)
+    if (same) same.push(charge)
+    else apart.set(charge.shard, [charge])
+  }
+  return apart
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import type { Subject } from '../plans/subject.js'
 import type { RequestWithHeaders } from './identify.js'
+import { hashOf } from './identify.js'
 
 export interface ByBearerTokenOptions {
   /** The plan of whoever has a token, or how to find it for one. Default: the default plan. */
@@ -14,8 +14,12 @@ const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
 const LONGEST_TOKEN = 8192
 
 /**
- * The bearer token of the Authorization header is the id, hashed, since tokens are secrets. Without one that is well
- * formed: the client's address. It says nothing of whether the token is valid: check that before.
+ * The bearer token of the Authorization header is the id, hashed, since tokens are secrets; one token is one id, however
+ * it is spelled. Without one that is well formed: the client's address.
+ *
+ * A token is not a tenant. It says nothing of whether it is valid, so check it before, or every made-up token is a
+ * subject with a quota of its own. A tenant that can have several valid ones, as by logging in again, has the quota
+ * several times: where that matters, count by what the token stands for, with `byJwtClaim` or an `identify` of yours.
  *
  * @throws {ConfigError} when an option is wrong
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-2.1
@@ -31,9 +35,27 @@ export function byBearerToken(
   return (req) => {
     const token = bearerOf(req)
     if (token === undefined) return undefined
-    const id = createHash('sha256').update(token).digest('base64url')
-    return { id: `bearer:${id}`, plan: typeof plan === 'function' ? plan(token) : plan }
+    return { id: `bearer:${hashOf(canonical(token))}`, plan: typeof plan === 'function' ? plan(token) : plan }
   }
+}
+
+/** Of signed tokens (RFC 7515) and of encrypted ones (RFC 7516). */
+const JOSE_PARTS = [3, 5]
+
+/**
+ * A token in one spelling. The parts of a JSON Web Token are base64url, whose last character has bits that nothing
+ * reads, and most decoders also take padding, the other alphabet and characters that are neither: a client could write
+ * one valid token in many ways. Any other token is compared as a text by whoever issued it, so all of it counts.
+ */
+function canonical(token: string): string {
+  const bare = token.replace(/=+$/, '')
+  const parts = bare.split('.')
+  return JOSE_PARTS.includes(parts.length) ? parts.map(recode).join('.') : bare
+}
+
+/** A part that is too short to be base64url is left, since it would become nothing. */
+function recode(part: string): string {
+  return Buffer.from(part, 'base64url').toString('base64url') || part
 }
 
 export interface ByJwtClaimOptions<Req> {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
-import { limitsOf, ownersOf, type Decision, type LimitState } from '../limiter/decision.js'
+import type { Decision, LimitState } from '../limiter/decision.js'
+import { limitsOf, ownersOf } from '../limiter/settlement.js'
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { Subject } from '../plans/subject.js'
+import type { HideId } from '../requests/key.js'
 
 /** Which families of headers tell a client where it stands. */
 export interface HeaderOptions {
@@ -12,7 +14,10 @@ export interface HeaderOptions {
   readonly single?: boolean
   /** `X-RateLimit-*` of the same limit, its reset in seconds from now or since 1970. Default: false. */
   readonly legacy?: false | 'delta' | 'epoch'
-  /** Adds `pk` to the standard ones: a short hash of whose each limit is. Default: false. */
+  /**
+   * Adds `pk` to the standard ones: a short hash of whose each limit is. Short ids can be guessed from it, unless the
+   * limiter has `hashIds`, whose secret then goes into it. Default: false.
+   */
   readonly partitionKey?: boolean
   /** Lets scripts of other origins read all these headers (`Access-Control-Expose-Headers`). Default: false. */
   readonly expose?: boolean
@@ -43,11 +48,13 @@ const SWITCHES = ['standard', 'single', 'partitionKey', 'expose'] as const
  * Makes what writes a decision into headers. Nothing is written for decisions that no store made: there is no
  * number that would be true.
  *
+ * @param hide what hides the ids of the limiter, where it has a secret to do so
  * @throws {ConfigError} when an option is wrong
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function headerWriter(
   options: HeaderOptions | false = {},
+  hide?: HideId,
 ): (decision: Decision, response: ResponseHeaders) => void {
   const { standard, single, legacy, partitionKey, expose } = checked(options)
   const policies = new WeakMap<readonly unknown[], string>()
@@ -56,7 +63,7 @@ export function headerWriter(
     if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE)))
     if (decision.limits.length === 0) return
     if (standard) {
-      const keys = partitionKey ? ownersOf(decision).map(partitionKeyOf) : undefined
+      const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : undefined
       response.set('RateLimit-Policy', keys ? policyFor(decision, keys) : policyOf(decision, policies))
       response.set('RateLimit', decision.limits.map((limit, i) => standing(limit, keys?.[i])).join(', '))
     }
@@ -109,9 +116,13 @@ function standing({ name, remaining, resetMs }: LimitState, key = ''): string {
 }
 
 /** As a parameter; hashed, since the draft allows no sensitive data in it. */
-function partitionKeyOf({ id, kind = 'id' }: Subject): string {
-  const hash = createHash('sha256').update(`${kind}:${id}`).digest().subarray(0, 9)
-  return `;pk=:${hash.toString('base64')}:`
+function partitionKeyOf({ id, kind = 'id' }: Subject, hide?: HideId): string {
+  const whose = `${kind}:${id}`
+  // Not the hash that its keys in the store have, so that who sees one cannot tell the other.
+  const hash = hide
+    ? Buffer.from(hide(`pk ${whose}`), 'base64url')
+    : createHash('sha256').update(whose).digest()
+  return `;pk=:${hash.subarray(0, 9).toString('base64')}:`
 }
 
 /** Adds to what the application exposes. */

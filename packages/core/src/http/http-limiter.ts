@@ -6,6 +6,7 @@ import { needCost } from '../requests/cost.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
+import { hiderOf } from '../limiter/hider.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isUnknownIp, subjectOfIp } from './identify.js'
@@ -71,10 +72,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#adapter = adapter
     // A copy, so that what was checked stays as it was.
     this.#options = { ...options }
-    this.#writeHeaders = headerWriter(headers)
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? createLimiter(limiterOptions(options))
+    this.#writeHeaders = headerWriter(headers, hiderOf(this.limiter))
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }
@@ -99,8 +100,15 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #isLimited(req: Req): boolean {
     const { methods } = this.#options
     const method = this.#adapter.method(req)
-    if (methods) return methods.includes(method)
-    return method !== 'OPTIONS' || !this.#adapter.header(req, 'access-control-request-method')
+    if (!methods) return method !== 'OPTIONS' || !this.#isPreflight(req)
+    // Frameworks answer HEAD by the handler of GET, which works as much for it.
+    return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
+  }
+
+  /** Browsers send both headers; with one of them it is a request like any other. */
+  #isPreflight(req: Req): boolean {
+    const { header } = this.#adapter
+    return Boolean(header(req, 'origin') && header(req, 'access-control-request-method'))
   }
 
   /** A client that leaves while something is waited for must not lose its address by that. */

@@ -2,6 +2,7 @@ import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
+import { createHash } from 'node:crypto'
 import { ipSubject } from './ip.js'
 
 /**
@@ -21,15 +22,22 @@ export interface RequestWithHeaders {
 
 export interface ByHeaderOptions {
   /** The plan of whoever sends the header, or how to find it for a value. Default: the default plan. */
-  readonly plan?: string | ((id: string) => string | undefined)
+  readonly plan?: string | ((value: string) => string | undefined)
+  /** The id is the value itself, which must be no secret: stores, events and logs will hold it. Default: false. */
+  readonly plain?: boolean
 }
 
 /**
- * The value of a request header is the id, such as an API key. Without the header: the client's address.
- * Anyone can send any header, so check keys before this, or let `plan` be the default one for unknown keys.
+ * The value of a request header, such as an API key, is the id: hashed, since most such values are secrets. Without the
+ * header: the client's address.
+ *
+ * It takes any value for a subject, and anyone can send any header: reject unknown keys before, or whoever makes up a
+ * new key for each request is never limited. Better look the key up in your database and count by whose it is.
  *
  * @throws {ConfigError} when the name is not that of a header, or an option is wrong
- * @example identify: byHeader('x-api-key', { plan: (key) => planOfKey.get(key) })
+ * @example
+ * identify: byHeader('x-api-key')                                     // behind what rejects unknown keys
+ * identify: (req) => tenantOfKey.get(String(req.headers['x-api-key'])) // nothing for an unknown one: its address
  */
 export function byHeader(
   name: string,
@@ -38,18 +46,25 @@ export function byHeader(
   if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ConfigError('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
   }
-  needOptions(options, ['plan'], 'byHeader')
-  const { plan } = options
+  needOptions(options, ['plan', 'plain'], 'byHeader')
+  const { plan, plain = false } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
     throw new ConfigError('byHeader.plan', plan, 'the name of a plan, or a function that returns one')
   }
+  if (typeof plain !== 'boolean') throw new ConfigError('byHeader.plain', plain, 'true or false')
   const header = name.toLowerCase()
   return (req) => {
     const given = req.headers[header]
-    const id = (Array.isArray(given) ? given.join(',') : given)?.trim()
-    if (!id) return undefined
-    return { id, plan: typeof plan === 'function' ? plan(id) : plan }
+    const value = (Array.isArray(given) ? given.join(',') : given)?.trim()
+    if (!value) return undefined
+    const id = plain ? value : `${header}:${hashOf(value)}`
+    return { id, plan: typeof plan === 'function' ? plan(value) : plan }
   }
+}
+
+/** Of a secret, as an id: long enough that nobody finds another with the same, and none that was not guessable before. */
+export function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url')
 }
 
 export interface ByIpOptions {

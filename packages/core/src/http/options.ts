@@ -21,7 +21,10 @@ export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, Sc
   readonly cost?: number | ((req: Req) => MaybePromise<number>)
   /** Requests that are not limited at all, such as health checks. */
   readonly skip?: (req: Req) => MaybePromise<boolean>
-  /** The methods that are limited. Default: all, but for the preflights of CORS, which browsers send unasked. */
+  /**
+   * The methods that are limited; with GET also HEAD. Default: all, but for the preflights of CORS, which browsers send
+   * unasked: OPTIONS with both `Origin` and `Access-Control-Request-Method`.
+   */
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
   readonly allowList?: ListOption<Req>

@@ -1,4 +1,5 @@
-import { limitsOf, type Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision.js'
+import { limitsOf } from '../limiter/settlement.js'
 import { negotiate } from './accept.js'
 import type { HttpAnswer } from './adapter.js'
 import { policyName, seconds } from './headers.js'

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ResponseEnd } from './adapter.js'
 
@@ -8,17 +8,18 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
   const tell = (): void => {
     if (isTold) return
     isTold = true
-    ofSocket.get(socket)?.delete(tell)
+    if (socket) ofSocket.get(socket)?.delete(tell)
     listener({ status: response.statusCode, isAborted: !response.writableFinished || isCancelled(response) })
   }
-  const { socket } = response.req
+  // Mocks of responses know no request.
+  const socket = (response.req as IncomingMessage | undefined)?.socket
   // One that waits its turn on a connection, because requests were pipelined, is not told of its end.
   const isWaiting = response.socket === null
   // Injected requests, as tests make them, may never close.
-  if (response.destroyed || response.writableFinished || (isWaiting && socket.destroyed)) return tell()
+  if (response.destroyed || response.writableFinished || (isWaiting && socket?.destroyed)) return tell()
   response.once('finish', tell)
   response.once('close', tell)
-  if (isWaiting) onSocketClose(socket, tell)
+  if (isWaiting && socket) onSocketClose(socket, tell)
 }
 
 /** Of HTTP/2: the client no longer wants it, which ends the response as if it were sent. */

@@ -1,9 +1,18 @@
-import type { Consumption } from '../requests/request.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { needOptions } from '../base/option-checks.js'
+import { unlimited } from '../fast-path/unlimited.js'
+import type { PlansInput } from '../plans/plan.js'
+import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
-import { noteTaken, settleDecision, takenBy, type Decision, type Settlement } from './decision.js'
-import { Decider } from './pipeline.js'
+import { hideWith, type HideId } from '../requests/key.js'
+import { PlanResolver } from '../requests/plan-resolver.js'
+import { needSubject, RequestBuilder } from '../requests/request-builder.js'
+import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
+import type { Subjects } from '../requests/subject.js'
+import { memoryStore } from '../stores/memory/memory-store.js'
+import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
-import type { LimiterHealth, LimiterStats } from './stats.js'
+import { HIDE_ID } from './hider.js'
 import {
   checkLimiterOptions,
   type ConsumeOptions,
@@ -11,13 +20,9 @@ import {
   type Limiter,
   type LimiterOptions,
 } from './limiter.js'
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
-import { needOptions } from '../base/option-checks.js'
-import type { PlansInput } from '../plans/plan.js'
-import { Planner } from '../requests/request-builder.js'
-import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
-import type { Subjects } from '../requests/subject.js'
-import type { Subject } from '../plans/subject.js'
+import { Pipeline } from './pipeline.js'
+import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
+import type { LimiterHealth, LimiterStats } from './stats.js'
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
@@ -33,43 +38,60 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 /** One place of the application where requests are counted. */
 class ScopedConsumer implements Consumer {
-  readonly #planner: Planner
-  readonly #decider: Decider
+  readonly #builder: RequestBuilder
+  readonly #pipeline: Pipeline
   readonly #scope: Scope
 
-  constructor(planner: Planner, decider: Decider, scope: Scope) {
-    this.#planner = planner
-    this.#decider = decider
+  constructor(builder: RequestBuilder, pipeline: Pipeline, scope: Scope) {
+    this.#builder = builder
+    this.#pipeline = pipeline
     this.#scope = scope
-    planner.add(scope)
+    builder.add(scope)
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#planner.plan(subjects, readCost(options), this.#scope)
-    return chain(request, (planned) => this.#decider.consume(planned))
+    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    return chain(request, (built) => this.#pipeline.consume(built))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#planner.plan(subjects, readCost(options), this.#scope)
-    return chain(request, (planned) => this.#decider.peek(planned))
+    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    return chain(request, (built) => this.#pipeline.peek(built))
   }
 
   async reset(subject: Subject | string): Promise<void> {
-    await this.#decider.reset(this.#planner.keysOf(subject, this.#scope))
+    await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
   }
 }
 
 class StoreLimiter implements Limiter {
   readonly #events = new Events(this)
-  readonly #planner: Planner
-  readonly #decider: Decider
+  readonly #plans: PlanResolver
+  readonly #builder: RequestBuilder
+  readonly #pipeline: Pipeline
   readonly #common: Consumer
+  readonly [HIDE_ID]: HideId | undefined
 
   constructor(options: LimiterOptions) {
     checkLimiterOptions(options)
-    this.#planner = new Planner(options, this.#events)
-    this.#decider = new Decider(options, this.#events)
-    this.#common = new ScopedConsumer(this.#planner, this.#decider, COMMON)
+    const { store = memoryStore(), hashIds, onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
+    const events = this.#events
+    this[HIDE_ID] = hashIds === undefined ? undefined : hideWith(hashIds)
+    this.#plans = new PlanResolver(options, {
+      onPlanError: (error, subject) => events.emit('planError', error, subject),
+      onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
+    })
+    this.#builder = new RequestBuilder({
+      plans: this.#plans,
+      hide: this[HIDE_ID],
+      shards: store.shards ?? 1,
+      isAtomic: store.atomic ?? false,
+    })
+    this.#pipeline = new Pipeline(
+      { store, onStoreFailure, local, deadlineMs, fastPaths: [unlimited] },
+      events,
+    )
+    this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
@@ -81,15 +103,15 @@ class StoreLimiter implements Limiter {
   }
 
   async refund(decision: Decision): Promise<boolean> {
-    const settlement = settleDecision(decision, 0, this.#decider)
-    const isGiven = settlement !== undefined && (await this.#decider.refund(settlement))
+    const settlement = settleDecision(decision, 0, this.#pipeline)
+    const isGiven = settlement !== undefined && (await this.#pipeline.refund(settlement))
     if (isGiven) noteTaken(decision, 0)
     return isGiven
   }
 
   async settle(decision: Decision, cost: number): Promise<number> {
     needCost(cost, 0)
-    const settlement = settleDecision(decision, cost, this.#decider)
+    const settlement = settleDecision(decision, cost, this.#pipeline)
     if (settlement) noteTaken(decision, await this.#settle(settlement, cost))
     return takenBy(decision)
   }
@@ -97,40 +119,26 @@ class StoreLimiter implements Limiter {
   /** Resolves with the units that were taken in all. */
   async #settle(settlement: Settlement, cost: number): Promise<number> {
     const { request, units } = settlement
-    if (units > 0) return (await this.#decider.refund(settlement)) ? cost : request.cost
+    if (units > 0) return (await this.#pipeline.refund(settlement)) ? cost : request.cost
     if (cost === request.cost) return cost
-    return request.cost + (await this.#takeMore(request, cost - request.cost))
-  }
-
-  /** As many more units as fit; resolves with how many those were. */
-  async #takeMore(request: Consumption, wanted: number, tries = MOST_TRIES): Promise<number> {
-    const { limits } = await this.#decider.peek({ ...request, cost: 1 })
-    if (limits.length === 0) return 0
-    const cost = Math.min(wanted, ...limits.map(({ remaining }) => remaining))
-    if (cost === 0) return 0
-    const also = request.also?.map((ask) => ({ ...ask, cost }))
-    const { source, allowed } = await this.#decider.consume({ ...request, cost, also })
-    if (source !== 'store') return 0
-    if (allowed) return cost
-    // Others have taken some in the meantime.
-    return tries > 1 ? this.#takeMore(request, wanted, tries - 1) : 0
+    return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
   }
 
   async reset(subject: Subject | string): Promise<void> {
-    await this.#decider.reset(this.#planner.keysOf(subject))
+    await this.#pipeline.reset(this.#builder.keysOf(subject))
   }
 
   scope(options: ScopeOptions): Consumer {
-    return new ScopedConsumer(this.#planner, this.#decider, compileScope(options))
+    return new ScopedConsumer(this.#builder, this.#pipeline, compileScope(options))
   }
 
   setPlans(plans: PlansInput, options: { readonly defaultPlan?: string } = {}): void {
     needOptions(options, ['defaultPlan'])
-    this.#planner.setPlans({ plans, ...options })
+    this.#plans.setPlans({ plans, ...options }, () => {})
   }
 
   forgetPlan(subject: Subject | string): void {
-    this.#planner.forgetPlan(subject)
+    this.#plans.forget(needSubject(subject))
   }
 
   on<Name extends keyof LimiterEvents>(
@@ -150,20 +158,17 @@ class StoreLimiter implements Limiter {
   }
 
   stats(): LimiterStats {
-    return this.#decider.stats()
+    return this.#pipeline.stats()
   }
 
   health(): LimiterHealth {
-    return this.#decider.health()
+    return this.#pipeline.health()
   }
 
   async close(): Promise<void> {
-    await this.#decider.close()
+    await this.#pipeline.close()
   }
 }
-
-/** How often what fits is looked at while others take of it. */
-const MOST_TRIES = 8
 
 const CONSUME_OPTIONS = ['cost']
 

@@ -3,17 +3,17 @@ import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
 import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
 import type { BreakerState } from '../failure/breaker.js'
-import type { Settled } from '../failure/reconciliation.js'
+import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
 
-/** A change of what is known of the store, or of the part of a cluster that is called `partition`. */
+/** A change of what is known of a shard of the store; 0 is the whole of a store that has one. */
 export interface BreakerChange {
   /**
    * `open`: the store has failed several times, and is not asked until a probe is answered. `half-open`: it answers, and
    * is told what was admitted meanwhile. `closed`: it decides.
    */
   readonly state: BreakerState
-  readonly partition: number
+  readonly shard: number
   /** What opened it. */
   readonly error: StoreError | undefined
 }
@@ -34,7 +34,12 @@ export interface LimiterEvents {
   /** The failure policy decided a request, since the store could not. */
   fallback: [decision: Decision, error: StoreError]
   /** The store was told of units that were admitted while it could not answer. */
-  settlement: [settled: Settled]
+  reconciliation: [reconciled: Reconciled]
+  /**
+   * The store forgot so many subjects whose units still counted, for want of room: they start anew. Once a second at
+   * most. Of a memory store: give it a larger `maxSubjects`.
+   */
+  evicted: [subjects: number]
   /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
   planError: [error: Error, subject: Subject]
   /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
@@ -57,7 +62,8 @@ const CHANNELS: {
   storeError: ['tollgate:store-error', (error, requests) => ({ error, requests })],
   breaker: ['tollgate:breaker', (change) => change],
   fallback: ['tollgate:fallback', (decision, error) => ({ decision, error })],
-  settlement: ['tollgate:settlement', (settled) => settled],
+  reconciliation: ['tollgate:reconciliation', (reconciled) => reconciled],
+  evicted: ['tollgate:evicted', (subjects) => ({ subjects })],
   planError: ['tollgate:plan-error', (error, subject) => ({ error, subject })],
   unknownPlan: ['tollgate:unknown-plan', (subject, used) => ({ subject, used })],
 }
@@ -74,7 +80,8 @@ export class Events {
     storeError: [],
     breaker: [],
     fallback: [],
-    settlement: [],
+    reconciliation: [],
+    evicted: [],
     planError: [],
     unknownPlan: [],
   }

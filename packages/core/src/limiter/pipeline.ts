@@ -1,107 +1,113 @@
-import type { Consumption } from '../requests/request.js'
-import { decide, decideUnlimited, isOutcomeOf, type Decision, type Settlement } from './decision.js'
-import { isA, show, StoreError, toStoreError } from '../base/errors.js'
-import type { Events } from './events.js'
-import { Fallback, type Limited } from '../failure/fallback.js'
-import { Guard } from '../failure/guard.js'
-import type { LimiterOptions } from './limiter.js'
+import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import { askNow, Batcher } from '../stores/batcher.js'
-import { memoryStore } from '../stores/memory/memory-store.js'
-import { OneByOne } from '../stores/sequential-store.js'
-import type { Store } from '../stores/contract.js'
+import { Fallback } from '../failure/fallback.js'
+import { GiveBacks } from '../failure/give-backs.js'
+import type { LocalOptions } from '../failure/local-limiter.js'
+import type { FastPath } from '../fast-path/fast-path.js'
+import type { FailurePolicyOption } from '../plans/failure-policy.js'
+import { refundOf } from '../requests/refund.js'
+import type { SubjectKeys } from '../requests/request-builder.js'
+import type { Request } from '../requests/request.js'
+import { verdictOf, type Verdict } from '../requests/verdict.js'
+import type { Outcome, Store } from '../stores/contract.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import { CountedDecision } from './counted-decision.js'
+import { decideWithoutLimits, type Decision } from './decision.js'
+import type { Events } from './events.js'
+import type { Settlement } from './settlement.js'
 import { Stats, type LimiterHealth, type LimiterStats } from './stats.js'
+import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
+import { errorOf, StoreAccess } from './store-access.js'
 
-/** Where requests of one kind are decided: those of one key, or of several. */
-interface Lane {
+export interface PipelineOptions {
   readonly store: Store
-  /** Undefined for a store that answers at once. */
-  readonly guard: Guard | undefined
-  readonly batcher: Batcher<Limited, Decision>
+  readonly onStoreFailure: FailurePolicyOption
+  readonly local: LocalOptions
+  readonly deadlineMs: number
+  /** Asked in this order. */
+  readonly fastPaths: readonly FastPath[]
 }
 
-/** From what is asked to a decision: by the store, or by the failure policy where it cannot answer. */
-export class Decider {
+/**
+ * The road of a decision: is it known already (fast path)? is the shard asked at all (breaker)? then the store, in one
+ * step or several, and where it cannot answer the failure policy. What comes out is learnt, counted and told.
+ */
+export class Pipeline {
   readonly #events: Events
   readonly #stats = new Stats()
+  readonly #fastPaths: readonly FastPath[]
+  readonly #store: StoreAccess
   readonly #fallback: Fallback
-  readonly #single: Lane
-  readonly #joint: Lane
-  /** Decisions that are under way, for whoever closes. */
-  #pending = 0
+  readonly #giveBacks: GiveBacks
+  readonly #steps: StepsOptions
+  readonly #unobserve: (() => void) | undefined
   #closed = false
   #closing: Promise<void> | undefined
-  #onIdle: (() => void) | undefined
 
-  constructor(options: LimiterOptions, events: Events) {
-    const { store = memoryStore(), onStoreFailure = 'local', deadlineMs = 100, local = {} } = options
+  constructor(options: PipelineOptions, events: Events) {
     this.#events = events
-    this.#single = this.#makeLane(store, deadlineMs)
-    this.#joint = store.joins ? this.#single : this.#makeLane(new OneByOne(store), deadlineMs)
-    const { guard } = this.#single
-    this.#fallback = new Fallback({
-      by: this,
-      policy: onStoreFailure,
-      local,
-      charge: (batch) => guard?.charge(batch) ?? Promise.resolve([]),
-      refund: (request) => guard?.takeBack(request) ?? Promise.resolve(false),
-      partitionOf: (key) => guard?.partitionOf?.(key) ?? 0,
-      // What never fails as a whole has nobody to tell.
-      isOpen: (key) => guard?.isOpen(key) ?? true,
-      onSettled: (settled) => {
-        this.#stats.settlement(settled)
-        events.emit('settlement', settled)
+    this.#fastPaths = options.fastPaths
+    this.#store = this.#makeAccess(options)
+    this.#giveBacks = new GiveBacks(this.#store)
+    this.#fallback = this.#makeFallback(options)
+    this.#steps = {
+      deadlineMs: options.deadlineMs,
+      ask: (step) => this.#ask(step),
+      fallBack: (step, error) => this.#fallback.decide(step, error),
+      onLate: ({ source, step, outcome }) => {
+        if (source === 'store' && outcome) this.#fallback.late([step], [outcome])
       },
-    })
+      giveBack: (verdict, units) => void this.#giveBack(verdict, units),
+    }
+    this.#unobserve = options.store.observe?.({ onEvicted: (subjects) => this.#tellEvicted(subjects) })
   }
 
-  consume(request: Consumption): MaybePromise<Decision> {
-    if (!isLimited(request)) return this.#known(this.#tell(decideUnlimited(request), false))
-    const lane = this.#laneOf(request)
-    const refused = this.#refusal(lane, request)
-    if (refused) return this.#known(this.#fallBack(request, refused, false))
-    if (lane.guard) this.#pending += 1
-    return lane.batcher.consume(request)
+  consume(request: Request): MaybePromise<Decision> {
+    const known = this.#answerFast(request)
+    if (known) return this.#inKind(this.#conclude(request, [known]))
+    if (request.steps) return consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all))
+    const refused = this.#refusal(request)
+    if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
+    return this.#store.consume(request, this.#concludeAnswer)
   }
 
-  peek(request: Consumption): MaybePromise<Decision> {
-    if (!isLimited(request)) return this.#known(decideUnlimited(request))
-    const lane = this.#laneOf(request)
-    const refused = this.#refusal(lane, request)
-    if (refused) return this.#known(this.#fallBack(request, refused, true))
-    const answer = (given: unknown): Decision => this.#answer(lane, request, given, true)
-    if (!lane.guard) return answer(askNow(lane.store, 'peek', request))
-    this.#pending += 1
-    return lane.guard.peek([request]).then(([given]) => answer(given), answer)
+  /** The decision that `consume` would give, with nothing taken. */
+  peek(request: Request): MaybePromise<Decision> {
+    const known = this.#answerFast(request)
+    const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
+    const decide = (all: readonly Verdict[]): Decision => this.#decide(request, all, true)
+    if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])
+    return Promise.all(verdicts).then(decide)
   }
 
   /** Whether any units went back. */
-  async refund({ request, refunds, source, units }: Settlement): Promise<boolean> {
+  async refund({ verdicts, units }: Settlement): Promise<boolean> {
     if (units === 0) return false
-    if (source === 'local') return isLimited(request) && this.#fallback.refund(request, units)
-    if (this.#closed) return false
-    const given = await Promise.all(refunds.map((refund) => this.#single.store.refund(refund)))
+    const given = await Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
     return given.includes(true)
   }
 
+  /** Takes as many more units as fit every limit of a request; resolves with how many those were. */
+  takeMore(request: Request, cost: number): Promise<number> {
+    return takeUpTo(request, cost, this.#steps)
+  }
+
   /** @throws {StoreError} when the store did not */
-  async reset(keys: readonly string[]): Promise<void> {
+  async reset({ shard, keys }: SubjectKeys): Promise<void> {
     if (this.#closed) throw closedError()
-    await Promise.all(keys.map((key) => this.#single.store.reset(key)))
-    for (const key of keys) this.#fallback.forget(key)
+    await this.#store.reset(keys, shard)
+    this.#fallback.forget(keys)
+    for (const path of this.#fastPaths) path.forget?.(keys)
   }
 
   stats(): LimiterStats {
-    return this.#stats.read(this.#pending)
+    return this.#stats.read(this.#store.pending)
   }
 
   health(): LimiterHealth {
-    const lanes = new Set([this.#single, this.#joint])
-    const states = [...lanes].flatMap(({ guard }) => [...(guard?.states() ?? [])])
-    const open = states.flatMap(([partition, state]) => (state === 'closed' ? [] : [partition]))
-    const openPartitions = [...new Set(open)].toSorted((a, b) => a - b)
+    const open = [...this.#store.states()].flatMap(([shard, state]) => (state === 'closed' ? [] : [shard]))
     const status = this.#closed ? 'closed' : open.length > 0 ? 'degraded' : 'ok'
-    return { status, openPartitions }
+    return { status, openShards: open.toSorted((a, b) => a - b) }
   }
 
   /** Answers what is under way, and tells the store what was admitted beside it. */
@@ -112,95 +118,150 @@ export class Decider {
 
   async #close(): Promise<void> {
     this.#closed = true
-    this.#single.batcher.flush()
-    this.#joint.batcher.flush()
-    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await this.#store.drain()
     await this.#fallback.end()
-    this.#joint.guard?.end()
-    await this.#single.store.close?.()
+    await this.#giveBacks.end()
+    this.#unobserve?.()
+    await this.#store.close()
   }
 
-  #makeLane(store: Store, deadlineMs: number): Lane {
-    const guard = store.immediate ? undefined : this.#guard(store, deadlineMs)
-    const batcher = new Batcher<Limited, Decision>(guard ?? store, (request, given) =>
-      this.#answer(lane, request, given, false),
-    )
-    const lane: Lane = { store: guard ?? store, guard, batcher }
-    return lane
+  #answerFast(request: Request): Verdict | undefined {
+    for (const path of this.#fastPaths) {
+      const known = path.answer(request)
+      if (known) return known
+    }
+    return undefined
   }
 
-  #guard(store: Store, deadlineMs: number): Guard {
-    return new Guard(store, {
-      deadlineMs,
-      onFailure: (error, requests) => this.#tellError(error, requests),
-      onLate: (batch, answers) => this.#fallback.late(batch, answers),
-      onBreaker: (state, partition, error) => this.#events.emit('breaker', { state, partition, error }),
-      recover: (partition) => this.#fallback.recover(partition),
+  /** One step of a request, by the store or what stands in for it. */
+  #ask(step: Request): MaybePromise<Verdict> {
+    const refused = this.#refusal(step)
+    return refused ? this.#fallback.decide(step, refused) : this.#store.consume(step, this.#readAnswer)
+  }
+
+  #peek(step: Request): MaybePromise<Verdict> {
+    const refused = this.#refusal(step)
+    if (refused) return this.#fallback.peek(step, refused)
+    return this.#store.peek(step, (_, given) => {
+      if (!isOutcome(given, step)) return this.#fallback.peek(step, this.#errorOf(given))
+      this.#learn(step, given)
+      return verdictOf('store', step, given)
     })
   }
 
-  /** A promise where others are: what is only now and then a value is met in an outage by who calls its `then`. */
-  #known(decision: Decision): MaybePromise<Decision> {
-    return this.#single.guard ? Promise.resolve(decision) : decision
-  }
-
-  #laneOf(request: Limited): Lane {
-    return request.also ? this.#joint : this.#single
-  }
-
   /** Why the store is not asked at all. */
-  #refusal({ guard }: Lane, { key }: Limited): StoreError | undefined {
-    if (this.#closed) {
-      const error = closedError()
-      this.#tellError(error, 1)
-      return error
-    }
-    return guard?.refusal(key)
+  #refusal({ shard }: Request): StoreError | undefined {
+    if (!this.#closed) return this.#store.refusal(shard)
+    const error = closedError()
+    this.#tellError(error, 1)
+    return error
   }
 
-  #answer({ guard }: Lane, request: Limited, given: unknown, isPeek: boolean): Decision {
-    if (guard) this.#pending -= 1
-    if (this.#pending === 0) this.#onIdle?.()
-    if (isOutcomeOf(request, given)) {
-      if (guard) this.#fallback.note(request, given)
-      return this.#tell(decide(request, given, { source: 'store', isPeek, by: this }), isPeek)
+  // Made once: each request is sent with one of them as what concludes it.
+  readonly #concludeAnswer = (request: Request, given: unknown): Decision =>
+    this.#conclude(request, [this.#readAnswer(request, given)])
+
+  /** What the store gave, or what the failure policy says where that is no outcome. */
+  readonly #readAnswer = (step: Request, given: unknown): Verdict => {
+    if (isOutcome(given, step)) {
+      this.#learn(step, given)
+      return verdictOf('store', step, given)
     }
-    const error = isA(given, StoreError) ? given : errorOf(given)
+    const error = this.#errorOf(given)
+    // Where its time was over the policy has answered it already.
+    if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
+    return this.#fallback.decide(step, error)
+  }
+
+  #errorOf(given: unknown): StoreError {
+    const error = errorOf(given)
     // The guard has told of its own errors, once a batch.
-    if (!guard || error !== given) this.#tellError(error, 1)
-    return this.#fallBack(request, error, isPeek)
+    if (this.#store.answersAtOnce || error !== given) this.#tellError(error, 1)
+    return error
   }
 
-  #fallBack(request: Limited, error: StoreError, isPeek: boolean): Decision {
-    const decision = this.#fallback.decide(request, error, isPeek)
-    if (!isPeek) this.#events.emit('fallback', decision, error)
-    return this.#tell(decision, isPeek)
+  #learn(step: Request, outcome: Outcome): void {
+    if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome)
+    for (const path of this.#fastPaths) {
+      path.learn?.(step, outcome)
+      for (const request of path.due?.() ?? []) this.#send(request, path)
+    }
   }
 
-  #tell(decision: Decision, isPeek: boolean): Decision {
-    if (isPeek) return decision
+  /** A request of a fast path's own: nobody waits for it. */
+  #send(request: Request, path: FastPath): void {
+    void this.#store.consume(request, (_, given) => {
+      if (isOutcome(given, request)) path.learn?.(request, given)
+    })
+  }
+
+  #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
+    const decision = this.#decide(request, verdicts, false)
+    const failed = verdicts.find(({ error }) => error)
+    if (failed?.error) this.#events.emit('fallback', decision, failed.error)
     this.#stats.decision(decision)
     this.#events.emit('decision', decision)
     if (!decision.allowed) this.#events.emit('limited', decision)
     return decision
   }
 
+  #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
+    const [{ source, allowed }] = verdicts as readonly [Verdict, ...Verdict[]]
+    if (verdicts.length === 1 && source !== 'store' && source !== 'local') {
+      return decideWithoutLimits(request, { source, allowed })
+    }
+    return new CountedDecision(request, verdicts, { isPeek, by: this })
+  }
+
+  async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<boolean> {
+    if (source === 'local') return this.#fallback.refund(step, units)
+    // What the store counts late of it goes back, too.
+    this.#fallback.revoke(step)
+    if (source !== 'store' || !outcome || this.#closed) return false
+    return this.#giveBacks.give(refundOf(step, outcome, units))
+  }
+
+  /** A promise where others are: what is only now and then a value is met in an outage by who calls its `then`. */
+  #inKind(decision: Decision): MaybePromise<Decision> {
+    return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
+  }
+
   #tellError(error: StoreError, requests: number): void {
     this.#stats.storeError(requests)
     this.#events.emit('storeError', error, requests)
   }
-}
 
-function isLimited(request: Consumption): request is Limited {
-  return request.set !== undefined
+  #tellEvicted(subjects: number): void {
+    this.#stats.evicted(subjects)
+    this.#events.emit('evicted', subjects)
+  }
+
+  #makeAccess({ store, deadlineMs }: PipelineOptions): StoreAccess {
+    return new StoreAccess(store, {
+      deadlineMs,
+      onFailure: (error, requests) => this.#tellError(error, requests),
+      onLate: (batch, answers) => this.#fallback.late(batch, answers),
+      onBreaker: (state, shard, error) => this.#events.emit('breaker', { state, shard, error }),
+      recover: async (shard) => {
+        await Promise.all([this.#giveBacks.recover(shard), this.#fallback.recover(shard)])
+      },
+    })
+  }
+
+  #makeFallback({ onStoreFailure, local }: PipelineOptions): Fallback {
+    return new Fallback({
+      policy: onStoreFailure,
+      local,
+      store: this.#store,
+      giveBack: (request) => this.#giveBacks.give(request),
+      onReconciled: (reconciled) => {
+        this.#stats.reconciled(reconciled)
+        this.#events.emit('reconciliation', reconciled)
+      },
+    })
+  }
 }
 
 function closedError(): StoreError {
   return new StoreError('the limiter was closed', { code: 'ERR_TOLLGATE_CLOSED' })
-}
-
-function errorOf(given: unknown): StoreError {
-  if (isA(given, Error)) return toStoreError(given)
-  const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
-  return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }

@@ -1,5 +1,5 @@
 import type { Decision, DecisionSource } from './decision.js'
-import type { Settled } from '../failure/reconciliation.js'
+import type { Reconciled } from '../failure/reconciliation.js'
 
 /** What a limiter has done since it was made, and where it stands. */
 export interface LimiterStats {
@@ -8,7 +8,9 @@ export interface LimiterStats {
   /** Requests, peeks, refunds and resets that the store failed, or that came after `close`. */
   readonly storeErrors: number
   /** Units admitted beside the store that it was told of, and those that it will not be. */
-  readonly settled: Settled
+  readonly reconciled: Reconciled
+  /** Subjects that the store forgot while their units still counted. */
+  readonly evicted: number
   /** Requests that wait for the store. */
   readonly pending: number
 }
@@ -25,8 +27,8 @@ export interface LimiterHealth {
    * `closed`: the limiter was closed, and the policy decides for all.
    */
   readonly status: 'ok' | 'degraded' | 'closed'
-  /** The parts of the store that are not asked, of a cluster; 0 is the whole of any other. */
-  readonly openPartitions: readonly number[]
+  /** The shards of the store that are not asked; 0 is the whole of a store that has one. */
+  readonly openShards: readonly number[]
 }
 
 type Counts = { -readonly [Key in keyof DecisionCounts]: number }
@@ -43,6 +45,7 @@ export class Stats {
   #units = 0
   #dropped = 0
   #storeErrors = 0
+  #evicted = 0
 
   decision({ source, allowed }: Decision): void {
     if (source === 'list') return
@@ -53,16 +56,21 @@ export class Stats {
     this.#storeErrors += requests
   }
 
-  settlement({ units, dropped }: Settled): void {
+  reconciled({ units, dropped }: Reconciled): void {
     this.#units += units
     this.#dropped += dropped
+  }
+
+  evicted(subjects: number): void {
+    this.#evicted += subjects
   }
 
   read(pending: number): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
-      settled: { units: this.#units, dropped: this.#dropped },
+      reconciled: { units: this.#units, dropped: this.#dropped },
+      evicted: this.#evicted,
       pending,
     }
   }

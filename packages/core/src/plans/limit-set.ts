@@ -1,4 +1,5 @@
 import { implementations, type AlgorithmName } from '../algorithms/registry.js'
+import { fnv1a } from '../base/hash.js'
 import { createCalendar } from '../base/calendar.js'
 import type { Limit } from './limit.js'
 
@@ -10,6 +11,8 @@ export interface CompiledLimit {
    * quota changes or another plan has a limit of the same kind.
    */
   readonly stateId: number
+  /** How long an idle subject's use of it is remembered, in ms: until none of it can count any more. */
+  readonly ttlMs: number
   /** The algorithm's parameters by the names in its `wire`. Those of a calendar change with the time. */
   paramsAt(nowMs: number): Params
 }
@@ -26,12 +29,17 @@ export interface LimitSet {
 export function compileLimits(limits: readonly Limit[]): LimitSet {
   const compiled = limits.map(compile)
   return {
-    limits: compiled.map(({ limit }) => limit),
+    limits: compiled.map(({ limit, ttlMs }) => ({ ...limit, ttlMs })),
     ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)),
   }
 }
 
-function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
+interface Compiled {
+  readonly limit: Omit<CompiledLimit, 'ttlMs'>
+  readonly ttlMs: number
+}
+
+function compile(limit: Limit): Compiled {
   const { windowMs } = limit
   if (limit.calendar) return compileCalendar(limit, limit.calendar)
   switch (limit.algorithm) {
@@ -50,7 +58,7 @@ function compile(limit: Limit): { limit: CompiledLimit; ttlMs: number } {
   }
 }
 
-function fixedParams(limit: Limit, algorithm: AlgorithmName, params: Params): CompiledLimit {
+function fixedParams(limit: Limit, algorithm: AlgorithmName, params: Params): Compiled['limit'] {
   return { algorithm, stateId: stateIdOf(algorithm, limit.windowMs), paramsAt: () => params }
 }
 
@@ -87,10 +95,7 @@ export function bucketScale(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }
 
-function compileCalendar(
-  limit: Limit,
-  spec: NonNullable<Limit['calendar']>,
-): { limit: CompiledLimit; ttlMs: number } {
+function compileCalendar(limit: Limit, spec: NonNullable<Limit['calendar']>): Compiled {
   const calendar = createCalendar(spec.unit, spec.timeZone, spec.anchor)
   let known: readonly number[] = []
   let params: Params = {}
@@ -108,17 +113,13 @@ function compileCalendar(
     }
     return params
   }
-  const stateId = calendarStateIdOf(spec)
+  const stateId = calendarStateIdOf(calendar.id)
   return { limit: { algorithm: 'calendar-window', stateId, paramsAt }, ttlMs: calendar.maxWindowMs }
 }
 
 /** Windows that begin at other times are others, however long they are. */
-function calendarStateIdOf(spec: NonNullable<Limit['calendar']>): number {
-  let sum = 0x811c9dc5
-  for (const char of JSON.stringify([spec.unit, spec.timeZone, spec.anchor])) {
-    sum = Math.imul(sum ^ char.charCodeAt(0), 0x01000193)
-  }
-  return implementations['calendar-window'].code * 2 ** 28 + ((sum >>> 0) % 2 ** 28)
+function calendarStateIdOf(id: string): number {
+  return implementations['calendar-window'].code * 2 ** 28 + (fnv1a(id) % 2 ** 28)
 }
 
 const WINDOW_UNITS_MS = [1, 1000, 60_000, 3_600_000]

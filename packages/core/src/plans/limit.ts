@@ -1,7 +1,8 @@
-import { isAnchor, isTimeZone, type CalendarAnchor, type CalendarUnit } from '../base/calendar.js'
+import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar.js'
 import { durationName, readDuration, UNITS, type Duration } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
+import { isTimeZone } from '../base/time-zone.js'
 
 /**
  * How a limit counts.

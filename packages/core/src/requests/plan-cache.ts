@@ -2,8 +2,9 @@ import { ConfigError, show, toError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
-import { subjectKey } from './subject.js'
+import { subjectKey } from './key.js'
 import type { Subject } from '../plans/subject.js'
+import { clearTimeout, setTimeout } from '../base/timers.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */
 export interface PlanlessSubject extends Subject {

@@ -1,48 +1,53 @@
-import { Composer, type Consumption, type Part } from './request.js'
-import { ConfigError, show, TollgateError } from '../base/errors.js'
-import type { Events } from '../limiter/events.js'
+import { show, TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import { PlanLookup } from './plan-cache.js'
-import { compilePlans, type Plan, type PlanOptions, type Plans } from '../plans/plan.js'
-import type { LimiterOptions } from '../limiter/limiter.js'
-import type { Scope } from './scope.js'
-import { hideWith, readSubject, readSubjects, subjectKey, type HideId } from './subject.js'
+import type { LimitSet } from '../plans/limit-set.js'
+import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
+import { shardOf, subjectKey, type HideId } from './key.js'
+import { LimitNames } from './named-limits.js'
+import type { PlanResolver } from './plan-resolver.js'
+import type { Part, Request } from './request.js'
+import type { Scope } from './scope.js'
+import { stepsOf } from './steps.js'
+import { readSubject, readSubjects } from './subject.js'
+
+export interface RequestBuilderOptions {
+  readonly plans: PlanResolver
+  readonly hide: HideId | undefined
+  /** In how many shards the store's keys are. */
+  readonly shards: number
+  /** Whether the store decides several keys of a shard in one step. */
+  readonly isAtomic: boolean
+}
+
+/** Keys of one shard under which a subject is counted. */
+export interface SubjectKeys {
+  readonly shard: number
+  readonly keys: readonly string[]
+}
+
+/** A counter that a request is held to. */
+interface Counter {
+  readonly subject: Subject
+  readonly plan: Plan
+  /** The plan of the subject, whose failure policy holds. */
+  readonly own: Plan
+  readonly suffix: string
+  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  readonly label: string | undefined
+}
+
+const NO_PARTS: readonly Part[] = []
 
 /** From who pays to what is asked of the store: which plan, under which keys. */
-export class Planner {
-  readonly #events: Events
-  readonly #composer = new Composer()
-  readonly #lookup: PlanLookup | undefined
-  readonly #hide: HideId | undefined
+export class RequestBuilder {
+  readonly #options: RequestBuilderOptions
+  readonly #names = new LimitNames()
   /** Of all scopes there are, for whoever forgets a subject. */
   readonly #suffixes = new Set<string>([''])
-  #plans: Plans
-  #defaultPlan: string | undefined
 
-  /** @throws {ConfigError} when a plan or the look-up is wrong */
-  constructor(options: LimiterOptions, events: Events) {
-    const { planOf, planCache = {}, hashIds } = options
-    this.#events = events
-    this.#plans = compilePlans(options)
-    this.#defaultPlan = options.defaultPlan
-    this.#hide = hashIds === undefined ? undefined : hideWith(hashIds)
-    if (planOf === undefined) return
-    this.#lookup = new PlanLookup(planOf, planCache, (error, subject) =>
-      events.emit('planError', error, subject),
-    )
-    this.#needDefault(this.#plans, options.defaultPlan)
-  }
-
-  /** @throws {ConfigError} when one is wrong; the plans then stay as they were */
-  setPlans(given: PlanOptions): void {
-    // The default plan stays the one it was, where there still is one of that name.
-    const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
-    const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
-    const plans = compilePlans(given, defaultPlan)
-    if (this.#lookup) this.#needDefault(plans, defaultPlan)
-    this.#plans = plans
-    this.#defaultPlan = defaultPlan
+  constructor(options: RequestBuilderOptions) {
+    this.#options = options
   }
 
   /** Makes counters of a scope known. */
@@ -50,93 +55,101 @@ export class Planner {
     for (const suffix of suffixesOf(scope)) this.#suffixes.add(suffix)
   }
 
-  /**
-   * What a request asks for.
-   *
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
-   */
-  plan(given: unknown, cost: number, scope: Scope): MaybePromise<Consumption> {
+  /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
+  build(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
     const subjects = readSubjects(given)
     if (!subjects) throw notASubject(given)
     const [first] = subjects
-    if (subjects.length > 1 || scope.stacked.length > 0) return this.#planAll(subjects, cost, scope)
-    return chain(this.#planOf(first, scope), (plan) => {
-      const key = plan.set ? subjectKey(first, scope.suffix, this.#hide) : ''
-      return { subject: first, plan, cost, key, set: plan.set }
-    })
+    if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
+    const plan = scope.plan ? undefined : this.#options.plans.find(first)
+    // Where groups have limits of their own, the subject's plan is not looked up.
+    if (plan === undefined) return this.#single(first, scope.plan as Plan, scope.suffix, cost)
+    return chain(plan, (found) => this.#single(first, found, scope.suffix, cost))
   }
 
-  /** The keys under which a subject is counted in a scope, or anywhere. */
-  keysOf(given: unknown, scope?: Scope): string[] {
-    const subject = readSubject(given)
-    if (!subject) throw notASubject(given)
+  /**
+   * The keys under which a subject is counted in a scope, or anywhere.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
+   */
+  keysOf(given: unknown, scope?: Scope): SubjectKeys {
+    const key = subjectKey(needSubject(given), this.#options.hide)
     const suffixes = scope ? suffixesOf(scope) : [...this.#suffixes]
-    return suffixes.map((suffix) => subjectKey(subject, suffix, this.#hide))
+    return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
   }
 
-  forgetPlan(given: unknown): void {
-    const subject = readSubject(given)
-    if (!subject) throw notASubject(given)
-    this.#lookup?.forget(subject)
+  #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
+    const { set, limits } = plan
+    if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
+    const key = subjectKey(subject, this.#options.hide)
+    const shard = shardOf(key, this.#options.shards)
+    const { onStoreFailure } = plan
+    const part = { key: key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
-  #planAll(
-    subjects: readonly [Subject, ...Subject[]],
-    cost: number,
-    scope: Scope,
-  ): MaybePromise<Consumption> {
-    const plans = subjects.map((subject) => this.#planOf(subject, scope))
-    const compose = (found: readonly Plan[]): Consumption => {
-      const [first, ...others] = subjects.map((subject, i) =>
-        this.#part(subject, found[i] as Plan, scope, i === 0),
-      )
-      const stacked = scope.stacked.map(({ plan, suffix }): Part => {
-        return {
-          subject: subjects[0],
-          plan,
-          key: subjectKey(subjects[0], suffix, this.#hide),
-          label: plan.name,
-        }
-      })
-      return this.#composer.compose([first as Part, ...others, ...stacked], cost)
-    }
-    return plans.some(isPromise) ? Promise.all(plans).then(compose) : compose(plans as Plan[])
+  #buildJoint(subjects: readonly [Subject, ...Subject[]], cost: number, scope: Scope): MaybePromise<Request> {
+    const plans = subjects.map((subject) => scope.plan ?? this.#options.plans.find(subject))
+    const build = (found: readonly Plan[]): Request => this.#joint(countersOf(subjects, found, scope), cost)
+    return plans.some(isPromise) ? Promise.all(plans).then(build) : build(plans as Plan[])
   }
 
-  #part(subject: Subject, plan: Plan, scope: Scope, isFirst: boolean): Part {
-    const label = isFirst ? undefined : (subject.label ?? plan.name)
-    return { subject, plan, key: subjectKey(subject, scope.suffix, this.#hide), label }
+  #joint(counters: readonly [Counter, ...Counter[]], cost: number): Request {
+    const [{ subject, plan }] = counters
+    const keyed = counters.map((counter) => {
+      const key = subjectKey(counter.subject, this.#options.hide)
+      return { ...counter, key: key + counter.suffix, shard: shardOf(key, this.#options.shards) }
+    })
+    const limited = distinct(keyed).filter((counter) => counter.plan.set)
+    const named = this.#names.of(limited)
+    const parts = limited.map(({ key, shard, subject: owner, plan: { set }, own }, i): Part => {
+      const limits = named.ofEach[i] ?? []
+      const { onStoreFailure } = own
+      return { key, shard, set: set as LimitSet, cost, subject: owner, limits, onStoreFailure }
+    })
+    const shard = parts[0]?.shard ?? 0
+    const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
+    const steps = stepsOf(request, this.#options.isAtomic)
+    return steps ? { ...request, steps } : request
   }
+}
 
-  #planOf(subject: Subject, scope: Scope): MaybePromise<Plan> {
-    if (scope.plan) return scope.plan
-    const name = subject.plan ?? undefined
-    if (name !== undefined || !this.#lookup || subject.kind === 'ip') return this.#named(subject, name)
-    return chain(this.#lookup.find(subject), (found) => this.#named(subject, found))
-  }
+/** Every counter of a request: of each subject, and those that are stacked on who pays. */
+function countersOf(
+  subjects: readonly [Subject, ...Subject[]],
+  plans: readonly Plan[],
+  { suffix, stacked }: Scope,
+): [Counter, ...Counter[]] {
+  const counters = subjects.map((subject, i): Counter => {
+    const plan = plans[i] as Plan
+    return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
+  })
+  const [payer] = counters as [Counter, ...Counter[]]
+  const onTop = stacked.map((one): Counter => ({ ...payer, ...one, label: one.plan.name }))
+  return [payer, ...counters.slice(1), ...onTop]
+}
 
-  #named(subject: Subject, name: string | undefined): Plan {
-    const { byName, fallback, hasDefault } = this.#plans
-    const plan = name === undefined ? undefined : byName.get(name)
-    if (plan) return plan
-    if (name !== undefined || !hasDefault) {
-      this.#events.emit(
-        'unknownPlan',
-        name === subject.plan ? subject : { ...subject, plan: name },
-        fallback.name,
-      )
-    }
-    return fallback
-  }
-
-  #needDefault({ hasDefault }: Plans, given: string | undefined): void {
-    if (hasDefault) return
-    throw new ConfigError('defaultPlan', given, 'the plan of subjects that planOf does not find')
-  }
+function distinct<Keyed extends Counter & { readonly key: string }>(counters: readonly Keyed[]): Keyed[] {
+  return counters.filter((counter, i) => {
+    const same = counters.findIndex(({ key }) => key === counter.key)
+    if (same === i) return true
+    if (counters[same]?.plan === counter.plan) return false
+    throw new TollgateError(
+      'ERR_TOLLGATE_SUBJECT',
+      `subjects: got ${show(counter.subject.id)} twice with different plans, expected each id once`,
+    )
+  })
 }
 
 function suffixesOf({ suffix, stacked }: Scope): string[] {
   return [suffix, ...stacked.map((one) => one.suffix)]
+}
+
+/** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
+export function needSubject(given: unknown): Subject {
+  const subject = readSubject(given)
+  if (subject) return subject
+  throw notASubject(given)
 }
 
 function notASubject(given: unknown): TollgateError {

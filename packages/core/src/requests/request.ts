@@ -1,104 +1,44 @@
-import { show, TollgateError } from '../base/errors.js'
-import type { LimitSet } from '../plans/limit-set.js'
+import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
-import type { Ask } from '../stores/contract.js'
 import type { Subject } from '../plans/subject.js'
+import type { StoreRequest, SubRequest } from '../stores/contract.js'
 
-/** A request on its way: what the store needs, and what the decision says of it. */
-export interface Consumption {
+/** What a request asks of one key: of a subject on its plan, in a group, or of a limit on top. */
+export interface Part extends SubRequest {
+  readonly subject: Subject
+  /** By the names that the decision gives them. */
+  readonly limits: readonly Limit[]
+  /** The policy of the subject's plan, where it has one of its own. */
+  readonly onStoreFailure: FailurePolicyOption | undefined
+  readonly shard: number
+}
+
+/** A request on its way, from the builder to the store: who pays, on which plan, and what it asks of which keys. */
+export interface Request extends StoreRequest {
   /** Who pays. */
   readonly subject: Subject
-  /** The plan of that subject; its limits, and after them those that are held at the same time. */
+  /** The plan of who pays. */
   readonly plan: Plan
+  /** Units asked of every limit. */
   readonly cost: number
-  readonly key: string
-  /** Undefined when nothing limits the request. */
-  readonly set: LimitSet | undefined
-  readonly also?: readonly Ask[] | undefined
-  /** Of several subjects: whose each limit is. */
-  readonly owners?: readonly Subject[] | undefined
+  /** Empty when nothing limits the request. */
+  readonly parts: readonly Part[]
+  /** The limits of all parts: the same array for every request of the same plans. */
+  readonly limits: readonly Limit[]
+  /** What can be decided in one step each, narrowest first, where that is not all of it. */
+  readonly steps?: readonly Request[] | undefined
+  /** Of a step: how long its request may go on asking. */
+  readonly turn?: Turn | undefined
 }
 
-/** A subject held to a plan, by counters under a key. */
-export interface Part {
-  readonly subject: Subject
-  readonly plan: Plan
-  readonly key: string
-  /** What goes before the names of its limits; undefined for the plan of who pays. */
-  readonly label: string | undefined
+/** The time that all steps of a request have together. */
+export interface Turn {
+  /** The request was answered: nothing may be sent for it any more. */
+  isOver: boolean
 }
 
-/** Combinations of plans beyond this are many for the sake of their labels, which requests may make up. */
-const MOST_PLANS = 1000
-
-/** Makes one request of several parts that must all have room. */
-export class Composer {
-  /** So that what is written of a plan once, such as a header, is not written for every request. */
-  readonly #plans = new Map<string, Plan>()
-
-  /**
-   * @param parts the first is who pays, on its plan
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when two of them have one key and different plans
-   */
-  compose(parts: readonly [Part, ...Part[]], cost: number): Consumption {
-    const [{ subject, plan }] = parts
-    const limited = distinct(parts).filter((part) => part.plan.set)
-    const [first, ...others] = limited.map((part): Ask => ({
-      key: part.key,
-      set: part.plan.set as LimitSet,
-      cost,
-    }))
-    if (!first) return { subject, plan, cost, key: parts[0].key, set: undefined }
-    return {
-      subject,
-      plan: this.#join(plan, limited),
-      cost,
-      key: first.key,
-      set: first.set,
-      also: others.length > 0 ? others : undefined,
-      owners: limited.flatMap((part) => part.plan.limits.map(() => part.subject)),
-    }
-  }
-
-  #join(plan: Plan, parts: readonly Part[]): Plan {
-    if (parts.length === 1 && parts[0]?.plan === plan) return plan
-    const id = JSON.stringify([
-      plan.serial,
-      ...parts.flatMap(({ label, plan: { serial } }) => [label, serial]),
-    ])
-    let joined = this.#plans.get(id)
-    if (!joined) {
-      joined = { ...plan, limits: nameApart(parts) }
-      if (this.#plans.size >= MOST_PLANS) this.#plans.clear()
-      this.#plans.set(id, joined)
-    }
-    return joined
-  }
-}
-
-function distinct(parts: readonly Part[]): readonly Part[] {
-  return parts.filter((part, i) => {
-    const same = parts.findIndex(({ key }) => key === part.key)
-    if (same === i) return true
-    if (parts[same]?.plan === part.plan) return false
-    throw new TollgateError(
-      'ERR_TOLLGATE_SUBJECT',
-      `subjects: got ${show(part.subject.id)} twice with different plans, expected each id once`,
-    )
-  })
-}
-
-/** The limits of all parts under names of their own: `minute`, `guard.minute`, `guard.minute-2`. */
-function nameApart(parts: readonly Part[]): Limit[] {
-  const taken = new Set<string>()
-  return parts.flatMap(({ label, plan: { limits } }) =>
-    limits.map((limit) => {
-      const wanted = label === undefined ? limit.name : `${label}.${limit.name}`
-      let name = wanted
-      for (let i = 2; taken.has(name); i += 1) name = `${wanted}-${i}`
-      taken.add(name)
-      return { ...limit, name }
-    }),
-  )
+/** Whose each limit of some parts is. */
+export function ownersOf(parts: readonly Part[]): Subject[] {
+  return parts.flatMap(({ limits, subject }) => limits.map(() => subject))
 }

@@ -1,4 +1,3 @@
-import { createHash, createHmac } from 'node:crypto'
 import { show, TollgateError } from '../base/errors.js'
 import type { Subject } from '../plans/subject.js'
 
@@ -44,7 +43,14 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
 }
 
 function isId(value: unknown): value is string | number {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
+  )
+}
+
+/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function isLabel(value: unknown): boolean {
@@ -65,47 +71,9 @@ const EXPECTED = {
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
   // That it may reject, too, must not end the process.
   if (given instanceof Promise) given.catch(() => {})
-  return new TollgateError(
-    'ERR_TOLLGATE_SUBJECT',
-    `subject${part}: got ${show(given)}, expected ${EXPECTED[part]}`,
-  )
-}
-
-/** On a cluster, the requests of one tick fall into this many slots at most. */
-const SHARDS = 64
-const PLAIN_ID = /^[\w.+\-/:|~][\w.+\-/:|~@#=,]{0,63}$/
-
-/** What hides an id: the same text for the same id, and no way back. */
-export type HideId = (text: string) => string
-
-/**
- * The key of a subject below a store's prefix: `{12}:acme`. Short plain ids stand as they are, so that a person
- * finds them in Redis; any other is a hash, which is bounded and cannot be mistaken for a plain one. The shard
- * in braces is all that a cluster looks at, so a subject's keys are in one slot.
- *
- * @param scope what follows for counters of their own: `*` or `!`, which no plain id holds, and a name
- * @param hide  hashes every id, for stores that must not hold them
- */
-export function subjectKey({ id, kind }: Subject, scope = '', hide?: HideId): string {
-  const text = hide ? hide(String(id)) : String(id)
-  const name = !hide && PLAIN_ID.test(text) ? text : `#${hide ? text : hash(text)}`
-  return `{${shardOf(text)}}:${kind === 'ip' ? `@${name}` : name}${scope}`
-}
-
-function hash(text: string): string {
-  // Of the UTF-16 code units: as UTF-8 all lone surrogates would be the same id.
-  return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')
-}
-
-/** Hashes with a secret, since short ids could be guessed from a plain hash. */
-export function hideWith(secret: string): HideId {
-  return (text) => createHmac('sha256', secret).update(Buffer.from(text, 'utf16le')).digest('base64url')
-}
-
-/** FNV-1a, of a prefix that tells ids apart well enough to spread them. */
-function shardOf(text: string): number {
-  let sum = 0x811c9dc5
-  const length = Math.min(text.length, 64)
-  for (let i = 0; i < length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)
-  return (sum >>> 0) % SHARDS
+  const expected =
+    typeof given === 'number' && isRounded(given)
+      ? 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
+      : EXPECTED[part]
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
 }

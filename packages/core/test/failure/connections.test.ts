@@ -1,7 +1,6 @@
-import { startProxy, testPrefix, type Proxy } from '@tollgate/testing'
+import { eventually, startProxy, testPrefix, type Proxy } from '@tollgate/testing'
 import { createLimiter, redisStore } from '../../src/index.js'
-import { connect, DEADLINE_MS, endFaults, server } from '../support/faults.js'
-import { eventually } from '../support/outage.js'
+import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../support/faults.js'
 
 let proxy: Proxy | undefined
 
@@ -15,12 +14,13 @@ test('a connection that was lost without a word is replaced, with socketTimeout'
   proxy = await startProxy(redis)
   const client = connect(proxy.port, { socketTimeout: 500 })
   const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = createLimiter({ limit: '100/min', store, deadlineMs: DEADLINE_MS })
+  const limiter = closesWithTest(createLimiter({ limit: '100/min', store, deadlineMs: DEADLINE_MS }))
   await eventually(async () => (await limiter.consume('acme')).source === 'store')
   let made = 0
   client.on('connect', () => (made += 1))
   proxy.blackholeOpen()
   expect((await limiter.consume('acme')).source).toBe('local')
   await eventually(async () => (await limiter.consume('acme')).source === 'store')
-  expect(made).toBe(1)
+  // More, where the machine is silent for so long itself.
+  expect(made).toBeGreaterThanOrEqual(1)
 })

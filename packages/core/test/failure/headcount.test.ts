@@ -39,7 +39,9 @@ function town(size: number): {
     async tick(nowMs, some = headcounts) {
       clock.now = nowMs
       for (const headcount of some) headcount.tick(nowMs)
-      for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+      // Timers of one length fire in the order in which they were set. Then the store answers after a turn each time.
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      for (let i = 0; i < 20; i += 1) await turn()
     },
   }
 }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { testPrefix } from '@tollgate/testing'
+import { eventually, testPrefix } from '@tollgate/testing'
 import { createLimiter, redisStore } from '../../src/index.js'
-import { connect, DEADLINE_MS, endFaults, recovers, server } from '../support/faults.js'
-import { consume, eventually, start } from '../support/outage.js'
+import { closesWithTest, connect, DEADLINE_MS, endFaults, recovers, server } from '../support/faults.js'
+import { consume, start } from '../support/outage.js'
 
 afterEach(endFaults)
 
@@ -22,7 +21,7 @@ test('a subject whose key is damaged does not keep others from being charged', a
 })
 
 test('close charges what is owed when Redis answers again, though it was not asked yet', async () => {
-  const { redis, limiter } = await start()
+  const { redis, limiter, client: own } = await start()
   await redis.kill()
   await consume(limiter, 'acme', 7)
   await eventually(async () => {
@@ -31,8 +30,7 @@ test('close charges what is owed when Redis answers again, though it was not ask
   })
   await server({ port: redis.port })
   const client = connect(redis.port)
-  await eventually(async () => (await client.ping().catch(() => '')) === 'PONG')
-  await sleep(100)
+  await eventually(() => own.status === 'ready')
   await limiter.close()
   expect(limiter.stats().settled.dropped).toBe(0)
   expect((await client.keys('*:acme')).length).toBe(1)
@@ -67,9 +65,8 @@ test('close answers what is under way, charges what is owed, and leaves no timer
   redis.pause()
   await consume(other, 'late', 6)
   redis.resume()
-  await sleep(20)
   await other.close()
-  const again = createLimiter({ limit: '20/min', store, deadlineMs: 5000 })
+  const again = closesWithTest(createLimiter({ limit: '20/min', store, deadlineMs: 5000 }))
   await eventually(async () => (await again.peek('late')).limits[0]?.remaining === 14)
 })
 

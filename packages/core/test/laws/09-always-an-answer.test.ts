@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { testPrefix } from '@tollgate/testing'
+import { eventually, SOON_MS, testPrefix } from '@tollgate/testing'
 import { Redis as Redis5 } from 'ioredis5'
 import { createLimiter, redisStore, type Store } from '../../src/index.js'
 import {
+  closesWithTest,
   connect,
   damaged,
   DEADLINE_MS,
   endFaults,
   endsWithTest,
-  LATE_MS,
   limiterOn,
   recovers,
   server,
@@ -31,7 +31,7 @@ describe('law 9, always an answer', () => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => timed(limiter)))
       for (const { decision, ms } of answers) {
         expect(decision).toMatchObject({ allowed: policy !== 'closed', source: policy, limits: [] })
-        expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
+        expect(ms).toBeLessThan(SOON_MS)
       }
       expect(errors).toEqual(['ERR_TOLLGATE_STORE_TIMEOUT'])
       redis.resume()
@@ -51,7 +51,7 @@ describe('law 9, always an answer', () => {
       await first.kill()
       const { limiter, errors } = limiterOn(connect(first.port, options))
       const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+      expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
       expect(errors.length).toBeGreaterThan(0)
       await server({ port: first.port })
       await recovers(limiter)
@@ -67,7 +67,7 @@ describe('law 9, always an answer', () => {
     limiter.on('fallback', ({ allowed }) => void (admitted.local += allowed ? 1 : 0))
     for (let i = 0; i < 5; i += 1) {
       const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+      expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
     }
     await server({ port: redis.port })
     admitted.store = await recovers(limiter)
@@ -119,14 +119,19 @@ describe('law 9, always an answer', () => {
     const sent = jest.spyOn(client, 'evalsha')
     redis.pause()
     const answers: Promise<unknown>[] = []
-    for (let i = 0; i < 160; i += 1) {
+    await eventually(() => {
       answers.push(timed(limiter))
-      await sleep(5)
-    }
+      return limiter.health().status === 'degraded'
+    })
     await Promise.all(answers)
-    expect(sent.mock.calls.length).toBeLessThan(100)
-    const { decision, ms } = await timed(limiter)
-    expect([decision.source, ms < DEADLINE_MS / 2]).toEqual(['local', true])
+    const before = sent.mock.calls.length
+    // Each is answered within a turn of the event loop, in which no deadline can pass.
+    for (let i = 0; i < 100; i += 1) {
+      const answer = await Promise.race([limiter.consume('acme'), turn()])
+      expect(answer).toMatchObject({ source: 'local' })
+    }
+    // It is tried again now and then.
+    expect(sent.mock.calls.length - before).toBeLessThan(10)
     redis.resume()
     await recovers(limiter)
   })
@@ -140,14 +145,15 @@ describe('law 9, always an answer', () => {
       refund: () => false,
       reset: () => {},
     }
-    const limiter = createLimiter({ limit: '5/min', store, deadlineMs: 10 })
-    for (const until = performance.now() + 2600; performance.now() < until;) {
+    const limiter = closesWithTest(createLimiter({ limit: '5/min', store, deadlineMs: 10 }))
+    // Three until it is given up, and then ever fewer, however many requests there are.
+    await eventually(async () => {
       await limiter.consume('acme')
-      await sleep(1)
-    }
-    // Three until it is given up, and then ever fewer.
-    expect(asked.length).toBeGreaterThan(3)
-    expect(asked.length).toBeLessThan(8)
+      return asked.length === 6
+    })
+    const pauses = asked.slice(3).map((at, i) => at - (asked[i + 2] as number))
+    // A timer of Node may fire a millisecond early.
+    for (const [i, ms] of pauses.entries()) expect(ms).toBeGreaterThan(250 * 2 ** i - 5)
   })
 
   test('requests that were answered while the store was not ready are not held any longer', async () => {
@@ -169,9 +175,10 @@ describe('law 9, always an answer', () => {
       held.push(new WeakRef(subject))
       await limiter.consume(subject)
     }
-    await sleep(20)
-    collect()
-    expect(held.filter((ref) => ref.deref()).length).toBeLessThan(5)
+    await eventually(() => {
+      collect()
+      expect(held.filter((ref) => ref.deref()).length).toBeLessThan(5)
+    })
   })
 
   test('a client that would send commands twice is told of once', () => {
@@ -217,7 +224,7 @@ describe('law 9, always an answer', () => {
     const { limiter, errors } = limiterOn(client, { onStoreFailure: 'closed' })
     await recovers(limiter)
     client.disconnect()
-    await sleep(20)
+    await eventually(() => client.status === 'end')
     expect((await limiter.consume('acme')).source).toBe('closed')
     await limiter.close()
     expect((await limiter.consume('acme')).source).toBe('closed')
@@ -228,7 +235,7 @@ describe('law 9, always an answer', () => {
   test('a full Redis: the policy answers for those that would write, and names it', async () => {
     const redis = await server({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
     const client = connect(redis.port)
-    const { limiter } = limiterOn(client)
+    const { limiter } = limiterOn(client, { deadlineMs: 5000 })
     const messages: string[] = []
     limiter.on('storeError', ({ message }) => messages.push(message))
     await recovers(limiter)
@@ -278,8 +285,7 @@ describe('law 9, always an answer', () => {
     await limiter.consume('acme')
     const decisions = await Promise.all(['acme', 'a', 'b'].map((id) => limiter.consume(id)))
     expect(decisions.map(({ allowed }) => allowed)).toEqual([false, true, true])
-    await sleep(10)
-    expect(warn).toHaveBeenCalledTimes(1)
+    await eventually(() => expect(warn).toHaveBeenCalledTimes(1))
     warn.mockRestore()
   })
 })

@@ -1,5 +1,5 @@
 // Every kind of client, set as docs/redis.md says.
-import type { ClientKind, ClientSettings } from '@tollgate/testing'
+import { deployCluster, type ClientKind, type ClientSettings } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { Cluster as ValkeyCluster, Redis as Valkey } from 'iovalkey'
@@ -10,7 +10,6 @@ import {
   RESP_TYPES as RESP_TYPES5,
 } from 'redis5'
 import type { RedisClient } from '../../src/index.js'
-import { deployCluster } from './cluster.js'
 
 /** The same settings in the words of ioredis. */
 function ioredisOptions({ ports, database, isLazy, numbersAsStrings, ...same }: ClientSettings): object {

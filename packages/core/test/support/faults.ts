@@ -1,6 +1,5 @@
 // A Redis of one's own to break, and a limiter on it.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
+import { eventually, startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import {
   createLimiter,
@@ -10,19 +9,19 @@ import {
   type LimiterOptions,
 } from '../../src/index.js'
 
-export const DEADLINE_MS = 100
-/** What a busy machine may add. */
-export const LATE_MS = 150
+/** A busy machine is no outage. */
+export const DEADLINE_MS = 300
 
+const limiters: Limiter[] = []
 const clients: { disconnect(): void }[] = []
 const servers: RedisServer[] = []
-/** Stops all servers and clients of a test. */
+/** Stops all servers, clients and limiters of a test. */
 export async function endFaults(): Promise<void> {
+  for (const server of servers) server.resume()
+  // One whose store is gone would go on asking for it.
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
   for (const client of clients.splice(0)) client.disconnect()
-  for (const server of servers.splice(0)) {
-    server.resume()
-    await server.kill()
-  }
+  await Promise.all(servers.splice(0).map((server) => server.kill()))
 }
 
 /** The settings of a client that tests change. */
@@ -57,6 +56,11 @@ export function endsWithTest(client: { disconnect(): void }): void {
   clients.push(client)
 }
 
+export function closesWithTest(limiter: Limiter): Limiter {
+  limiters.push(limiter)
+  return limiter
+}
+
 export function limiterOn(
   client: Redis,
   options: Partial<LimiterOptions> = {},
@@ -70,7 +74,7 @@ export function limiterOn(
   } as LimiterOptions)
   const errors: string[] = []
   limiter.on('storeError', (error) => errors.push(error.code))
-  return { limiter, errors }
+  return { limiter: closesWithTest(limiter), errors }
 }
 
 export async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number }> {
@@ -81,10 +85,8 @@ export async function timed(limiter: Limiter): Promise<{ decision: Decision; ms:
 
 /** Resolves with how many requests the store has decided when it is back: one. */
 export async function recovers(limiter: Limiter): Promise<number> {
-  for (const until = Date.now() + 3000; Date.now() < until; await sleep(20)) {
-    if ((await limiter.consume('acme')).source === 'store') return 1
-  }
-  throw new Error('the limiter did not recover')
+  await eventually(async () => (await limiter.consume('acme')).source === 'store', 'the store decides')
+  return 1
 }
 
 /** The value cut off anywhere, and with any three bytes in a row, all but the format, set to what breaks most. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import {
   redisStore,
   type Decision,
@@ -19,7 +20,7 @@ export interface ServeOptions {
   /** The framework's setting to trust one proxy. */
   readonly trustProxy?: boolean
   /** What the application waits for before the limiter is asked, such as a session. */
-  readonly before?: () => Promise<void>
+  readonly before?: (req: AnyRequest) => Promise<void>
   /** Told of each request that reaches `GET /`. */
   readonly onHandled?: () => void
   /** Told of each error that reaches the application's error handler; the answer is then a 500. */
@@ -30,6 +31,7 @@ export interface ServeOptions {
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly ip?: string | undefined
+  readonly socket: Socket
 }
 
 /**

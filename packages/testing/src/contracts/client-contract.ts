@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createLimiter,
   memoryStore,
@@ -8,6 +7,7 @@ import {
   type RedisClient,
   type StoreError,
 } from '@tollgate/core'
+import { eventually, SOON_MS } from '../eventually.ts'
 import { deployOne, type Deployment, type DeploymentOptions } from '../redis/deployment.ts'
 import { testPrefix } from '../redis/test-redis.ts'
 
@@ -33,10 +33,8 @@ export interface ClientKind<Client extends RedisClient> {
   readonly deploy?: (options?: DeploymentOptions) => Promise<Deployment>
 }
 
-const DEADLINE_MS = 200
-/** What a busy machine may add. */
-const LATE_MS = 250
-const RECOVERS_WITHIN_MS = 20_000
+/** A busy machine is no outage. */
+const DEADLINE_MS = 300
 const LIMITS = [
   { quota: 7, window: '10s' },
   { quota: 9, window: '1min', algorithm: 'sliding-window', name: 'about' },
@@ -52,6 +50,7 @@ const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 class Bench<Client extends RedisClient> {
   readonly #kind: ClientKind<Client>
   readonly #clients: Client[] = []
+  readonly #limiters: Limiter[] = []
   readonly #deployments: Deployment[] = []
   #shared: Promise<Deployment> | undefined
 
@@ -85,12 +84,15 @@ class Bench<Client extends RedisClient> {
     const limiter = createLimiter({ limit: '1000/min', store, deadlineMs, local: { instances: 1 } })
     const errors: StoreError[] = []
     limiter.on('storeError', (error) => errors.push(error))
+    this.#limiters.push(limiter)
     return { limiter, errors }
   }
 
   async end(): Promise<void> {
     for (const deployment of this.#deployments) deployment.resume()
     ;(await this.#shared)?.resume()
+    // One whose store is gone would go on asking for it.
+    await Promise.all(this.#limiters.splice(0).map((limiter) => limiter.close()))
     for (const client of this.#clients.splice(0)) await attempt(() => this.#kind.close(client))
     for (const deployment of this.#deployments.splice(0)) await deployment.end()
   }
@@ -161,7 +163,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const asked = Array.from({ length: 5 }, () => timed(limiter))
       await deployment.kill()
       for (let i = 0; i < 5; i += 1) asked.push(timed(limiter))
-      for (const { ms } of await Promise.all(asked)) expect(ms).toBeLessThan(DEADLINE_MS + LATE_MS)
+      for (const { ms } of await Promise.all(asked)) expect(ms).toBeLessThan(SOON_MS)
       expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
       await deployment.restart()
       const since = await recovers(limiter)
@@ -174,7 +176,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await deployment.kill()
       const { limiter } = bench.limiter(bench.connect(deployment))
       const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+      expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
       await deployment.restart()
       await recovers(limiter)
     })
@@ -186,7 +188,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       deployment.pause()
       const answers = await Promise.all(Array.from({ length: 50 }, () => timed(limiter)))
       for (const { decision, ms } of answers) {
-        expect([decision.source, ms < DEADLINE_MS + LATE_MS]).toEqual(['local', true])
+        expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
       }
       expect(errors.at(-1)?.reason).toBe('timeout')
       deployment.resume()
@@ -199,10 +201,11 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter, errors } = bench.limiter(client)
       await recovers(limiter)
       await kind.close(client)
-      await sleep(50)
-      const { decision, ms } = await timed(limiter)
-      expect([decision.source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
-      expect(ms).toBeLessThan(DEADLINE_MS)
+      // Not after the deadline, which would be a timeout.
+      await eventually(async () => {
+        const { source } = await limiter.consume('acme')
+        expect([source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
+      })
     })
 
     ifHas('isLazy')('a lazy client is connected by the first request', async () => {
@@ -233,10 +236,10 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter } = bench.limiter(bench.connect({ ports, password: 'secret' }), 5000)
       expect((await limiter.consume('acme')).source).toBe('store')
       const wrong = bench.limiter(bench.connect({ ports, password: 'wrong' }), 5000)
-      for (const until = Date.now() + 5000; Date.now() < until && wrong.errors.length < 3;) {
+      await eventually(async () => {
         expect((await wrong.limiter.consume('acme')).source).toBe('local')
-      }
-      expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
+        expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
+      })
     })
   })
 }
@@ -253,12 +256,12 @@ async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number
 
 /** How many requests it took until the store decided one. */
 async function recovers(limiter: Limiter): Promise<number> {
-  let asked = 1
-  for (const until = Date.now() + RECOVERS_WITHIN_MS; Date.now() < until; await sleep(20)) {
-    if ((await limiter.consume('acme')).source === 'store') return asked
+  let asked = 0
+  await eventually(async () => {
     asked += 1
-  }
-  throw new Error('the store did not recover')
+    return (await limiter.consume('acme')).source === 'store'
+  }, 'the store decides')
+  return asked
 }
 
 async function attempt(act: () => unknown): Promise<void> {

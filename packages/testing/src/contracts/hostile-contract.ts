@@ -1,40 +1,49 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { byIp, createLimiter, subjectOfIp, type Store } from '@tollgate/core'
+import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
-import { httpBench } from './http-bench.ts'
+import { httpBench, whenGone } from './http-bench.ts'
 
 type Options = ServeOptions['options']
+
+const leaves = ({ headers }: AnyRequest): boolean => headers['x-leaves'] !== undefined
 
 /** What clients that mean harm do, and what functions of users give that is not what was meant. */
 export function hostileContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`hostile contract: ${name}`, () => {
     const { start, statuses } = httpBench(serve, makeStore)
-    const later = (): Promise<undefined> => sleep(60, undefined)
-    /** Sends a request and leaves before it can be answered. */
+    /** What the application waits for: of clients that leave, until they have. */
+    const waits = jest.fn(async (req: AnyRequest): Promise<undefined> => {
+      if (leaves(req)) await whenGone(req)
+    })
+    beforeEach(() => waits.mockClear())
+    /** Sends a request and leaves while the application waits. */
     const leave = async (url: string): Promise<void> => {
+      const before = waits.mock.calls.length
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
-      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-      await sleep(20)
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Leaves: yes\r\n\r\n')
+      await eventually(() => expect(waits).toHaveBeenCalledTimes(before + 1))
       socket.destroy()
-      await sleep(100)
+      await waits.mock.results[before]?.value
     }
 
     test('who leaves while it is found out who pays is counted, and blocked, by address all the same', async () => {
       const limiter = createLimiter({ limit: '5/min' })
-      const url = await start({ limiter, identify: later })
+      const url = await start({ limiter, identify: waits })
       for (let i = 0; i < 3; i += 1) await leave(url)
+      await eventually(() => expect(limiter.stats().decisions.store.allowed).toBe(3))
       expect((await fetch(url)).headers.get('ratelimit')).toMatch(/^"minute";r=1;/)
 
       const passed = jest.fn(() => false)
       const closed = await start({
         limiter,
-        skip: async () => Boolean(await later()),
+        skip: async (req) => Boolean(await waits(req)),
         blockList: ['127.0.0.0/8'],
         cost: () => (passed(), 1),
       })
       await leave(closed)
+      // What becomes of who left is settled by then: it waits for nothing else.
       expect(await statuses(closed, 1)).toEqual([403])
       expect(passed).not.toHaveBeenCalled()
     })
@@ -43,28 +52,44 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
     const reset = async (url: string): Promise<void> => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       await once(socket, 'connect')
-      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Leaves: yes\r\n\r\n')
       socket.resetAndDestroy()
-      await sleep(120)
+    }
+    /** Until so many requests have been waited for. */
+    const waited = async (before: jest.Mock<Promise<void>>, times: number): Promise<void> => {
+      await eventually(() => expect(before).toHaveBeenCalledTimes(times))
+      await Promise.all(before.mock.results.map(({ value }) => value as Promise<void>))
     }
     const byAddress = byIp({ plan: 'address' })
 
-    test.each<[string, () => Promise<void>]>([
-      ['while the application waits for something else', () => sleep(60)],
+    test.each<[string, (req: AnyRequest) => Promise<void>]>([
+      ['while the application waits for something else', waits],
       ['at once', async () => {}],
-    ])('who left %s, and has no address any more, is not let in by it', async (_, before) => {
+    ])('who left %s, and has no address any more, is not let in by it', async (_, wait) => {
       const onHandled = jest.fn()
       const limiter = createLimiter({ plans: { address: '5/min', tenant: '50/min' } })
       const places: Options[] = [
         { limit: '5/min' },
         { limiter, identify: byAddress },
-        { limiter, identify: (req) => [{ id: 'acme', plan: 'tenant' }, byAddress(req)] },
+        {
+          limiter,
+          identify: (req) => [{ id: leaves(req) ? 'acme' : 'other', plan: 'tenant' }, byAddress(req)],
+        },
         { limiter, identify: () => 'acme', blockList: ['127.0.0.0/8'] },
         { limiter, methods: ['POST'], blockList: ['127.0.0.0/8'] },
         { limiter, methods: ['POST'], blockList: ({ id }) => id === '127.0.0.1' },
       ]
-      for (const options of places) await reset(await start(options, { before, onHandled }))
-      expect(onHandled).not.toHaveBeenCalled()
+      const answers = []
+      for (const options of places) {
+        const before = jest.fn(wait)
+        const url = await start(options, { before, onHandled })
+        await reset(url)
+        await waited(before, 1)
+        // One who stays is answered after the one who left would have been.
+        answers.push(...(await statuses(url, 1)))
+      }
+      expect(answers).toEqual([200, 200, 200, 403, 403, 403])
+      expect(onHandled).toHaveBeenCalledTimes(3)
       const { limits } = await limiter.peek([subjectOfIp(undefined), { id: 'acme', plan: 'tenant' }])
       for (const { remaining, quota } of limits) expect(remaining).toBe(quota)
     })
@@ -74,10 +99,10 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       const limiter = createLimiter({ limit: '5/min' })
       const url = await start(
         { limiter, identify: () => 'acme', allowList: ['10.0.0.0/8'], blockList: ['enemy'] },
-        { before: () => sleep(60), onHandled },
+        { before: waits, onHandled },
       )
       await reset(url)
-      expect(onHandled).toHaveBeenCalledTimes(1)
+      await eventually(() => expect(onHandled).toHaveBeenCalledTimes(1))
       expect(await limiter.peek('acme')).toMatchObject({ limits: [{ remaining: 4 }] })
     })
 

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Store } from '@tollgate/core'
 import type { Served } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
@@ -7,6 +8,14 @@ export interface HttpBench {
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
   /** What so many requests are answered, one after another. */
   statuses(url: string, count: number, init?: RequestInit): Promise<number[]>
+}
+
+/** Until the server knows that the client of a request has left. Not by `once`, which a reset would make throw. */
+export function whenGone({ socket }: { readonly socket: Socket }): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve()
+    else socket.once('close', () => resolve())
+  })
 }
 
 /** For the tests of one `describe`: applications on stores of their own. */

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
-import { httpBench } from './http-bench.ts'
+import { httpBench, whenGone } from './http-bench.ts'
 
 type Options = ServeOptions['options']
 
@@ -22,12 +22,14 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     }
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining
-    const becomes = async (limiter: Limiter, expected: number): Promise<void> => {
-      for (const until = Date.now() + 3000; Date.now() < until; await sleep(10)) {
-        if ((await remaining(limiter)) === expected) return
-      }
-      expect(await remaining(limiter)).toBe(expected)
-    }
+    const becomes = (limiter: Limiter, expected: number): Promise<void> =>
+      eventually(async () => expect(await remaining(limiter)).toBe(expected))
+    /** Finds out who pays once the client has left, and not before. */
+    const lateIdentify = (): jest.Mock<Promise<string>, [AnyRequest]> =>
+      jest.fn(async (req: AnyRequest) => {
+        await whenGone(req)
+        return 'acme'
+      })
 
     test('routes of one group share counters, apart from other groups and the rest (D3)', async () => {
       const limiter = limiterOf({ limit: '2/min' })
@@ -115,7 +117,8 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     test('HEAD counts as any other; a preflight of CORS does not; methods can be chosen', async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey })
-      const preflight = { method: 'OPTIONS', headers: { ...acme, 'access-control-request-method': 'POST' } }
+      const asked = { ...acme, 'access-control-request-method': 'POST' }
+      const preflight = { method: 'OPTIONS', headers: { ...asked, origin: 'https://app.example' } }
       expect(await statuses(url, 4, preflight)).not.toContain(429)
       await fetch(url, { method: 'HEAD', headers: acme })
       expect(await remaining(limiter)).toBe(2)
@@ -124,6 +127,23 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await statuses(posts, 5, { method: 'POST', headers: acme })).toContain(429)
     })
 
+    test('where GET is limited, HEAD is no way around it', async () => {
+      const reads = await start({ limit: '2/min', identify: byKey, methods: ['GET'] })
+      expect(await statuses(reads, 3, { method: 'HEAD', headers: acme })).toEqual([200, 200, 429])
+      expect(await statuses(reads, 1)).toEqual([429])
+      const posts = await start({ limit: '2/min', identify: byKey, methods: ['POST'] })
+      expect(await statuses(posts, 3, { method: 'HEAD', headers: acme })).toEqual([200, 200, 200])
+    })
+
+    test.each(['access-control-request-method', 'origin'])(
+      'OPTIONS with %s alone is no preflight, and is limited',
+      async (name) => {
+        const url = await start({ limit: '2/min', identify: byKey })
+        const options = { method: 'OPTIONS', headers: { ...acme, [name]: 'POST' } }
+        expect((await statuses(url, 3, options))[2]).toBe(429)
+      },
+    )
+
     test('units go back when the user says so of a response, once', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ status }: { status: number }) => status >= 500)
@@ -131,7 +151,8 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       await fetch(`${url}error`, { headers: acme })
       await becomes(limiter, 5)
       await fetch(url, { headers: acme })
-      await sleep(30)
+      // Both are over, and the second gave nothing back.
+      await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(2))
       expect(await remaining(limiter)).toBe(4)
       expect(refundWhen.mock.calls.map(([end]) => end)).toEqual([
         { status: 500, isAborted: false },
@@ -142,44 +163,41 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     test('also of a client that left before it was decided', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
-      const identify = async (): Promise<string> => {
-        await sleep(80)
-        return 'acme'
-      }
+      const identify = lateIdentify()
       const url = await start({ limiter, identify, refundWhen })
       const abort = new AbortController()
       const left = fetch(url, { signal: abort.signal })
-      await sleep(30)
+      await eventually(() => expect(identify).toHaveBeenCalledTimes(1))
       abort.abort()
       await expect(left).rejects.toThrow('abort')
-      await sleep(120)
+      await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(1))
       await becomes(limiter, 5)
-      expect(refundWhen).toHaveBeenCalledTimes(1)
+      expect(refundWhen.mock.results).toEqual([{ type: 'return', value: true }])
     })
 
     test('also of each request that was pipelined by a client that left', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
-      const identify = async (): Promise<string> => {
-        await sleep(80)
-        return 'acme'
-      }
+      const identify = lateIdentify()
       const url = await start({ limiter, identify, refundWhen })
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
-      await sleep(30)
+      // Before all of them are there it is not known which of them the client has left, nor of those that are answered.
+      await eventually(() => expect(identify).toHaveBeenCalledTimes(3))
       socket.destroy()
-      await sleep(120)
+      await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(3))
       await becomes(limiter, 5)
-      expect(refundWhen).toHaveBeenCalledTimes(3)
+      expect(refundWhen.mock.results).toEqual(Array(3).fill({ type: 'return', value: true }))
     })
 
     test('refundWhen that throws is a warning, and takes nothing from anyone', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
       const limiter = limiterOf({ limit: '5/min' })
-      const url = await start({ limiter, identify: byKey, refundWhen: () => Promise.reject(new Error('no')) })
+      const refundWhen = jest.fn(() => Promise.reject(new Error('no')))
+      const url = await start({ limiter, identify: byKey, refundWhen })
       expect(await statuses(url, 2)).toEqual([200, 200])
-      await sleep(20)
+      await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(2))
+      await eventually(() => expect(warn).toHaveBeenCalled())
       expect(await remaining(limiter)).toBe(3)
       expect(String(warn.mock.calls[0]?.[0])).toContain('refundWhen threw: no')
       warn.mockRestore()

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
 const ANSWERS_WITHIN_MS = 5000
@@ -21,17 +20,4 @@ export async function ask(port: number, ...command: readonly (string | number)[]
   } finally {
     client.disconnect()
   }
-}
-
-/** @throws when `isSo` is not true within the time; what it rejects with counts as not yet */
-export async function until(what: string, isSo: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
-  let last: unknown
-  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(25)) {
-    try {
-      if (await isSo()) return
-    } catch (error) {
-      last = error
-    }
-  }
-  throw new Error(`not within ${withinMs} ms: ${what}`, { cause: last })
 }

@@ -1,6 +1,10 @@
-import { createServer } from 'node:net'
-import { ask, until } from './admin.ts'
-import { freePort, startRedis, type RedisServer } from './server.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from '../eventually.ts'
+import { ask } from './admin.ts'
+import { hasSlot, portsWithBus, readNodes, SLOTS, slotsOn, type Seen } from './cluster-nodes.ts'
+import { startRedis, type RedisServer } from './server.ts'
 
 export interface ClusterNode extends RedisServer {
   /** What the cluster calls it. */
@@ -23,6 +27,8 @@ export interface RedisCluster {
   killPrimary(slot?: number): Promise<ClusterNode>
   /** Once every living node says that each slot has a primary that is alive and that all is well. */
   whenOk(): Promise<void>
+  /** Starts all nodes that were killed, where they were: they know each other, and have no keys. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -36,9 +42,6 @@ export interface ClusterOptions {
   readonly args?: readonly string[]
 }
 
-const SLOTS = 16_384
-const BUS_OFFSET = 10_000
-const HIGHEST_PORT = 65_535
 const KEYS_AT_ONCE = 100
 
 /** A real cluster on 127.0.0.1. It takes about 2.5 s, 2 of them a delay that each primary has built in. */
@@ -53,8 +56,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
     ...['--repl-ping-replica-period', '1'],
     ...args,
   ]
-  const servers = await Promise.all(ports.map((port) => startRedis({ port, args: settings })))
-  const cluster = new Cluster(await Promise.all(servers.map(withId)))
+  const cluster = new Cluster(await Promise.all(ports.map((port) => startNode(port, settings))))
   try {
     await cluster.join(primaries)
   } catch (error) {
@@ -64,26 +66,16 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
   return cluster
 }
 
-/** A line of CLUSTER NODES. */
-interface Seen {
-  readonly id: string
-  readonly port: number
-  readonly isPrimary: boolean
-  readonly slots: readonly (readonly [first: number, last: number])[]
-}
-
 class Cluster implements RedisCluster {
-  readonly nodes: readonly ClusterNode[]
-  /** Killed or hung. */
-  readonly #silent = new Set<ClusterNode>()
+  readonly nodes: readonly Node[]
 
-  constructor(nodes: readonly ClusterNode[]) {
-    this.nodes = nodes.map((node) => this.#watched(node))
+  constructor(nodes: readonly Node[]) {
+    this.nodes = nodes
   }
 
   /** Makes one cluster of nodes that do not know each other. */
   async join(primaries: number): Promise<void> {
-    const [first, ...others] = this.nodes as readonly [ClusterNode, ...ClusterNode[]]
+    const [first, ...others] = this.nodes as readonly [Node, ...Node[]]
     await Promise.all(this.nodes.map(({ port }, i) => ask(port, 'CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
     const share = (i: number): number => Math.round((i * SLOTS) / primaries)
     await Promise.all(
@@ -92,19 +84,20 @@ class Cluster implements RedisCluster {
         .map(({ port }, i) => ask(port, 'CLUSTER', 'ADDSLOTS', ...range(share(i), share(i + 1)))),
     )
     await Promise.all(others.map(({ port }) => ask(first.port, 'CLUSTER', 'MEET', '127.0.0.1', port)))
-    await until('all nodes know each other', async () =>
-      (await this.#views()).every((view) => view.length === this.nodes.length),
+    await eventually(
+      async () => (await this.#views()).every((view) => view.length === this.nodes.length),
+      'all nodes know each other',
     )
     const replicas = this.nodes.slice(primaries)
     await Promise.all(
       replicas.map(({ port }, i) => ask(port, 'CLUSTER', 'REPLICATE', this.nodes[i % primaries]?.id ?? '')),
     )
-    await until('all nodes tell clients of all replicas', async () => {
+    await eventually(async () => {
       const told = await Promise.all(this.nodes.map(({ port }) => ask(port, 'CLUSTER', 'SLOTS')))
       const nodesOf = (entries: unknown): number =>
         (entries as unknown[][]).reduce((sum, [, , ...nodes]) => sum + nodes.length, 0)
       return told.every((entries) => nodesOf(entries) === this.nodes.length)
-    })
+    }, 'all nodes tell clients of all replicas')
     await this.whenOk()
   }
 
@@ -136,10 +129,10 @@ class Cluster implements RedisCluster {
     // The new one first, or the slot would for a moment be nobody's.
     await setSlot(to, 'NODE', to.id)
     await setSlot(from, 'NODE', to.id)
-    await until(`all nodes know that slot ${slot} has moved`, async () => {
+    await eventually(async () => {
       const views = await this.#views()
       return views.every((view) => hasSlot(view, slot, to.port))
-    })
+    }, `all nodes know that slot ${slot} has moved`)
   }
 
   async killPrimary(slot = 0): Promise<ClusterNode> {
@@ -149,22 +142,27 @@ class Cluster implements RedisCluster {
   }
 
   whenOk(): Promise<void> {
-    return until('the cluster is well', async () => {
+    return eventually(async () => {
       const living = this.#living()
       const infos = await Promise.all(living.map(({ port }) => ask(port, 'CLUSTER', 'INFO')))
       if (!infos.every((info) => String(info).includes('cluster_state:ok'))) return false
       const ports = new Set(living.map(({ port }) => port))
       // Nodes say ok until they have noticed that one is gone.
       return (await this.#views()).every((view) => slotsOn(view, ports) === SLOTS)
-    })
+    }, 'the cluster is well')
+  }
+
+  async restart(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.restart()))
+    await this.whenOk()
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.kill()))
+    await Promise.all(this.nodes.map((node) => node.end()))
   }
 
-  #living(): readonly ClusterNode[] {
-    return this.nodes.filter((node) => !this.#silent.has(node))
+  #living(): readonly Node[] {
+    return this.nodes.filter(({ isSilent }) => !isSilent)
   }
 
   #views(): Promise<Seen[][]> {
@@ -172,25 +170,49 @@ class Cluster implements RedisCluster {
       this.#living().map(async ({ port }) => readNodes(String(await ask(port, 'CLUSTER', 'NODES')))),
     )
   }
-
-  #watched(server: ClusterNode): ClusterNode {
-    const silence = (): void => void this.#silent.add(node)
-    const node: ClusterNode = {
-      ...server,
-      stop: () => (silence(), server.stop()),
-      kill: () => (silence(), server.kill()),
-      pause: () => (silence(), server.pause()),
-      resume: () => {
-        this.#silent.delete(node)
-        server.resume()
-      },
-    }
-    return node
-  }
 }
 
-async function withId(server: RedisServer): Promise<ClusterNode> {
-  return { ...server, id: String(await ask(server.port, 'CLUSTER', 'MYID')) }
+interface Node extends ClusterNode {
+  /** Killed or hung. */
+  readonly isSilent: boolean
+  /** Nothing, when it was not killed. */
+  restart(): Promise<void>
+  end(): Promise<void>
+}
+
+/** With a folder of its own, where it keeps what it knows of the others. */
+async function startNode(port: number, settings: readonly string[]): Promise<Node> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'))
+  const start = (): Promise<RedisServer> => startRedis({ port, args: [...settings, '--dir', folder] })
+  let server = await start()
+  let state: 'up' | 'hung' | 'gone' = 'up'
+  return {
+    id: String(await ask(port, 'CLUSTER', 'MYID')),
+    port,
+    url: server.url,
+    get pid() {
+      return server.pid
+    },
+    get isSilent() {
+      return state !== 'up'
+    },
+    stop: () => ((state = 'gone'), server.stop()),
+    kill: () => ((state = 'gone'), server.kill()),
+    pause: () => ((state = 'hung'), server.pause()),
+    resume: () => {
+      if (state === 'hung') state = 'up'
+      server.resume()
+    },
+    restart: async () => {
+      if (state !== 'gone') return
+      server = await start()
+      state = 'up'
+    },
+    end: async () => {
+      await server.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function moveKeys(slot: number, from: ClusterNode, to: ClusterNode, most = Infinity): Promise<void> {
@@ -203,58 +225,6 @@ async function moveKeys(slot: number, from: ClusterNode, to: ClusterNode, most =
   }
 }
 
-function readNodes(text: string): Seen[] {
-  const lines = text.split('\n').filter((line) => line !== '')
-  return lines
-    .map((line) => line.split(' '))
-    .filter(([, , flags = '']) => !flags.includes('handshake'))
-    .map(([id = '', address = '', flags = '', , , , , , ...slots]) => ({
-      id,
-      port: Number(/:(\d+)@/.exec(address)?.[1]),
-      isPrimary: flags.includes('master'),
-      slots: slots.filter((slot) => !slot.startsWith('[')).map(readRange),
-    }))
-}
-
-function readRange(text: string): [first: number, last: number] {
-  const [first = '', last = first] = text.split('-')
-  return [Number(first), Number(last)]
-}
-
-function hasSlot(view: readonly Seen[], slot: number, port: number): boolean {
-  return view.some(
-    (node) => node.port === port && node.slots.some(([first, last]) => slot >= first && slot <= last),
-  )
-}
-
-function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): number {
-  const ranges = view
-    .filter(({ isPrimary, port }) => isPrimary && ports.has(port))
-    .flatMap(({ slots }) => slots)
-  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
-}
-
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i)
-}
-
-/** Nodes talk to each other on a second port, which is the first plus 10 000 in every version. */
-async function portsWithBus(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = await freePort()
-    const bus = port + BUS_OFFSET
-    if (bus <= HIGHEST_PORT && !ports.has(bus) && !ports.has(port - BUS_OFFSET) && (await isFree(bus))) {
-      ports.add(port)
-    }
-  }
-  return [...ports]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import { startCluster } from './cluster.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
 /** Servers that tests may break, seen as one: a server alone, or a cluster of them. */
@@ -43,8 +44,33 @@ export async function deployOne(options: DeploymentOptions = {}): Promise<Deploy
   }
 }
 
+/** Three primaries without replicas, each with a third of the slots. */
+export async function deployCluster(options: DeploymentOptions = {}): Promise<Deployment> {
+  // Nothing fails over, so nobody has to be taken for dead soon: a busy machine makes nodes silent for a while.
+  const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })
+  const { nodes } = cluster
+  const ports = nodes.map(({ port }) => port)
+  await protect(ports, options)
+  const operators = ports.map((port) => operatorOf(port, options))
+  return {
+    ports,
+    operators,
+    kill: async () => void (await Promise.all(nodes.map((node) => node.kill()))),
+    restart: async () => {
+      await cluster.restart()
+      await protect(ports, options)
+    },
+    pause: () => nodes.forEach((node) => node.pause()),
+    resume: () => nodes.forEach((node) => node.resume()),
+    end: async () => {
+      operators.forEach((operator) => operator.disconnect())
+      await cluster.stop()
+    },
+  }
+}
+
 /** Sets the password of servers that have just started: before, whether they have is asked without one. */
-export async function protect(ports: readonly number[], { password }: DeploymentOptions): Promise<void> {
+async function protect(ports: readonly number[], { password }: DeploymentOptions): Promise<void> {
   if (password === undefined) return
   for (const port of ports) {
     const operator = operatorOf(port, {})
@@ -53,7 +79,7 @@ export async function protect(ports: readonly number[], { password }: Deployment
   }
 }
 
-export function operatorOf(port: number, { password }: DeploymentOptions): Redis {
+function operatorOf(port: number, { password }: DeploymentOptions): Redis {
   const settings = { retryStrategy: () => 50, maxRetriesPerRequest: null, disconnectTimeout: 100 }
   const operator = new Redis(port, '127.0.0.1', password === undefined ? settings : { ...settings, password })
   operator.on('error', () => {})

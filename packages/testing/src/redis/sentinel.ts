@@ -1,4 +1,5 @@
-import { ask, until } from './admin.ts'
+import { eventually } from '../eventually.ts'
+import { ask } from './admin.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface RedisSentinel {
@@ -67,7 +68,7 @@ async function startOne(
 
 /** A failover needs sentinels that know each other and the replica. */
 async function whenWatched(sentinels: readonly RedisServer[], name: string): Promise<void> {
-  await until('all sentinels know each other and the replica', async () => {
+  await eventually(async () => {
     const seen = await Promise.all(
       sentinels.map(async ({ port }) => [
         ((await ask(port, 'SENTINEL', 'SENTINELS', name)) as unknown[]).length,
@@ -75,7 +76,7 @@ async function whenWatched(sentinels: readonly RedisServer[], name: string): Pro
       ]),
     )
     return seen.every(([others, replicas]) => others === SENTINELS - 1 && replicas === 1)
-  })
+  }, 'all sentinels know each other and the replica')
 }
 
 async function replicasThatAreUp(port: number, name: string): Promise<number> {
@@ -117,10 +118,10 @@ function sentinelOf(
       return hung
     },
     whenFailedOver: (from) =>
-      until('the sentinels have made the replica the primary', async () => {
+      eventually(async () => {
         const ports = await Promise.all(sentinels.map(portBy))
         if (!ports.every((port) => port !== from.port && port === ports[0])) return false
         return String(await ask(ports[0] as number, 'INFO', 'replication')).includes('role:master')
-      }),
+      }, 'the sentinels have made the replica the primary'),
   }
 }

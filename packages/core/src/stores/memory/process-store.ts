@@ -1,5 +1,5 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
-import { fineClock } from '../../base/microsecond-clock.js'
+import { microsecondClock } from '../../base/microsecond-clock.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Outcome,
@@ -33,7 +33,7 @@ export class ProcessStore implements Store {
 
   /** @param now in ms since 1970; left out: the system's clock */
   constructor(maxSubjects: number, now?: () => number) {
-    this.#now = now ?? fineClock()
+    this.#now = now ?? microsecondClock()
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
     this.#subjects = new SubjectList(maxSubjects, (entry, at) => {
       if (entry.expires - this.#keptUs > at) this.#evictions.add()

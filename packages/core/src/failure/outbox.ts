@@ -1,0 +1,135 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
+import { isA, StoreError } from '../base/errors.js'
+import { ID_KEPT_MS } from '../stores/contract.js'
+
+export interface OutboxOptions<Item, Answer> {
+  /** Sends items of one shard, also while its breaker is open where forced. Never rejects. */
+  readonly send: (items: readonly Item[], isForced: boolean) => Promise<readonly (Answer | StoreError)[]>
+  readonly isOpen: (shard: number) => boolean
+  /** Told of each item once, when the store has answered it for good. */
+  readonly onDelivered: (item: Item, answer: Answer | StoreError) => void
+  /** Told of each item that will not be sent any more. */
+  readonly onDropped: (item: Item) => void
+}
+
+interface Waiting<Item> {
+  readonly item: Item
+  readonly firstMs: number
+}
+
+/** Half as long as a store remembers ids, so that no repetition meets a store that has forgotten the first. */
+const LONGEST_MS = ID_KEPT_MS / 2
+const AGAIN_AFTER_MS = 250
+/** So many wait at most: beyond it the oldest are dropped. */
+const MOST_WAITING = 10_000
+/** No more at a time, so that requests get their turn. */
+export const LARGEST_BATCH = 128
+
+/**
+ * Sends what must reach the store and carries an id: where no answer came, the same is sent again, for five minutes.
+ * The store counts it once.
+ */
+export class Outbox<Item extends { readonly shard: number }, Answer> {
+  readonly #options: OutboxOptions<Item, Answer>
+  readonly #waiting = new Map<number, Set<Waiting<Item>>>()
+  readonly #underWay = new Set<Promise<unknown>>()
+  #timer: NodeJS.Timeout | undefined
+  #isEnded = false
+
+  constructor(options: OutboxOptions<Item, Answer>) {
+    this.#options = options
+  }
+
+  /**
+   * Sends items of one shard now.
+   *
+   * @returns the answers; those that are errors of the store are sent again, unless they are of the request itself
+   */
+  deliver(items: readonly Item[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
+    const firstMs = elapsedMs()
+    return this.#send(
+      items.map((item) => ({ item, firstMs })),
+      isForced,
+    )
+  }
+
+  /** Sends again what has waited for a shard that answers now. */
+  async recover(shard: number): Promise<void> {
+    await this.#sendAgain(shard, true)
+  }
+
+  /** Sends all that waits a last time, and says what was not delivered. */
+  async end(): Promise<void> {
+    this.#isEnded = true
+    clearTimeout(this.#timer)
+    await Promise.all(this.#underWay)
+    await Promise.all([...this.#waiting.keys()].map((shard) => this.#sendAgain(shard, true)))
+    for (const waiting of this.#waiting.values())
+      for (const { item } of waiting) this.#options.onDropped(item)
+    this.#waiting.clear()
+  }
+
+  async #sendAgain(shard: number, isForced: boolean): Promise<void> {
+    const all = [...(this.#waiting.get(shard) ?? [])]
+    this.#waiting.delete(shard)
+    const old = elapsedMs() - LONGEST_MS
+    const live = all.filter(({ firstMs }) => firstMs > old)
+    for (const { item, firstMs } of all) if (firstMs <= old) this.#options.onDropped(item)
+    for (let from = 0; from < live.length; from += LARGEST_BATCH) {
+      await this.#send(live.slice(from, from + LARGEST_BATCH), isForced)
+    }
+  }
+
+  #send(batch: readonly Waiting<Item>[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
+    const items = batch.map(({ item }) => item)
+    const sent = this.#options.send(items, isForced).then((answers) => {
+      const all = items.map((_, i) => answers[i] ?? new StoreError('the store gave no answer to a request'))
+      batch.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))
+      return all
+    })
+    this.#underWay.add(sent)
+    return sent.finally(() => this.#underWay.delete(sent))
+  }
+
+  #settle(waiting: Waiting<Item>, answer: Answer | StoreError): void {
+    // What fails for its own sake would fail for ever.
+    if (!isA(answer, StoreError) || answer.isOfRequest) return this.#options.onDelivered(waiting.item, answer)
+    const { shard } = waiting.item
+    const others = this.#waiting.get(shard) ?? new Set()
+    this.#waiting.set(shard, others.add(waiting))
+    if (others.size > MOST_WAITING) this.#dropOldest(others)
+    this.#againLater()
+  }
+
+  #dropOldest(waiting: Set<Waiting<Item>>): void {
+    const [oldest] = waiting
+    if (!oldest) return
+    waiting.delete(oldest)
+    this.#options.onDropped(oldest.item)
+  }
+
+  /** While the breaker is open a probe comes first, and then `recover`. */
+  #againLater(): void {
+    if (this.#isEnded) return
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      const shards = [...this.#waiting.keys()]
+      for (const shard of shards) {
+        if (this.#options.isOpen(shard)) this.#dropOld(shard)
+        else void this.#sendAgain(shard, false)
+      }
+      if (this.#waiting.size > 0) this.#againLater()
+    }, AGAIN_AFTER_MS).unref()
+  }
+
+  #dropOld(shard: number): void {
+    const old = elapsedMs() - LONGEST_MS
+    const waiting = this.#waiting.get(shard) ?? new Set()
+    for (const one of waiting) {
+      if (one.firstMs > old) break
+      waiting.delete(one)
+      this.#options.onDropped(one.item)
+    }
+    if (waiting.size === 0) this.#waiting.delete(shard)
+  }
+}

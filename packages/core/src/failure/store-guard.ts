@@ -1,0 +1,157 @@
+import { isA, show, StoreError } from '../base/errors.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+import type { BreakerState } from './breaker.js'
+import { ReadyQueue } from './ready-queue.js'
+import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
+
+/** A request that may be over before it is sent, since it was answered otherwise. */
+export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
+
+export interface StoreGuardOptions extends ShardGuardOptions {
+  /** Told of every fault once per batch, with how many requests it left without an outcome. */
+  readonly onFailure: (error: StoreError, requests: number) => void
+  /** Told when requests turn out to have been decided by the store after they were answered otherwise. */
+  readonly onLate: (batch: readonly Asked[], answers: readonly Answer[]) => void
+}
+
+/**
+ * Between the pipeline and a store that may fail: what the store cannot decide within the deadline is answered with
+ * an error, for the failure policy to decide. Nothing is asked twice, since it may have been counted, and nothing but
+ * what has an id or gives units back is sent after its deadline. What is held for a store that hangs or is down is
+ * bounded: it is what came within one deadline. Every batch is of one shard, and shards fail apart.
+ */
+export class StoreGuard {
+  readonly #store: Store
+  readonly #options: StoreGuardOptions
+  readonly #queue: ReadyQueue
+  readonly #shards = new Map<number, ShardGuard>()
+
+  constructor(store: Store, options: StoreGuardOptions) {
+    this.#store = store
+    this.#options = options
+    this.#queue = new ReadyQueue(store)
+  }
+
+  /** Whether requests of this shard are not asked of the store. */
+  isOpen(shard: number): boolean {
+    return this.#of(shard).breaker.state !== 'closed'
+  }
+
+  /** Why they are not. */
+  refusal(shard: number): StoreError | undefined {
+    return this.#of(shard).refusal
+  }
+
+  /** Of every shard that has been asked. */
+  states(): ReadonlyMap<number, BreakerState> {
+    return new Map([...this.#shards].map(([shard, { breaker }]) => [shard, breaker.state]))
+  }
+
+  /** Never rejects. */
+  consume(batch: readonly Asked[]): Promise<readonly Answer[]> {
+    const asked = this.#of(batch[0]?.shard ?? 0).call((call) => this.#send(batch, call), {
+      onLate: (answers) => this.#options.onLate(batch, answers),
+    })
+    return this.#check(batch, asked)
+  }
+
+  /** Never rejects. */
+  peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    const guard = this.#of(batch[0]?.shard ?? 0)
+    return this.#check(
+      batch,
+      guard.call((call) => this.#store.peek(batch, call)),
+    )
+  }
+
+  /** Counts what has been admitted already, also while the breaker is open. Never rejects. */
+  async charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    const guard = this.#of(batch[0]?.shard ?? 0)
+    try {
+      const answers = await guard.call((call) => this.#store.consume(batch, call), { isForced: true })
+      return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
+    } catch (error) {
+      // No request has been left without an answer by a charge that failed.
+      return batch.map(() => error as StoreError)
+    }
+  }
+
+  /**
+   * Gives units back. Never rejects.
+   *
+   * @param isForced also while the breaker is open
+   */
+  async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
+    const guard = this.#of(batch[0]?.shard ?? 0)
+    try {
+      const answers = await guard.call(() => this.#store.refund(batch), { isForced })
+      return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
+    } catch (error) {
+      // That a store which was given up is not asked has been told.
+      if (error !== guard.refusal) this.#options.onFailure(error as StoreError, batch.length)
+      return batch.map(() => error as StoreError)
+    }
+  }
+
+  /** @throws {StoreError} when the store cannot answer */
+  async reset(keys: readonly string[], shard: number): Promise<void> {
+    const guard = this.#of(shard)
+    try {
+      await guard.call(() => this.#store.reset(keys, shard))
+    } catch (error) {
+      if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
+      throw error
+    }
+  }
+
+  /** Probes no more. */
+  end(): void {
+    for (const { breaker } of this.#shards.values()) breaker.end()
+  }
+
+  #of(shard: number): ShardGuard {
+    const known = this.#shards.get(shard)
+    if (known) return known
+    const guard = new ShardGuard(shard, this.#store, this.#queue, this.#options)
+    this.#shards.set(shard, guard)
+    return guard
+  }
+
+  /** Leaves out what was answered while it waited to be sent. */
+  #send(batch: readonly Asked[], call: Call): MaybePromise<readonly Answer[]> {
+    if (!batch.some(({ turn }) => turn)) return this.#store.consume(batch, call)
+    const sent = batch.filter(({ turn }) => !turn?.isOver)
+    const ofAll = {
+      get isOver(): boolean {
+        return call.isOver || sent.some(({ turn }) => turn?.isOver)
+      },
+    }
+    const answers = sent.length > 0 ? this.#store.consume(sent, ofAll) : []
+    if (sent.length === batch.length) return answers
+    const late = new StoreError('too late to ask', { code: 'ERR_TOLLGATE_STORE_TIMEOUT', isOfRequest: true })
+    return chain(answers, (given) => batch.map((request) => given[sent.indexOf(request)] ?? late))
+  }
+
+  #check(batch: readonly StoreRequest[], asked: Promise<readonly Answer[]>): Promise<readonly Answer[]> {
+    return asked.then(
+      (answers) => (Array.isArray(answers) ? this.#tellOf(answers) : this.#fail(batch, notAList(answers))),
+      (error: StoreError) => this.#fail(batch, error),
+    )
+  }
+
+  #fail(batch: readonly StoreRequest[], error: StoreError): readonly Answer[] {
+    this.#options.onFailure(error, batch.length)
+    return batch.map(() => error)
+  }
+
+  #tellOf(answers: readonly Answer[]): readonly Answer[] {
+    const failed = answers.filter((answer) => isA(answer, StoreError))
+    if (failed[0]) this.#options.onFailure(failed[0], failed.length)
+    return answers
+  }
+}
+
+function notAList(given: unknown): StoreError {
+  return new StoreError(`the store answered a batch with ${show(given)}`)
+}

@@ -1,0 +1,97 @@
+import type { Usage } from '../algorithms/implementation.js'
+import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+
+/** Units of one limit that were admitted at about the same time, of a monotonic clock in µs. */
+interface Entry {
+  readonly firstUs: number
+  lastUs: number
+  units: number
+}
+
+/** What was admitted of the limits of one key beside the store. */
+export interface Used {
+  readonly set: LimitSet
+  /** Of each limit, oldest first. */
+  readonly entries: readonly (readonly Readonly<Entry>[])[]
+}
+
+/** A part of the window in which what is admitted is kept together: it ages as its last unit does, so never early. */
+const PARTS_OF_WINDOW = 8
+
+/** Remembers of each limit what was admitted, and when, for as long as it can count. */
+export class UsageLedger {
+  readonly #keys = new Map<string, { set: LimitSet; entries: Entry[][] }[]>()
+
+  add(key: string, set: LimitSet, units: number, nowUs: number): void {
+    for (const [i, limit] of this.#of(key, set).entries.entries()) {
+      const { ttlMs } = set.limits[i] as CompiledLimit
+      dropOld(limit, nowUs - ttlMs * 1000)
+      const last = limit.at(-1)
+      if (last && nowUs - last.firstUs < (ttlMs * 1000) / PARTS_OF_WINDOW) {
+        last.lastUs = nowUs
+        last.units += units
+      } else {
+        limit.push({ firstUs: nowUs, lastUs: nowUs, units })
+      }
+    }
+  }
+
+  /**
+   * Takes units back out that were added at a time; whether they were still there.
+   *
+   * @returns false when they have been handed over, or no longer count
+   */
+  remove(key: string, set: LimitSet, units: number, atUs: number): boolean {
+    const found = this.#keys.get(key)?.find((one) => one.set === set)
+    let removed = false
+    for (const limit of found?.entries ?? []) {
+      const entry = limit.find(({ firstUs, lastUs }) => firstUs <= atUs && atUs <= lastUs)
+      if (!entry || entry.units < units) continue
+      entry.units -= units
+      removed = true
+    }
+    return removed
+  }
+
+  /** Hands over what there is of a key, and forgets it. */
+  take(key: string): readonly Used[] {
+    const found = this.#keys.get(key) ?? []
+    this.#keys.delete(key)
+    return found.filter(({ entries }) => entries.some((limit) => limit.some(({ units }) => units > 0)))
+  }
+
+  delete(key: string): void {
+    this.#keys.delete(key)
+  }
+
+  #of(key: string, set: LimitSet): { readonly entries: Entry[][] } {
+    const known = this.#keys.get(key)
+    const same = known?.find((one) => one.set === set)
+    if (same) return same
+    // Plans can have changed meanwhile: what was used of each is told by its own limits.
+    const made = { set, entries: set.limits.map((): Entry[] => []) }
+    if (known) known.push(made)
+    else this.#keys.set(key, [made])
+    return made
+  }
+}
+
+function dropOld(limit: Entry[], beforeUs: number): void {
+  let old = 0
+  while (old < limit.length && (limit[old] as Entry).lastUs <= beforeUs) old += 1
+  if (old > 0) limit.splice(0, old)
+}
+
+/** As a store is told it, at a time of the same clock. */
+export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
+  return entries.map((limit) =>
+    limit
+      .filter(({ units }) => units > 0)
+      .map(({ lastUs, units }) => ({ units, ageUs: Math.max(Math.round(nowUs - lastUs), 0) })),
+  )
+}
+
+/** Units of all limits together. */
+export function unitsOf({ entries }: Used): number {
+  return entries.flat().reduce((sum, { units }) => sum + units, 0)
+}

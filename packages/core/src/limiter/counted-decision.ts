@@ -1,0 +1,178 @@
+import { NEVER } from '../algorithms/implementation.js'
+import type { Limit } from '../plans/limit.js'
+import type { Subject } from '../plans/subject.js'
+import { ownersOf, type Part, type Request } from '../requests/request.js'
+import type { Verdict } from '../requests/verdict.js'
+import type { LimitOutcome } from '../stores/contract.js'
+import {
+  NO_LIMITS,
+  NONE,
+  RETRY_AFTER_FAILURE_MS,
+  type Decision,
+  type DecisionSource,
+  type DenialReason,
+  type LimitState,
+} from './decision.js'
+
+/** How a decision was made. */
+export interface Origin {
+  readonly isPeek: boolean
+  /** What alone may give its units back. */
+  readonly by: object
+}
+
+/** A decision of limits that were counted, by the store or by this process. It keeps what a refund needs. */
+export class CountedDecision implements Decision {
+  readonly allowed: boolean
+  readonly subject: Subject
+  readonly plan: string
+  readonly cost: number
+  readonly limits: readonly LimitState[]
+  readonly violated: readonly string[]
+  readonly retryAfterMs: number | null
+  declare readonly reason?: DenialReason
+  readonly source: DecisionSource
+  // Not for users, who can change what is above.
+  readonly #request: Request
+  readonly #verdicts: readonly Verdict[]
+  readonly #denial: Verdict | undefined
+  readonly #by: object
+  #taken: number
+  #isSettled = false
+
+  /** @param verdicts of every step that was asked; the first that denies decides */
+  constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
+    const denial = verdicts.find(({ allowed }) => !allowed)
+    this.allowed = denial === undefined
+    this.subject = request.subject
+    this.plan = request.plan.name
+    this.cost = request.cost
+    this.limits = denial ? statesOf(denial) : statesOfAll(request, verdicts)
+    this.source = (denial ?? weakestOf(verdicts)).source
+    this.violated = denial ? violatedOf(denial) : NONE
+    this.retryAfterMs = denial ? retryAfterOf(denial) : 0
+    if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
+    this.#request = request
+    this.#verdicts = verdicts
+    this.#denial = denial
+    this.#by = by
+    this.#taken = this.allowed && !isPeek ? request.cost : 0
+  }
+
+  static by(decision: CountedDecision): object {
+    return decision.#by
+  }
+
+  static requestOf(decision: CountedDecision): Request {
+    return decision.#request
+  }
+
+  static verdictsOf(decision: CountedDecision): readonly Verdict[] {
+    return decision.#verdicts
+  }
+
+  /** The limits that it tells of: the same array for every such decision, until the plans change. */
+  static limitsOf(decision: CountedDecision): readonly Limit[] {
+    const denial = decision.#denial
+    if (denial) return limitsIn(denial)
+    const { limits } = decision.#request
+    return decision.limits.length === limits.length
+      ? limits
+      : toldParts(decision.#verdicts).flatMap((part) => part.limits)
+  }
+
+  /** Whose each of those is. */
+  static ownersOf(decision: CountedDecision): readonly Subject[] {
+    const told = decision.#denial?.step.parts ?? toldParts(decision.#verdicts)
+    const { parts } = decision.#request
+    return ownersOf(parts.filter((part) => told.includes(part)))
+  }
+
+  static takenBy(decision: CountedDecision): number {
+    return decision.#taken
+  }
+
+  static noteTaken(decision: CountedDecision, units: number): void {
+    decision.#taken = units
+  }
+
+  /** Whether this is the first time, and there is something to settle. */
+  static settle(decision: CountedDecision): boolean {
+    if (decision.#isSettled || decision.#taken === 0) return false
+    decision.#isSettled = true
+    return true
+  }
+}
+
+/** The parts whose limits are told. */
+function toldParts(verdicts: readonly Verdict[]): readonly Part[] {
+  return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
+}
+
+function limitsIn({ step, parts }: Verdict): readonly Limit[] {
+  return parts && parts.length < step.parts.length ? parts.flatMap(({ limits }) => limits) : step.limits
+}
+
+/** What this process has left of its share is not what the subject has left of its plan: only a store's is told. */
+function statesOf(verdict: Verdict): readonly LimitState[] {
+  const { source, outcome, step } = verdict
+  if (source !== 'store' || !outcome) return NO_LIMITS
+  return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+}
+
+/** In the order of the request's parts, whatever the order of its steps. */
+function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
+  if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
+  const ofPart = new Map<Part, LimitState[]>()
+  for (const verdict of verdicts) {
+    const states = statesOf(verdict)
+    let next = 0
+    for (const part of verdict.step.parts) ofPart.set(part, states.slice(next, (next += part.limits.length)))
+  }
+  return parts.flatMap((part) => ofPart.get(part) ?? [])
+}
+
+function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
+  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+}
+
+const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
+  local: 0,
+  open: 1,
+  closed: 2,
+  unlimited: 3,
+  store: 4,
+}
+
+/** Of what allowed: what knew least of the store. */
+function weakestOf(verdicts: readonly Verdict[]): Verdict {
+  return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
+}
+
+function violatedOf(denial: Verdict): readonly string[] {
+  const { outcome } = denial
+  if (!outcome) return NONE
+  return limitsIn(denial)
+    .filter((_, i) => outcome.limits[i]?.wait !== 0)
+    .map(({ name }) => name)
+}
+
+function retryAfterOf({ outcome }: Verdict): number | null {
+  if (!outcome) return RETRY_AFTER_FAILURE_MS
+  let worst = 0
+  for (const { wait } of outcome.limits) {
+    if (wait === NEVER) return null
+    if (wait > worst) worst = wait
+  }
+  return toMs(worst)
+}
+
+function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
+  if (source === 'closed') return 'store-unavailable'
+  return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
+}
+
+/** Rounded up, so that a client that waits this long is never early; never negative, whatever was found in Redis. */
+function toMs(us: number): number {
+  return Math.max(Math.ceil(us / 1000), 0)
+}

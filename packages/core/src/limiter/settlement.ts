@@ -1,0 +1,70 @@
+import { show, TollgateError } from '../base/errors.js'
+import type { Limit } from '../plans/limit.js'
+import type { Subject } from '../plans/subject.js'
+import type { Request } from '../requests/request.js'
+import type { Verdict } from '../requests/verdict.js'
+import { CountedDecision } from './counted-decision.js'
+import type { Decision, DecisionSource } from './decision.js'
+
+/** What of a decision is settled, once: units that go back, or are to be taken beside it. */
+export interface Settlement {
+  readonly request: Request
+  readonly verdicts: readonly Verdict[]
+  /** How many go back. */
+  readonly units: number
+}
+
+/**
+ * Settles a decision for so many units; undefined when it took none, or was settled before.
+ *
+ * @param by what made the decision
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is of another limiter, or a copy, which cannot tell whether it
+ *                         was used before
+ */
+export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
+  if (!isCounted(decision)) return undefined
+  if (CountedDecision.by(decision) !== by) {
+    throw new TollgateError(
+      'ERR_TOLLGATE_DECISION',
+      'got a decision of another limiter, expected one of this',
+    )
+  }
+  if (!CountedDecision.settle(decision)) return undefined
+  const request = CountedDecision.requestOf(decision)
+  return { request, verdicts: CountedDecision.verdictsOf(decision), units: Math.max(request.cost - units, 0) }
+}
+
+/**
+ * The units that a request has taken in all, as of now: a settlement that is under way may change it.
+ *
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy
+ */
+export function takenBy(decision: Decision): number {
+  return isCounted(decision) ? CountedDecision.takenBy(decision) : 0
+}
+
+/** Remembers what a request has taken in all, once it was settled. */
+export function noteTaken(decision: Decision, units: number): void {
+  if (decision instanceof CountedDecision) CountedDecision.noteTaken(decision, units)
+}
+
+/** Whose each limit of a decision is. */
+export function ownersOf(decision: Decision): readonly Subject[] {
+  if (decision instanceof CountedDecision && decision.limits.length > 0)
+    return CountedDecision.ownersOf(decision)
+  return decision.limits.map(() => decision.subject)
+}
+
+/** The limits that a decision tells of: the same array for every such decision, until the plans change. */
+export function limitsOf(decision: Decision): readonly Limit[] | undefined {
+  return decision instanceof CountedDecision ? CountedDecision.limitsOf(decision) : undefined
+}
+
+function isCounted(decision: Decision): decision is CountedDecision {
+  if (decision instanceof CountedDecision) return true
+  if (OTHER_SOURCES.includes(decision?.source)) return false
+  const expected = 'the decision itself that consume returned'
+  throw new TollgateError('ERR_TOLLGATE_DECISION', `got ${show(decision)}, expected ${expected}`)
+}
+
+const OTHER_SOURCES: readonly unknown[] = ['unlimited', 'open', 'closed', 'list'] satisfies DecisionSource[]

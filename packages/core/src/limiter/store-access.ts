@@ -1,0 +1,129 @@
+import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import type { BreakerState } from '../failure/breaker.js'
+import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
+import type { Request } from '../requests/request.js'
+import { Batcher } from '../stores/batcher.js'
+import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+
+type Conclude<Result> = (request: Request, given: unknown) => Result
+
+/**
+ * The store as the pipeline asks it: at once where it answers at once; else in batches, within the deadline, and not
+ * at all while its breaker is open.
+ */
+export class StoreAccess {
+  readonly #store: Store
+  /** Undefined for a store that answers at once: it needs neither deadline nor batches. */
+  readonly #guard: StoreGuard | undefined
+  readonly #batcher: Batcher<Request>
+  /** Requests that wait for the store, for whoever closes. */
+  #pending = 0
+  #onIdle: (() => void) | undefined
+
+  constructor(store: Store, options: StoreGuardOptions) {
+    this.#store = store
+    const guard = store.synchronous ? undefined : new StoreGuard(store, options)
+    this.#guard = guard
+    this.#batcher = new Batcher((batch) => guard?.consume(batch) ?? Promise.resolve([]))
+  }
+
+  get answersAtOnce(): boolean {
+    return this.#guard === undefined
+  }
+
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Why a shard is not asked. */
+  refusal(shard: number): StoreError | undefined {
+    return this.#guard?.refusal(shard)
+  }
+
+  /** Whether a shard is not asked. What never fails as a whole has nobody to tell of what it missed. */
+  isOpen(shard: number): boolean {
+    return this.#guard?.isOpen(shard) ?? true
+  }
+
+  /** Of every shard that has been asked. */
+  states(): Iterable<readonly [number, BreakerState]> {
+    return this.#guard?.states() ?? []
+  }
+
+  /** @param conclude what the caller gets for what the store gave, whatever that is, or threw */
+  consume<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
+    if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request))
+    this.#pending += 1
+    return this.#batcher.ask(request, (asked, given) => {
+      this.#answered()
+      return conclude(asked, given)
+    })
+  }
+
+  peek<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
+    if (!this.#guard) return conclude(request, askNow(this.#store, 'peek', request))
+    this.#pending += 1
+    return this.#guard.peek([request]).then(([given]) => {
+      this.#answered()
+      return conclude(request, given)
+    })
+  }
+
+  /** Counts what has been admitted already. Never rejects. */
+  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    return this.#guard?.charge(batch) ?? Promise.resolve([])
+  }
+
+  /** Never rejects. */
+  async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
+    if (this.#guard) return this.#guard.refund(batch, isForced)
+    try {
+      return await this.#store.refund(batch)
+    } catch (error) {
+      return batch.map(() => toStoreError(error))
+    }
+  }
+
+  /** @throws {StoreError} when the store did not */
+  async reset(keys: readonly string[], shard: number): Promise<void> {
+    await (this.#guard ?? this.#store).reset(keys, shard)
+  }
+
+  /** Sends what waits, and waits for what is under way. */
+  async drain(): Promise<void> {
+    this.#batcher.flush()
+    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+  }
+
+  async close(): Promise<void> {
+    this.#guard?.end()
+    await this.#store.close?.()
+  }
+
+  #answered(): void {
+    this.#pending -= 1
+    if (this.#pending === 0) this.#onIdle?.()
+  }
+}
+
+/** What a store that answers at once gives for a request, or throws. */
+function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
+  try {
+    const answers = store[how]([request])
+    if (!(answers instanceof Promise)) return answers[0]
+    // It has broken its word; that it rejects, too, must not end the process.
+    answers.catch(() => {})
+    return answers
+  } catch (error) {
+    return error
+  }
+}
+
+/** Why what a store gave is no outcome. */
+export function errorOf(given: unknown): StoreError {
+  if (isA(given, StoreError)) return given
+  if (isA(given, Error)) return toStoreError(given)
+  const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
+  return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
+}

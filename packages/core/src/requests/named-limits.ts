@@ -1,0 +1,48 @@
+import type { Limit } from '../plans/limit.js'
+import type { Plan } from '../plans/plan.js'
+
+/** A plan that is held together with others. */
+export interface Labelled {
+  readonly plan: Plan
+  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  readonly label: string | undefined
+}
+
+/** The limits of several plans under names of their own, also of each plan. */
+export interface NamedLimits {
+  readonly all: readonly Limit[]
+  readonly ofEach: readonly (readonly Limit[])[]
+}
+
+/** Combinations of plans beyond this are many for the sake of their labels, which requests may make up. */
+const MOST_COMBINATIONS = 1000
+
+/** Names the limits of plans that are held together, and remembers it: so headers are written once, not a request. */
+export class LimitNames {
+  readonly #known = new Map<string, NamedLimits>()
+
+  of(plans: readonly Labelled[]): NamedLimits {
+    const id = JSON.stringify(plans.flatMap(({ label, plan }) => [label, plan.serial]))
+    const known = this.#known.get(id)
+    if (known) return known
+    const ofEach = nameApart(plans)
+    const named = { ofEach, all: ofEach.flat() }
+    if (this.#known.size >= MOST_COMBINATIONS) this.#known.clear()
+    this.#known.set(id, named)
+    return named
+  }
+}
+
+/** `minute`, `guard.minute`, `guard.minute-2`. */
+function nameApart(plans: readonly Labelled[]): Limit[][] {
+  const taken = new Set<string>()
+  return plans.map(({ label, plan: { limits } }) =>
+    limits.map((limit) => {
+      const wanted = label === undefined ? limit.name : `${label}.${limit.name}`
+      let name = wanted
+      for (let i = 2; taken.has(name); i += 1) name = `${wanted}-${i}`
+      taken.add(name)
+      return { ...limit, name }
+    }),
+  )
+}

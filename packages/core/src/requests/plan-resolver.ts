@@ -1,0 +1,83 @@
+import { ConfigError } from '../base/errors.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { compilePlans, type Plan, type PlanOptions, type Plans } from '../plans/plan.js'
+import type { Subject } from '../plans/subject.js'
+import { PlanLookup, type PlanCacheOptions, type PlanOf } from './plan-cache.js'
+
+export interface PlanResolverOptions extends PlanOptions {
+  readonly planOf?: PlanOf
+  readonly planCache?: PlanCacheOptions
+}
+
+/** Told of subjects whose plan was not found. */
+export interface PlanListener {
+  onPlanError(error: Error, subject: Subject): void
+  /** @param used the plan that the subject is held to */
+  onUnknownPlan(subject: Subject, used: string): void
+}
+
+/** Finds the plan of a subject: by the name that it comes with, or that `planOf` gives. */
+export class PlanResolver {
+  readonly #listener: PlanListener
+  readonly #lookup: PlanLookup | undefined
+  #plans: Plans
+  #defaultPlan: string | undefined
+
+  /** @throws {ConfigError} when a plan or the look-up is wrong */
+  constructor(options: PlanResolverOptions, listener: PlanListener) {
+    const { planOf, planCache = {}, defaultPlan } = options
+    this.#listener = listener
+    this.#plans = compilePlans(options)
+    this.#defaultPlan = defaultPlan
+    if (planOf === undefined) return
+    this.#lookup = new PlanLookup(planOf, planCache, (error, subject) => listener.onPlanError(error, subject))
+    needDefault(this.#plans, defaultPlan)
+  }
+
+  /** All plans there are. */
+  get plans(): Iterable<Plan> {
+    return this.#plans.byName.values()
+  }
+
+  /**
+   * @param check refuses plans, by throwing
+   * @throws {ConfigError} when one is wrong; the plans then stay as they were
+   */
+  setPlans(given: PlanOptions, check: (plans: Iterable<Plan>) => void): void {
+    // The default plan stays the one it was, where there still is one of that name.
+    const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
+    const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
+    const plans = compilePlans(given, defaultPlan)
+    if (this.#lookup) needDefault(plans, defaultPlan)
+    check(plans.byName.values())
+    this.#plans = plans
+    this.#defaultPlan = defaultPlan
+  }
+
+  find(subject: Subject): MaybePromise<Plan> {
+    const name = subject.plan ?? undefined
+    if (name !== undefined || !this.#lookup || subject.kind === 'ip') return this.#named(subject, name)
+    return chain(this.#lookup.find(subject), (found) => this.#named(subject, found))
+  }
+
+  /** Asks `planOf` again at the subject's next request. */
+  forget(subject: Subject): void {
+    this.#lookup?.forget(subject)
+  }
+
+  #named(subject: Subject, name: string | undefined): Plan {
+    const { byName, fallback, hasDefault } = this.#plans
+    const plan = name === undefined ? undefined : byName.get(name)
+    if (plan) return plan
+    if (name !== undefined || !hasDefault) {
+      const named = name === subject.plan ? subject : { ...subject, plan: name }
+      this.#listener.onUnknownPlan(named, fallback.name)
+    }
+    return fallback
+  }
+}
+
+function needDefault({ hasDefault }: Plans, given: string | undefined): void {
+  if (hasDefault) return
+  throw new ConfigError('defaultPlan', given, 'the plan of subjects that planOf does not find')
+}

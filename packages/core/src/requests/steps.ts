@@ -1,0 +1,54 @@
+import { capacityOf } from '../plans/scaled-limits.js'
+import type { LimitSet } from '../plans/limit-set.js'
+import type { Part, Request } from './request.js'
+
+/**
+ * What can be decided in one step each: the parts of one shard, or of a store that is not atomic each part. The
+ * narrowest comes first, since it is the most likely to deny, and then nothing has been taken from others; of equals
+ * the first by its key, so that requests of the same subjects never wait for each other's units crosswise.
+ */
+export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
+  const { parts } = request
+  if (parts.length < 2) return undefined
+  const groups = isAtomic ? byShard(parts) : parts.map((part) => [part])
+  if (groups.length < 2) return undefined
+  return groups
+    .map((group) => stepOf(request, group))
+    .toSorted((a, b) => roomOf(a.parts) - roomOf(b.parts) || (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+function stepOf(request: Request, parts: readonly Part[]): Request {
+  const [first] = parts as readonly [Part, ...Part[]]
+  const limits = parts.length === 1 ? first.limits : parts.flatMap((part) => part.limits)
+  return { ...request, parts, limits, shard: first.shard, steps: undefined }
+}
+
+function byShard(parts: readonly Part[]): Part[][] {
+  const groups = new Map<number, Part[]>()
+  for (const part of parts) {
+    const group = groups.get(part.shard)
+    if (group) group.push(part)
+    else groups.set(part.shard, [part])
+  }
+  return [...groups.values()]
+}
+
+function keyOf({ parts }: Request): string {
+  return (parts[0] as Part).key
+}
+
+function roomOf(parts: readonly Part[]): number {
+  return Math.min(...parts.map(({ set }) => capacityOfSet(set)))
+}
+
+const capacities = new WeakMap<LimitSet, number>()
+
+/** The most units that can be taken at once. */
+function capacityOfSet(set: LimitSet): number {
+  const known = capacities.get(set)
+  if (known !== undefined) return known
+  const now = Date.now()
+  const capacity = Math.min(...set.limits.map((limit) => capacityOf(limit.paramsAt(now))))
+  capacities.set(set, capacity)
+  return capacity
+}
