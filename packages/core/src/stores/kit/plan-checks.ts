@@ -36,4 +36,24 @@ export const planChecks: readonly Check[] = [
       )
     },
   },
+  {
+    name: 'plans: two limits of one algorithm and window are counted apart',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = limitSetOf(bench.limit(9, algorithm), bench.limit(6, algorithm))
+        const request = all(bench.part(algorithm, 2, set))
+        const outcomes = await bench.consume(request, request, request, request)
+        assert.deepEqual(
+          outcomes.map(remainingOf),
+          [
+            [7, 4],
+            [5, 2],
+            [3, 0],
+            [3, 0],
+          ],
+          algorithm,
+        )
+      }
+    },
+  },
 ]
