@@ -66,7 +66,7 @@ export class ProcessStore implements Store {
     })
   }
 
-  reset(keys: readonly string[]): void {
+  reset(keys: readonly string[], _shard = 0): void {
     for (const key of keys) this.#subjects.delete(key)
   }
 
