@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
+import type { LimitSet } from '../../plans/limit-set.js'
+import type { LimitOutcome, Outcome } from '../contract.js'
+import { refundOf } from '../receipts.js'
+import { all, force, isTaken, type Bench, type Check } from './bench.js'
+
+const WINDOW_MS = 300
+const ASKED_EVERY_MS = 15
+/** A process's clock and that of a test of it are the same, but for how long a call takes. */
+const CLOCKS_PART_US = 60_000_000
+
+/** Asks again and again until it is admitted: before the time that the first denial told, never; after it, always. */
+async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
+  const request = all(bench.part(key, 1, limitSetOf(limit)))
+  const [, , denied] = (await bench.consume(request, request, request)) as [Outcome, Outcome, Outcome]
+  const { wait } = denied.limits[0] as LimitOutcome
+  assert.ok(
+    wait > 0 && wait <= 2 * WINDOW_MS * 1000,
+    `${key}: a denial waits for at most its windows: ${wait} µs`,
+  )
+  const due = denied.at + wait
+  for (;;) {
+    await sleep(ASKED_EVERY_MS)
+    const [outcome] = (await bench.consume(request)) as [Outcome]
+    assert.equal(isTaken(outcome), outcome.at >= due, `${key}: ${outcome.at - due} µs after it was due`)
+    if (isTaken(outcome)) return
+  }
+}
+
+/** Long before any window of the checks. */
+const LONG_US = 100 * 24 * 3_600_000_000
+
+/** What does nothing must not age what is kept: written without its time, it would count as older than it is. */
+async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<void> {
+  const request = all(bench.part(key, 2, set))
+  const [first] = (await bench.consume(request)) as [Outcome]
+  for (let i = 0; i < 3; i += 1) {
+    await sleep(40)
+    const refund = refundOf(request, { ...first, at: first.at - LONG_US }, 1)
+    assert.deepEqual(await bench.refund(refund), [false], `${key}: what came back long ago does not go back`)
+    await bench.consume(force([bench.used(key, set, [])]), all(bench.part(key, 9, set)))
+  }
+  const [last] = (await bench.peek(request)) as [Outcome]
+  const [before, after] = [first, last].map(({ at, limits }) => at + (limits[0]?.reset ?? 0)) as [
+    number,
+    number,
+  ]
+  assert.ok(Math.abs(after - before) < 20_000, `${key}: units came back ${before - after} µs too early`)
+}
+
+export const timeChecks: readonly Check[] = [
+  {
+    name: 'time: who waits as long as told is admitted, and who comes earlier is not, by every algorithm',
+    async run(bench) {
+      const names = bench.algorithms.filter((name) => name !== 'calendar-window')
+      await Promise.all(
+        names.map((algorithm) =>
+          comesBackAsTold(bench, algorithm, { quota: 2, window: WINDOW_MS, algorithm }),
+        ),
+      )
+    },
+  },
+  {
+    name: 'time: what takes and gives nothing changes no time, by every algorithm',
+    async run(bench) {
+      await Promise.all(bench.algorithms.map((name) => agesNothing(bench, name, bench.set(5, name))))
+    },
+  },
+  {
+    name: 'time: the clock counts µs and runs',
+    async run(bench) {
+      const request = all(bench.part('a'))
+      const [before] = (await bench.peek(request)) as [Outcome]
+      const began = performance.now()
+      await sleep(50)
+      const [after] = (await bench.peek(request)) as [Outcome]
+      const passedUs = (performance.now() - began) * 1000
+      assert.ok(Number.isInteger(before.at), 'times are whole µs')
+      assert.ok(after.at - before.at >= 25_000, `${after.at - before.at} µs passed in 50 ms`)
+      assert.ok(
+        after.at - before.at <= passedUs + 1_000_000,
+        `${after.at - before.at} µs passed in ${passedUs}`,
+      )
+      if (bench.store.clock === 'server') return
+      assert.ok(Math.abs(after.at - Date.now() * 1000) < CLOCKS_PART_US, 'the clock is that of the process')
+    },
+  },
+]
