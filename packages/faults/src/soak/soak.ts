@@ -63,6 +63,7 @@ export async function soak(options: SoakOptions): Promise<number> {
     const onLoss = (from: number, to: number): void => oracle.lose(from, to)
     const until = now() + minutes * 60_000
     const faults = await disturb({ place, random, until, onLoss, say })
+    // Real time must pass: what is judged is the share of answers in it.
     await sleep(QUIET_MS - 2000)
     isQuiet = true
     await sleep(2000)
@@ -114,6 +115,7 @@ interface End {
 
 async function conclude({ place, workers, oracle, seen, checks }: End): Promise<string[]> {
   const codes = await Promise.all(workers.map((worker) => worker.stop()))
+  // Real time must pass: keys go with their windows.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
   const keys = Number(await ask(place.port, 'DBSIZE'))
