@@ -124,7 +124,7 @@ export class LocalLimiter {
     const removed = parts.map(({ key, set }) => this.#ledger.remove(key, set, units, atUs))
     if (!removed.includes(true)) return false
     this.#nowMs = this.#clocks.nowMs()
-    this.#shares.refund([refundOf({ shard: 0, grant: 'all', parts: this.#sharesOf(parts) }, outcome, units)])
+    this.#shares.refund([refundOf({ shard: 0, parts: this.#sharesOf(parts) }, outcome, units)])
     return true
   }
 
