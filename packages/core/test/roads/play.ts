@@ -67,6 +67,11 @@ export class Play {
     this.#places = placesOf(this.limiter, schedule)
   }
 
+  /** Whether its clock is not the store's. */
+  get isLive(): boolean {
+    return this.#road.isLive === true
+  }
+
   get nowUs(): number {
     return Math.round(this.clock.now * 1000)
   }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const road of roads) {
     await forEachOf(seeds(SCHEDULES), async (seed) => tally.add(road.name, (await playOn(road, seed)).case))
   }
-})
+}, 240_000)
 
 afterAll(() => tally.print())
 
