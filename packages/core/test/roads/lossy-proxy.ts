@@ -1,8 +1,9 @@
 // A way to a server that loses or delays what it says, though what it was asked to do was done.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { Random } from './random.js'
 
-/** `refuse`: nothing arrives. `swallow`: scripts run, and the connection ends before their answer. */
+/** `refuse`: nothing arrives. `swallow`: every other script runs, and the connection ends before its answer. */
 export type Way = 'pass' | 'refuse' | 'swallow' | 'delay'
 
 export class LossyProxy {
@@ -10,6 +11,7 @@ export class LossyProxy {
   readonly #server: Server
   readonly #links = new Set<() => void>()
   readonly #delayMs: number
+  readonly #random = new Random(1)
   #way: Way = 'pass'
   /** Answers that were lost or late. */
   met = 0
@@ -52,7 +54,7 @@ export class LossyProxy {
     this.#links.add(reset)
     let isLost = false
     client.on('data', (data: Buffer) => {
-      isLost ||= this.#way === 'swallow' && /\r\n(eval|evalsha|fcall)\r\n/i.test(data.toString('latin1'))
+      isLost ||= this.#way === 'swallow' && isScript(data) && this.#random.chance(0.5)
       server.write(data)
     })
     server.on('data', (data: Buffer) => {
@@ -66,4 +68,8 @@ export class LossyProxy {
       socket.on('close', reset)
     }
   }
+}
+
+function isScript(data: Buffer): boolean {
+  return /\r\n(eval|evalsha|fcall)\r\n/i.test(data.toString('latin1'))
 }

@@ -90,7 +90,7 @@ function by(way: Way): (place: Place) => void {
 async function loseSome({ proxy }: Place): Promise<void> {
   const before = proxy.met
   proxy.way = 'swallow'
-  for (const until = performance.now() + 2000; performance.now() < until && proxy.met < before + 4;) {
+  for (const until = performance.now() + 2000; performance.now() < until && proxy.met < before + 8;) {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   proxy.way = 'pass'
