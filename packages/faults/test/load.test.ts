@@ -20,7 +20,7 @@ test('an application that stalls gets what is due all the same, and each wait is
     else answer()
   })
   const startedAt = now()
-  const load = startLoad(Number(new URL(application.url).port), rates)
+  const load = startLoad(Number(new URL(application.url).port), { rates, mostUnderWay: Infinity })
   await eventually(() => expect([...seen].toSorted()).toEqual([...EVERYBODY].toSorted()))
   isStalled = true
   const stalledAt = now()
@@ -48,7 +48,7 @@ test('an application that stalls gets what is due all the same, and each wait is
 
 test('an application that dies leaves requests without an answer', async () => {
   const application = await serveHandler((request) => request.socket.destroy())
-  const load = startLoad(Number(new URL(application.url).port), rates)
+  const load = startLoad(Number(new URL(application.url).port), { rates, mostUnderWay: Infinity })
   await eventually(() => load.answers.length > 0)
   const answers = await load.stop()
   await application.close()
