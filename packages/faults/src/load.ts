@@ -1,5 +1,5 @@
 import { Agent, request, type IncomingMessage } from 'node:http'
-import { CONTROLS, CONTROL_RATE, TENANTS } from './settings.ts'
+import { CONTROLS, type Pace } from './settings.ts'
 
 /** A request as its client saw it. */
 export interface Answer {
@@ -32,14 +32,13 @@ export const now = (): number => performance.timeOrigin + performance.now()
  * Steady traffic of all tenants at their rates. Requests are sent when they are due, answered or not, so that an
  * application that stalls is seen by all who would have come meanwhile.
  */
-export function startLoad(port: number): Load {
+export function startLoad(port: number, { rates, mostUnderWay }: Pick<Pace, 'rates' | 'mostUnderWay'>): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS, scheduling: 'lifo' })
   const answers: Answer[] = []
   const underWay = new Set<Promise<void>>()
-  const flows = [
-    ...Object.entries(TENANTS).map(([who, { rate }]) => ({ who, path: '/', rate, sent: 0 })),
-    ...CONTROLS.map((who) => ({ who, path: `/${who}`, rate: CONTROL_RATE, sent: 0 })),
-  ]
+  const flows = Object.entries(rates).map(([who, rate]) => {
+    return { who, path: CONTROLS.includes(who) ? `/${who}` : '/', rate, sent: 0 }
+  })
   const started = performance.now()
   const send = (who: string, path: string): void => {
     const sent = ask(agent, port, { who, path }).then((answer) => {
@@ -51,7 +50,9 @@ export function startLoad(port: number): Load {
   const timer = setInterval(() => {
     const seconds = (performance.now() - started) / 1000
     for (const flow of flows) {
-      for (; flow.sent < seconds * flow.rate; flow.sent += 1) send(flow.who, flow.path)
+      for (; flow.sent < seconds * flow.rate; flow.sent += 1) {
+        if (underWay.size < mostUnderWay) send(flow.who, flow.path)
+      }
     }
   }, TICK_MS)
   return {

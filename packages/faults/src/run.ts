@@ -20,7 +20,7 @@ export async function runThrough(
   try {
     const startedAt = now()
     const application = await startApplication(framework, policy, scene.target)
-    const load = startLoad(application.port)
+    const load = startLoad(application.port, pace)
     /** Real time must pass: windows are of so many ms, and rates are by the second. */
     const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
       await sleep(ms)

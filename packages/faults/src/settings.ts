@@ -41,15 +41,44 @@ export const TENANTS: Readonly<Record<string, Tenant>> = {
 export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING)
 export const CONTROL_RATE = 40
 
+/** Requests a second by who asks. */
+export type Rates = Readonly<Record<string, number>>
+export const RATES: Rates = {
+  ...Object.fromEntries(Object.entries(TENANTS).map(([who, { rate }]) => [who, rate])),
+  ...Object.fromEntries(CONTROLS.map((who) => [who, CONTROL_RATE])),
+}
+/** What a slow machine bears next to other work. The flooding tenant still asks for more than its plan. */
+const LIGHT_RATES: Rates = {
+  ...Object.fromEntries([...GOOD, ...CONTROLS].map((who) => [who, 10])),
+  [FLOODING]: 80,
+}
+
 export interface Pace {
   readonly warmMs: number
   readonly faultMs: number
   readonly afterMs: number
   /** Each part lasts longer, until what it is for has been seen: on a slow machine that takes longer than elsewhere. */
   readonly waits: boolean
+  readonly rates: Rates
+  /** With so many under way what is due is left out: on a slow machine the load would only wait for itself. */
+  readonly mostUnderWay: number
 }
-export const FULL: Pace = { warmMs: 1500, faultMs: 5000, afterMs: 2500, waits: false }
-export const SHORT: Pace = { warmMs: 300, faultMs: 700, afterMs: 600, waits: true }
+export const FULL: Pace = {
+  warmMs: 1500,
+  faultMs: 5000,
+  afterMs: 2500,
+  waits: false,
+  rates: RATES,
+  mostUnderWay: Infinity,
+}
+export const SHORT: Pace = {
+  warmMs: 300,
+  faultMs: 700,
+  afterMs: 600,
+  waits: true,
+  rates: LIGHT_RATES,
+  mostUnderWay: 40,
+}
 
 /** Every rule that a run is judged by. One that is off fails nothing, unless the run is `--strict`. */
 export const CHECKS = {

@@ -1,10 +1,10 @@
 import { eventually, serveHandler } from '@tollgate/testing'
 import { now, startLoad } from '../src/load.ts'
-import { CONTROLS, CONTROL_RATE, FLOODING, TENANTS } from '../src/settings.ts'
+import { FLOODING, SHORT } from '../src/settings.ts'
 
-const EVERYBODY = [...Object.keys(TENANTS), ...CONTROLS]
-const PER_SECOND =
-  CONTROLS.length * CONTROL_RATE + Object.values(TENANTS).reduce((sum, { rate }) => sum + rate, 0)
+const { rates } = SHORT
+const EVERYBODY = Object.keys(rates)
+const PER_SECOND = Object.values(rates).reduce((sum, rate) => sum + rate, 0)
 
 /** Long beside what others can keep this process from its load. */
 const STALLED_MS = 1500
@@ -20,7 +20,7 @@ test('an application that stalls gets what is due all the same, and each wait is
     else answer()
   })
   const startedAt = now()
-  const load = startLoad(Number(new URL(application.url).port))
+  const load = startLoad(Number(new URL(application.url).port), { rates, mostUnderWay: Infinity })
   await eventually(() => expect([...seen].toSorted()).toEqual([...EVERYBODY].toSorted()))
   isStalled = true
   const stalledAt = now()
@@ -43,12 +43,12 @@ test('an application that stalls gets what is due all the same, and each wait is
   expect(long / late.length).toBeGreaterThan(0.25)
   expect(long / late.length).toBeLessThan(0.85)
   const flooding = answers.filter(({ who }) => who === FLOODING).length
-  expect(flooding / answers.length).toBeCloseTo((TENANTS[FLOODING]?.rate ?? 0) / PER_SECOND, 1)
+  expect(flooding / answers.length).toBeCloseTo((rates[FLOODING] ?? 0) / PER_SECOND, 1)
 })
 
 test('an application that dies leaves requests without an answer', async () => {
   const application = await serveHandler((request) => request.socket.destroy())
-  const load = startLoad(Number(new URL(application.url).port))
+  const load = startLoad(Number(new URL(application.url).port), { rates, mostUnderWay: Infinity })
   await eventually(() => load.answers.length > 0)
   const answers = await load.stop()
   await application.close()
