@@ -48,7 +48,7 @@ function algorithms(parts) {
 
 /** @param only the one algorithm of the script, if it is for one */
 function assemble(script, only) {
-  const text = read('stores/redis', `${script}.lua`).replace(/^-- @include (.+)$/gm, (_, part) => {
+  const text = read('stores/redis', `${script}.lua`).replace(/^ *-- @include (.+)$/gm, (_, part) => {
     if (part === 'algorithm')
       return `${algorithm(only, [])}\nlocal algorithm, algorithm_name = ${localOf(only)}, '${only}'\n`
     if (part === 'algorithms') return algorithms(scripts[script] ?? [])

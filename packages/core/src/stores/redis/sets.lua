@@ -49,8 +49,13 @@ local function set_apart(parts)
   local used = {}
   for i = 1, #parts do
     local set = parts[i].set
-    if used[set] then parts[i].set = make_set(set.described) end
-    used[set] = true
+    local before = used[set] or 0
+    if before > 0 then
+      set.copies = set.copies or {}
+      set.copies[before] = set.copies[before] or make_set(set.described)
+      parts[i].set = set.copies[before]
+    end
+    used[set] = before + 1
   end
 end
 
