@@ -35,7 +35,6 @@ end
 -- @include algorithms
 -- @include value.lua
 -- @include sets.lua
--- @include parts.lua
 -- @include subject.lua
 -- @include decide.lua
 
@@ -46,6 +45,7 @@ local request, run_left = 0, 0
 local decide_parts
 
 local function make_together()
+  -- @include apart.lua
   -- @include together.lua
   return decide_together
 end
