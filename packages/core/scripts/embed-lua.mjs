@@ -9,7 +9,7 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts for any requests, and the parts of the algorithms that each needs besides deciding. */
-const scripts = { consume: ['force'], refund: ['refund'] }
+const scripts = { consume: ['tail', 'force'], refund: ['tail', 'refund'] }
 
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
@@ -46,13 +46,18 @@ function algorithms(parts) {
   return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
 }
 
+/** A file of src/stores/redis, with those it includes. */
+function include(part) {
+  return read('stores/redis', part).replace(/^ *-- @include (.+)$/gm, (_, inner) => include(inner))
+}
+
 /** @param only the one algorithm of the script, if it is for one */
 function assemble(script, only) {
-  const text = read('stores/redis', `${script}.lua`).replace(/^-- @include (.+)$/gm, (_, part) => {
+  const text = read('stores/redis', `${script}.lua`).replace(/^ *-- @include (.+)$/gm, (_, part) => {
     if (part === 'algorithm')
       return `${algorithm(only, [])}\nlocal algorithm, algorithm_name = ${localOf(only)}, '${only}'\n`
-    if (part === 'algorithms') return algorithms(scripts[script] ?? [])
-    return read('stores/redis', part)
+    if (part === 'algorithms') return algorithms(scripts[script] ?? ['tail'])
+    return include(part)
   })
   return withoutComments(text)
 }

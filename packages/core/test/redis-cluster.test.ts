@@ -9,13 +9,13 @@ import {
 } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
-import { createLimiter, redisStore, type Decision, type RedisClient, type Store } from '../src/index.js'
-import { compileLimits } from '../src/plans/limit-set.js'
-import { parseLimit } from '../src/plans/limit.js'
-import { shardOf, shardTags, slotOf } from '../src/stores/redis/slots.js'
+import { redisStore, type RedisClient, type StoreError } from '../src/index.js'
+import type { StoreRequest } from '../src/stores/contract.js'
+import { shardTags, slotOf } from '../src/stores/redis/slots.js'
+import { needOutcome, receiptsOf, requestOf, setOf } from './support/store-requests.js'
 
-const set = compileLimits([parseLimit('100/min', 'limit')])
-const request = (key: string): Parameters<Store['consume']>[0][number] => ({ key, set, cost: 1 })
+const set = setOf('100/min')
+const request = (key: string, shard = 0): StoreRequest => ({ ...requestOf(key, set), shard })
 
 describe('shards', () => {
   test.each([1, 3, 16, 64, 1000, 1024])('%p are spread evenly over all slots', (count) => {
@@ -26,19 +26,6 @@ describe('shards', () => {
 
   test('are what they were: keys of today are found tomorrow', () => {
     expect(shardTags(16).join()).toMatchInlineSnapshot(`"18,3,61,58,19,2,60,59,102,1,63,49,103,0,62,48"`)
-    expect(['', 'a', '{12}:acme'].map((key) => shardOf(key, 16))).toMatchInlineSnapshot(`
-[
-  5,
-  12,
-  4,
-]
-`)
-  })
-
-  test('get as many keys each', () => {
-    const counts = new Array<number>(16).fill(0)
-    for (let i = 0; i < 16_000; i += 1) (counts[shardOf(`{${i % 64}}:tenant-${i}`, 16)] as number) += 1
-    for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150)
   })
 
   test('are of cluster clients only, and a whole number', () => {
@@ -50,12 +37,7 @@ describe('shards', () => {
       expect(() => redisStore(cluster, { shards: shards as number })).toThrow(/^shards: got/)
     }
     const store = redisStore(cluster, { shards: 5 })
-    expect([store.partitions, store.joins, store.partitionOf?.('acme')]).toEqual([
-      5,
-      false,
-      shardOf('acme', 5),
-    ])
-    expect(redisStore(single).partitions).toBeUndefined()
+    expect([store.shards, store.atomic, redisStore(single).shards]).toEqual([5, true, undefined])
   })
 })
 
@@ -90,52 +72,44 @@ describe('on a real cluster', () => {
     }
   })
 
-  test('the requests of one tick are one EVALSHA a shard, whatever their number', async () => {
+  test('a batch of a shard is one EVALSHA, whatever its number, and it is answered in its order', async () => {
     const store = redisStore(client, { prefix: testPrefix(), shards: 4 })
     await store.ready?.()
-    const batch = Array.from({ length: 128 }, (_, i) => request(`tenant-${i}`))
-    await store.consume(batch)
+    const keys = Array.from({ length: 128 }, (_, i) => `tenant-${i % 64}`)
+    await store.consume(keys.map((key) => request(key, 2)))
     await Promise.all(deployment.operators.map((operator) => operator.config('RESETSTAT')))
-    const answers = await store.consume(batch)
-    expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([4, 0])
-    expect(answers).toEqual(
-      batch.map(() => expect.objectContaining({ limits: [expect.objectContaining({ remaining: 98 })] })),
+    const answers = await store.consume(keys.map((key) => request(key, 2)))
+    expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([1, 0])
+    expect(answers.map((answer) => needOutcome(answer).limits[0]?.remaining)).toEqual(
+      keys.map((_, i) => (i < 64 ? 97 : 96)),
     )
   })
 
-  test('a batch of several shards is answered in its order', async () => {
-    const store = redisStore(client, { prefix: testPrefix() })
-    await store.ready?.()
-    const keys = Array.from({ length: 40 }, (_, i) => `tenant-${i % 20}`)
-    const answers = await store.consume(keys.map(request))
-    expect(answers.map((answer) => ('limits' in answer ? answer.limits[0]?.remaining : answer))).toEqual(
-      keys.map((_, i) => (i < 20 ? 99 : 98)),
-    )
-  })
-
-  test('keys are PREFIX:{TAG}:KEY; refund and reset find them', async () => {
+  test('keys are PREFIX:{TAG}:KEY by the shard of the request; ids, refund and reset are there, too', async () => {
     const prefix = testPrefix()
-    const limiter = createLimiter({
-      limit: '9/min',
-      store: redisStore(client, { prefix }),
-      deadlineMs: 5000,
-      local: { instances: 1 },
-    })
-    const ids = Array.from({ length: 30 }, (_, i) => `t${i}`)
-    const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))
-    const keys = (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*`)))).flat()
-    expect(keys.length).toBe(30)
-    const tags = new Set(shardTags(16))
-    for (const key of keys) {
-      const [, tag = '', own = ''] = /:\{(\d+)\}:(\{\d+\}:t\d+)$/.exec(key) ?? []
-      expect([tags.has(tag), shardTags(16)[shardOf(own, 16)]]).toEqual([true, tag])
+    const store = redisStore(client, { prefix })
+    await store.ready?.()
+    const tags = shardTags(16)
+    for (let shard = 0; shard < 16; shard += 1) {
+      const parts = ['acme', 'group'].map((key) => ({ key, set, cost: 2 }))
+      const taken = needOutcome((await store.consume([{ shard, parts, grant: 'all' }]))[0])
+      const receipts = receiptsOf(taken, 1)
+      const refund = {
+        shard,
+        id: 'r',
+        parts: parts.map(({ key }, i) => ({ key, set, receipts: receipts.slice(i, i + 1) })),
+      }
+      expect(await store.refund([refund])).toEqual([true])
+      expect(needOutcome((await store.peek([request('acme', shard)]))[0]).limits[0]?.remaining).toBe(99)
     }
-    expect(await Promise.all(decisions.map((decision) => limiter.refund(decision)))).toEqual(
-      ids.map(() => true),
-    )
-    expect((await limiter.peek('t1')).limits[0]?.remaining).toBe(9)
-    await Promise.all(ids.map((id) => limiter.reset(id)))
-    expect((await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*`)))).flat()).toEqual([])
+    const found = async (): Promise<string[]> =>
+      (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*`)))).flat().sort()
+    const named = (names: readonly string[]): string[] =>
+      tags.flatMap((tag) => names.map((name) => `${prefix}:{${tag}}:${name}`)).sort()
+    expect(await found()).toEqual(named(['=r', 'acme', 'group']))
+    await Promise.all(deployment.operators.map((operator) => operator.config('RESETSTAT')))
+    for (let shard = 0; shard < 16; shard += 1) await store.reset(['acme', 'group'], shard)
+    expect([await callsOf('del'), await found()]).toEqual([16, named(['=r'])])
   })
 
   test('where one server is gone, the others decide all that is theirs, at once', async () => {
@@ -153,10 +127,10 @@ describe('on a real cluster', () => {
     })
     const clients: RedisClient[] = [one, two]
     const stores = clients.map((given) => redisStore(given, { prefix: testPrefix() }))
-    const batch = Array.from({ length: 64 }, (_, i) => request(`tenant-${i}`))
+    const shards = shardTags(16).map((_, shard) => shard)
     for (const store of stores) {
       await store.ready?.()
-      await store.consume(batch)
+      await Promise.all(shards.map((shard) => store.consume([request('acme', shard)])))
     }
     // The cluster goes on with the slots that are left.
     await Promise.all(
@@ -174,14 +148,14 @@ describe('on a real cluster', () => {
     )
     for (const store of stores) {
       const started = performance.now()
-      const answers = await store.consume(batch)
+      const settled = await Promise.allSettled(shards.map((shard) => store.consume([request('acme', shard)])))
       // Nobody waits for what is gone.
       expect(performance.now() - started).toBeLessThan(SOON_MS)
-      const failed = answers.filter((answer) => !('limits' in answer))
-      expect([failed.length > 5, failed.length < 40]).toEqual([true, true])
-      expect(new Set(failed.map((answer) => 'reason' in answer && answer.reason))).toEqual(
-        new Set(['unreachable']),
+      const reasons = settled.flatMap((one) =>
+        one.status === 'rejected' ? [(one.reason as StoreError).reason] : [],
       )
+      expect([reasons.length > 2, reasons.length < 10]).toEqual([true, true])
+      expect(new Set(reasons)).toEqual(new Set(['unreachable']))
     }
     one.disconnect()
     two.destroy()
@@ -196,14 +170,15 @@ describe('on a real cluster', () => {
       useReplicas: true,
       defaults: { disableOfflineQueue: true },
     })
-    const decisions: Decision[] = []
     for (const each of [scaled, other]) {
       const store = redisStore(each, { prefix: testPrefix() })
-      const limiter = createLimiter({ limit: '9/min', store, deadlineMs: 5000 })
-      for (let i = 0; i < 30; i += 1)
-        decisions.push(await limiter.consume(`t${i}`), await limiter.peek(`t${i}`))
+      await store.ready?.()
+      for (let shard = 0; shard < 16; shard += 1) {
+        for (const how of ['consume', 'peek'] as const) {
+          needOutcome((await store[how]([request('acme', shard)]))[0])
+        }
+      }
     }
-    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']))
     const replicas = cluster.nodes.slice(3)
     const asked = await Promise.all(replicas.map(({ port }) => ask(port, 'INFO', 'commandstats')))
     for (const stats of asked) expect(String(stats)).not.toContain('cmdstat_eval')

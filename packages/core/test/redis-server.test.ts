@@ -7,8 +7,9 @@ import { deployOne, testPrefix, type Deployment } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createLimiter, redisStore, type Limiter, type RedisClient, type StoreError } from '../src/index.js'
 import { COMMANDS } from '../src/stores/redis/replies.js'
-import { oldVersionIn } from '../src/stores/redis/version.js'
+import { evictionWarning, versionWarning } from '../src/stores/redis/server-check.js'
 import { standaloneKinds } from './support/clients.js'
+import { requestOf, setOf } from './support/store-requests.js'
 
 const PLANS = {
   one: '9/min',
@@ -125,7 +126,38 @@ describe('the version of the server', () => {
     ['redis_version:255.255.255', undefined],
     ['', undefined],
   ])('%p', (info, old) => {
-    expect(oldVersionIn(info)).toBe(old)
+    const warning = versionWarning(info)
+    if (old === undefined) expect(warning).toBeUndefined()
+    else expect(warning).toContain(`version ${old},`)
+  })
+
+  test.each([
+    ['maxmemory:1000\r\nmaxmemory_policy:allkeys-lru', 'CONFIG SET maxmemory-policy noeviction'],
+    ['# Memory\r\nmaxmemory:1000\r\nmaxmemory_human:1K\r\nmaxmemory_policy:volatile-ttl\r\n', 'volatile-ttl'],
+    ['maxmemory:1000\r\nmaxmemory_policy:noeviction', undefined],
+    ['maxmemory:0\r\nmaxmemory_policy:allkeys-lru', undefined],
+    ['maxmemory_policy:allkeys-lru', undefined],
+    ['', undefined],
+  ])('one that drops keys is told of: %p', (info, says) => {
+    const warning = evictionWarning(info)
+    if (says === undefined) expect(warning).toBeUndefined()
+    else expect(warning).toContain(says)
+  })
+
+  test('a real one that drops keys is told of once', async () => {
+    await operator.config('SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru')
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    for (let i = 0; i < 3; i += 1) {
+      const store = redisStore(client, { prefix: testPrefix() })
+      await store.consume([requestOf('acme', setOf('9/min'))])
+    }
+    await sleep(50)
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('maxmemory-policy allkeys-lru'), 'TollgateWarning'],
+    ])
+    client.disconnect()
+    await operator.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
   })
 
   test('one that is too old is told of once, by name', async () => {
@@ -147,8 +179,8 @@ describe('the version of the server', () => {
     }
     const client = new Redis(port, { ...settings, protocol: 2 })
     for (let i = 0; i < 3; i += 1) {
-      const { limiter } = limiterOn(client, 'old', 100)
-      await limiter.consume('acme')
+      const store = redisStore(client, { prefix: 'old' })
+      await store.consume([requestOf('acme', setOf('9/min'))]).catch(() => {})
     }
     expect(warn.mock.calls).toEqual([
       [expect.stringContaining('version 6.0.16, and Tollgate needs 6.2'), 'TollgateWarning'],
@@ -160,10 +192,10 @@ describe('the version of the server', () => {
   test('this one is new enough, and is not told of', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
-    const { limiter } = limiterOn(client)
-    await limiter.consume('acme')
+    const store = redisStore(client, { prefix: testPrefix() })
+    await store.consume([requestOf('acme', setOf('9/min'))])
     // Redis answers in order, and was asked for its version before this.
-    await limiter.consume('acme')
+    await store.consume([requestOf('acme', setOf('9/min'))])
     expect(warn).not.toHaveBeenCalled()
     client.disconnect()
   })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, type Chunk } from 'luaparse'
@@ -43,16 +44,21 @@ describe.each(scripts)('%s', (_, name, text) => {
     expect([...used].filter((global) => !GLOBALS.includes(global))).toEqual([])
   })
 
+  test('is sent without comments and blank lines', () => {
+    expect(text).not.toMatch(/--|^\s|\n\s/)
+    const { comments } = parse(text, { luaVersion: '5.1', comments: true }) as Chunk & { comments: unknown[] }
+    expect(comments).toEqual([])
+  })
+
   test('asks no flags of the server (D14)', () => {
     expect(text).not.toMatch(/^#!/)
   })
 
   test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
     const file = readFileSync(join(src, `stores/redis/${name}.lua`), 'utf8')
-    const [, header = '', body = ''] = /^--\[\[([\s\S]*?)\]\]([\s\S]*)$/.exec(file) ?? []
+    const [, header = ''] = /^--\[\[([\s\S]*?)\]\]/.exec(file) ?? []
     const told = [...header.matchAll(/^ {2}ARGV\[(\d+)(?:\.\.\.)?\]/gm)].map(([, index]) => Number(index))
-    const prelude = readFileSync(join(src, 'stores/redis/prelude.lua'), 'utf8')
-    const read = [...(prelude + body).matchAll(/ARGV\[(\d+)\]|(?<=read_sets.*), (\d+)$/gm)].map(([, a, b]) =>
+    const read = [...text.matchAll(/ARGV\[(\d+)\]|(?<=read_sets.*), (\d+)$/gm)].map(([, a, b]) =>
       Number(a ?? b),
     )
     expect(
@@ -64,8 +70,24 @@ describe.each(scripts)('%s', (_, name, text) => {
   })
 })
 
+test('what is no comment stays: dashes in strings and long brackets', () => {
+  const lua = [
+    `local a = '--[[ no' -- comment 'with' "quotes"`,
+    `local b = "it's \\" -- no" --[==[ comment ]]`,
+    `  over lines ]==] local c = [[-- no]] .. [=[ ]] -- no ]=] - -1`,
+    `--[[ ]] return a .. b --`,
+  ].join('\n')
+  const module = join(src, '../scripts/lua-comments.mjs')
+  const program = `import { withoutComments } from ${JSON.stringify(module)}
+    process.stdout.write(withoutComments(${JSON.stringify(lua)}))`
+  const bare = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const meaning = (text: string): unknown => parse(text, { luaVersion: '5.1' }).body
+  expect(meaning(bare)).toEqual(meaning(lua))
+  expect(bare).not.toContain('comment')
+})
+
 test('every algorithm has both twins, under one code that nobody else has', () => {
-  const files = readdirSync(join(src, 'algorithms')).filter((file) => file.endsWith('.lua'))
+  const files = readdirSync(join(src, 'algorithms')).filter((file) => /^[^.]+\.lua$/.test(file))
   const names = files.map((file) => file.replace('.lua', ''))
   expect(names.sort()).toEqual(Object.keys(implementations).sort())
   const codes = Object.entries(implementations).map(([name, { code }]) => {

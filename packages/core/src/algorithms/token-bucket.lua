@@ -8,7 +8,7 @@
                 the last of them stood, in parts from what drained next; 6 bytes: parts
 ]]
 local token_bucket = { code = 4, format = 'I1I6I1', size = 8 }
-local NOTE, NOTE_FORMAT = 20, '>I1I7I6I6'
+local NOTE = 20
 -- What six bytes hold.
 local MOST_LEVEL = 2 ^ 48 - 1
 
@@ -43,24 +43,6 @@ local function set_level(limit, level)
   limit.level, limit.elapsed = limit.filled, 0
 end
 
--- Bytes of the notes, which follow the numbers
-function token_bucket.tail_size(_, _, _, notes)
-  return notes * NOTE
-end
-
--- How long a bucket takes to drain, also one that is above the brim.
-local function drain_time(limit)
-  return max(limit.window, limit.burst * limit.own_unit / limit.rate)
-end
-
--- Returns where the notes end. Those that are so old that nothing has stood behind them for long are left out.
-local function load_notes(limit, notes, blob, head)
-  local tail = head + notes * NOTE
-  local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
-  if now - newest < drain_time(limit) then limit.went_back = sub(blob, head, tail - 1) end
-  return tail
-end
-
 -- filled: the level at the last write; level: what has not drained of it until now
 function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local elapsed = now > last and now - last or 0
@@ -73,7 +55,8 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  if notes > 0 then return load_notes(limit, notes, blob, head) end
+  -- Without that, what is not just a level is left to a script that has it.
+  if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end
 
@@ -114,13 +97,34 @@ function token_bucket.save(limit)
   return limit.kept, limit.filled, #limit.went_back / NOTE
 end
 
+function token_bucket.lifetime(limit)
+  return limit.filled / limit.pace
+end
+
+-- @part tail
+local NOTE_FORMAT = '>I1I7I6I6'
+
+-- Bytes of the notes, which follow the numbers
+function token_bucket.tail_size(_, _, _, notes)
+  return notes * NOTE
+end
+
+-- How long a bucket takes to drain, also one that is above the brim.
+local function drain_time(limit)
+  return max(limit.window, limit.burst * limit.own_unit / limit.rate)
+end
+
+-- Returns where the notes end. Those that are so old that nothing has stood behind them for long are left out.
+function token_bucket.load_notes(limit, notes, blob, head)
+  local tail = head + notes * NOTE
+  local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
+  if now - newest < drain_time(limit) then limit.went_back = sub(blob, head, tail - 1) end
+  return tail
+end
+
 function token_bucket.with_tail(limit, saved)
   if limit.went_back == '' then return saved end
   return saved .. limit.went_back
-end
-
-function token_bucket.lifetime(limit)
-  return limit.filled / limit.pace
 end
 
 -- @part force

@@ -51,7 +51,8 @@ local function note(limit, place, parts)
     notes[1] = joined(oldest, notes[1])
   end
   notes[#notes + 1] = { scale = limit.kept, when = now, place = place, parts = parts }
-  for i, each in ipairs(notes) do
+  for i = 1, #notes do
+    local each = notes[i]
     packed[i] = pack_bytes(NOTE_FORMAT, each.scale, each.when, each.place, each.parts)
   end
   limit.went_back = concat(packed)

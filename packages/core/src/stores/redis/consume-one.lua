@@ -47,7 +47,7 @@ do
     if ARGV[2] == 'take' and (wait == 0 or last and last > now + CLOCK_WENT_BACK) then
       if wait == 0 then algorithm.take(limit, cost) end
       local keep = ends * 1000000 >= now + algorithm.lifetime(limit)
-      if not keep then ends = end_after(ttl * 1000) end
+      if not keep then ends = min(floor((now + ttl * 1000) / 1000000), LAST_END) end
       local value = pack_bytes(packing, FORMAT, now, ends, id, algorithm.save(limit))
       if algorithm.with_tail then value = algorithm.with_tail(limit, value) end
       write(key, value, old, keep, ttl)
@@ -59,7 +59,6 @@ end
 -- What is there is not just of this limit: the same as consume does it.
 -- @include algorithms
 -- @include sets.lua
--- @include parts.lua
 -- @include subject.lua
 -- @include decide.lua
 

@@ -35,38 +35,43 @@ end
 -- @include algorithms
 -- @include value.lua
 -- @include sets.lua
--- @include parts.lua
 -- @include subject.lua
 -- @include decide.lua
--- @include together.lua
 
 local sets, run = read_sets(ARGV[3]), 5
 local request, run_left = 0, 0
 
-local function next_key()
-  request = request + 1
-  return KEYS[request]
+-- Made when it is first needed: most batches need none of it.
+local decide_parts
+
+local function make_together()
+  -- @include apart.lua
+  -- @include together.lua
+  return decide_together
 end
 
-local function serve_together()
-  local parts, grant, id_key = {}, ARGV[run + 2], nil
-  for i = 1, tonumber(ARGV[run + 1]) do
-    local at = run + 1 + 2 * i
-    local part = { set = sets[tonumber(ARGV[at])], key = next_key(), cost = tonumber(ARGV[at + 1]) or 1 }
-    if grant == 'force' or grant == 'once' then part.used = cjson.decode(ARGV[at + 1]) end
+-- Reads a request that is more than a cost of one subject, and decides it. Returns at what the next one begins.
+local function read_together(at)
+  decide_parts = decide_parts or make_together()
+  local parts, grant, id_key = {}, ARGV[at + 2], nil
+  for i = 1, tonumber(ARGV[at + 1]) do
+    local first = at + 1 + 2 * i
+    request = request + 1
+    local part = { set = sets[tonumber(ARGV[first])], key = KEYS[request], cost = tonumber(ARGV[first + 1]) or 1 }
+    if grant == 'force' or grant == 'once' then part.used = cjson.decode(ARGV[first + 1]) end
     parts[i] = part
   end
   if grant == 'once' then
-    grant, id_key = 'force', next_key()
+    request = request + 1
+    grant, id_key = 'force', KEYS[request]
   end
-  -- The third step is made by the loop.
-  run = run + 2 * #parts
   local first_size = size
-  local decided, err = pcall(decide_together, parts, grant, id_key)
+  local decided, err = pcall(decide_parts, parts, grant, id_key)
   if not decided then
     size = first_size + 1
     reply[size] = message(err)
   end
+  return at + 3 + 2 * #parts
 end
 
 -- Goes on where it stopped: an error ends it at one request, and the next call takes up the one after.
@@ -74,7 +79,7 @@ local function serve()
   while run < #ARGV do
     local set = sets[tonumber(ARGV[run])]
     if not set then
-      serve_together()
+      run = read_together(run)
     else
       local cost = tonumber(ARGV[run + 1])
       if run_left == 0 then run_left = tonumber(ARGV[run + 2]) end
@@ -82,8 +87,8 @@ local function serve()
         request, run_left = request + 1, run_left - 1
         decide(set, KEYS[request], cost)
       end
+      run = run + 3
     end
-    run = run + 3
   end
 end
 

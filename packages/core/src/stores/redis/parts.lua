@@ -1,17 +1,10 @@
 -- The parts of a value that do not stand where they are looked for: the plan of the subject has changed.
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
-local by_code
-
-local function algorithm_with(code)
-  if not by_code then
-    by_code = {}
-    for i = 1, #NAMES do
-      local algorithm = algorithms[NAMES[i]] or algorithm_of(NAMES[i])
-      by_code[algorithm.code] = algorithm
-    end
-  end
-  return by_code[code] or error(FOREIGN, 0)
+local by_code = {}
+for i = 1, #NAMES do
+  local algorithm = algorithms[NAMES[i]] or algorithm_of(NAMES[i])
+  by_code[algorithm.code] = algorithm
 end
 
 -- Calls `visit` with each part: its state id, where it begins and ends, and the time and the end of what it is among.
@@ -24,7 +17,7 @@ local function each_part(value, visit)
       id, last, part_ends = unpack_bytes(OTHERS_FORMAT, value, at)
       at = at + OTHERS
     else
-      local algorithm = algorithm_with(floor(id / 2 ^ 28))
+      local algorithm = by_code[floor(id / 2 ^ 28)] or error(FOREIGN, 0)
       at = at + STATE_ID + algorithm.size
       if algorithm.tail_size then
         local window = id % 2 ^ 26 * UNIT_MS[floor(id / 2 ^ 26) % 4] * 1000

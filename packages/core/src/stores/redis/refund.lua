@@ -21,8 +21,8 @@
 -- @include algorithms
 -- @include value.lua
 -- @include sets.lua
--- @include parts.lua
 -- @include subject.lua
+-- @include apart.lua
 
 local sets, at = read_sets(ARGV[2]), 4
 local reply, request = { now }, 0

@@ -43,20 +43,3 @@ local function read_sets(json)
   end
   return sets
 end
-
--- Sets to load these subjects into, no two of them into the same.
-local function set_apart(parts)
-  local used = {}
-  for i = 1, #parts do
-    local set = parts[i].set
-    if used[set] then parts[i].set = make_set(set.described) end
-    used[set] = true
-  end
-end
-
-local function is_outside(parts)
-  for i = 1, #parts do
-    if parts[i].set.is_outside then return true end
-  end
-  return false
-end

@@ -3,6 +3,14 @@
   ends, its layout, of how many limits there is no part, and when the latest of its parts was written.
 ]]
 
+-- Made when it is first needed: most subjects are on one plan.
+local parts
+
+local function make_parts()
+  -- @include parts.lua
+  return { find = find_part, pack_others = pack_others }
+end
+
 -- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
 local function load_numbers(set, limit, tail, last, a, b, c)
   local algorithm = limit.algorithm
@@ -22,7 +30,8 @@ local function load_limit(set, limit, at, last)
   if at + size <= #value + 1 then found, a, b, c = unpack_bytes(algorithm.packing, value, at) end
   if found ~= limit.id then
     set.layout = MIXED
-    at, last = find_part(value, limit.id)
+    parts = parts or make_parts()
+    at, last = parts.find(value, limit.id)
     if at then
       found, a, b, c = unpack_bytes(algorithm.packing, value, at)
       load_numbers(set, limit, at + size, last, a, b, c)
@@ -35,17 +44,16 @@ local function load_limit(set, limit, at, last)
   return load_numbers(set, limit, at + size, last, a, b, c)
 end
 
-local function load_nothing(set)
-  set.missing = #set
-  for i = 1, #set do
-    set[i].algorithm.start(set[i])
-  end
-end
-
 -- Brings every limit of the set to now, from the value of its subject, or from nothing.
 local function load_limits(set, value)
   set.value, set.ends, set.layout, set.missing, set.written = value, 0, PLAIN, 0, 0
-  if not value then return load_nothing(set) end
+  if not value then
+    set.missing = #set
+    for i = 1, #set do
+      set[i].algorithm.start(set[i])
+    end
+    return
+  end
   local limit, size = set[1], HEADER + STATE_ID + set[1].algorithm.size
   local found_format, last, found, a, b, c
   if #value >= size then
@@ -67,7 +75,15 @@ local function load_limits(set, value)
   if at <= #value and set.layout == PLAIN then set.layout = OTHERS_BEHIND end
 end
 
-local function pack_limits(set)
+local function save_limits(set, key)
+  local needed = 0
+  for i = 1, #set do
+    local lifetime = set[i].algorithm.lifetime(set[i])
+    if lifetime > needed then needed = lifetime end
+  end
+  local keep = set.layout ~= MIXED and set.ends * 1000000 >= now + needed
+  if not keep then set.ends = min(floor((now + set.lifetime) / 1000000), LAST_END) end
+
   local limit = set[1]
   local algorithm = limit.algorithm
   local saved = pack_bytes(algorithm.first_packing, FORMAT, now, set.ends, limit.id, algorithm.save(limit))
@@ -78,21 +94,10 @@ local function pack_limits(set)
     saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
     if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
   end
-  return saved
-end
-
-local function save_limits(set, key)
-  local needed = 0
-  for i = 1, #set do
-    local lifetime = set[i].algorithm.lifetime(set[i])
-    if lifetime > needed then needed = lifetime end
-  end
-  local keep = set.layout ~= MIXED and set.ends * 1000000 >= now + needed
-  if not keep then set.ends = end_after(set.lifetime) end
-
-  local saved, ttl = pack_limits(set), set.ttl
+  local ttl = set.ttl
   if set.layout ~= PLAIN then
-    local others, others_end = pack_others(set)
+    parts = parts or make_parts()
+    local others, others_end = parts.pack_others(set)
     saved = saved .. others
     -- As text with all its digits.
     if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end

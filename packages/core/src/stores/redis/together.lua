@@ -1,6 +1,17 @@
 -- Requests that are more than a cost of one subject: of several subjects, which are looked at first and taken from
 -- where all have room; those that take as much as fits; and those that say what was used, and must be counted.
 
+-- Whether the cost fits.
+local function find_waits(set, cost)
+  local fits = true
+  for i = 1, #set do
+    local limit = set[i]
+    limit.waits = limit.algorithm.wait(limit, cost)
+    if limit.waits ~= 0 then fits = false end
+  end
+  return fits
+end
+
 local function load_parts(parts)
   local fit = true
   for i = 1, #parts do
@@ -29,11 +40,11 @@ local function take_from_all(parts, grant, fit)
   if grant == 'upTo' then units = units_that_all_have(parts) end
   for i = 1, #parts do
     local set, key, cost = parts[i].set, parts[i].key, units or fit and parts[i].cost or 0
-    if cost > 0 then take_units(set, cost) end
-    if cost > 0 or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
     for j = 1, #set do
+      if cost > 0 then set[j].algorithm.take(set[j], cost) end
       set[j].granted = units
     end
+    if cost > 0 or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
   end
 end
 

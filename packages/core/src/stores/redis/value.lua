@@ -20,11 +20,6 @@ local function refuse(value)
   error('format ' .. found .. ', this one writes ' .. FORMAT, 0)
 end
 
--- When a value that is kept for so many µs from now ends.
-local function end_after(lifetime)
-  return min(floor((now + lifetime) / 1000000), LAST_END)
-end
-
 -- `old` is the value before, false when there was none; `keep` its time to live, else it is `ttl` ms from now.
 local function write(key, value, old, keep, ttl)
   -- Setting the time to live anew costs as much as all else about SET, so it is kept where it is long enough; and a

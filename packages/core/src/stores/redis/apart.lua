@@ -1,0 +1,23 @@
+-- Of a request that is of several subjects.
+
+-- Sets to load these subjects into, no two of them into the same.
+local function set_apart(parts)
+  local used = {}
+  for i = 1, #parts do
+    local set = parts[i].set
+    local before = used[set] or 0
+    if before > 0 then
+      set.copies = set.copies or {}
+      set.copies[before] = set.copies[before] or make_set(set.described)
+      parts[i].set = set.copies[before]
+    end
+    used[set] = before + 1
+  end
+end
+
+local function is_outside(parts)
+  for i = 1, #parts do
+    if parts[i].set.is_outside then return true end
+  end
+  return false
+end
