@@ -86,13 +86,3 @@ test('what was used of other plans counts as long as it can, of however many the
     sets.map(() => 4),
   )
 })
-
-test('what other plans left goes once it cannot count', () => {
-  const { store, clock } = storeAt()
-  const long = setOf({ quota: 5, window: 'd' })
-  one(store, ask(part('a', 1, long)))
-  one(store, ask(part('a', 1, FIVE)))
-  clock.now += 3_600_000 + 86_400_000 - 1
-  one(store, ask(part('a', 1, FIVE)))
-  expect(remainingOf(store.peek([ask(part('a', 1, long))])[0]!)).toEqual([5])
-})
