@@ -1,4 +1,5 @@
 import { createLimiter, type Consumer, type Limiter, type ScopeOptions, type Subjects } from '../src/index.js'
+import { createHttpLimiter } from '../src/http/http-limiter.js'
 import { closeBenches, jointBenches, sharedRedis, START_MS } from './support/benches.js'
 import { redisStore } from '../src/index.js'
 import { testPrefix } from '@tollgate/testing'
@@ -130,6 +131,70 @@ test('hashIds keeps ids out of Redis, the same for the same secret', async () =>
   const same = createLimiter({ ...options, hashIds: 'a secret of many characters' })
   const other = createLimiter({ ...options, hashIds: 'another secret, as long' })
   expect([await left(same, 'acme@example.org'), await left(other, 'acme@example.org')]).toEqual([[4], [5]])
+})
+
+describe('a group has one limit, wherever it is named', () => {
+  const month = { quota: 5, window: 'month' }
+
+  test.each<[first: ScopeOptions, second: ScopeOptions, path: string, has: string]>([
+    [{ group: 'g', limit: '5/min' }, { group: 'g', limit: '6/min' }, 'limit', "'5/min'"],
+    [{ group: 'g', limit: '5/min' }, { group: 'g', limit: '5/h' }, 'limit', "'5/min'"],
+    [{ group: 'g', limit: '5/min' }, { group: 'g', limit: ['5/min', '9/h'] }, 'limit', "'5/min'"],
+    [{ group: 'g', limit: '5/min' }, { group: 'g', limit: '5/min burst 9' }, 'limit', "'5/min'"],
+    [{ group: 'g', limit: '5/min' }, { group: 'g' }, 'group', "'5/min'"],
+    [{ group: 'g' }, { group: 'g', limit: '5/min' }, 'limit', "the plan's limits"],
+    [{ group: 'g', limit: month }, { group: 'g', limit: { ...month, anchor: 2 } }, 'limit', 'month'],
+    [{ stacked: { s: '5/min' } }, { stacked: { s: '5/h' } }, 'stacked.s', "'5/min'"],
+    [{ stacked: { s: '5/min' } }, { group: 'g', stacked: { s: '6/min' } }, 'stacked.s', "'5/min'"],
+  ])('%p and then %p is refused', async (first, second, path, has) => {
+    const limiter = createLimiter({ limit: '100/min' })
+    const scope = limiter.scope(first)
+    const message = expect.stringContaining(`has ${has}`) as string
+    const again = (): Consumer => limiter.scope(second)
+    if (has === 'month') expect(again).toThrow(expect.objectContaining({ path }))
+    else expect(again).toThrow(expect.objectContaining({ path, message }))
+    expect(again).toThrow('another name: the ')
+    expect(await scope.consume('acme')).toMatchObject({ allowed: true })
+    expect(() => createLimiter({ limit: '100/min' }).scope(second)).not.toThrow()
+  })
+
+  test.each<[first: ScopeOptions, second: ScopeOptions]>([
+    [{ group: 'g' }, { group: 'g' }],
+    [
+      { group: 'g', limit: '5/min' },
+      { group: 'g', limit: { quota: 5, window: 60_000, name: 'm' } },
+    ],
+    [
+      { group: 'g', limit: month },
+      { group: 'g', limit: { ...month, anchor: 1, timeZone: 'utc' } },
+    ],
+    [
+      { group: 'g', limit: '5/min' },
+      { group: 'h', limit: '6/min' },
+    ],
+    [{ group: 'g', limit: '5/min' }, { stacked: { g: '6/min' } }],
+    [{ stacked: { s: ['5/min', '9/h'] } }, { group: 'g', stacked: { s: ['5 per minute', '9/60 min'] } }],
+  ])('%p and then %p is fine', (first, second) => {
+    const limiter = createLimiter({ limit: '100/min' })
+    limiter.scope(first)
+    expect(() => limiter.scope(second)).not.toThrow()
+  })
+
+  test('also of places of HTTP, with the path of the option', () => {
+    const limiter = createLimiter({ limit: '100/min' })
+    const http = createHttpLimiter({} as never, { limiter, group: 'g', limit: '5/min' })
+    expect(() => http.at({ group: 'g', limit: '5/min' }, 'config.rateLimit')).not.toThrow()
+    const other = (): unknown => http.at({ group: 'g', limit: '6/min' }, 'config.rateLimit')
+    expect(other).toThrow(expect.objectContaining({ path: 'config.rateLimit.limit', given: '6/min' }))
+    expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('another name: the ')
+  })
+
+  test('a scope that is refused leaves none of its names behind', () => {
+    const limiter = createLimiter({ limit: '100/min' })
+    limiter.scope({ group: 'g', limit: '5/min' })
+    expect(() => limiter.scope({ group: 'g', limit: '6/min', stacked: { s: '1/min' } })).toThrow('limit')
+    expect(() => limiter.scope({ stacked: { s: '2/min' } })).not.toThrow()
+  })
 })
 
 describe('what is refused', () => {

@@ -3,6 +3,7 @@ import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { compileLimits, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
+import { copyInput, isSameInput } from './same-input.js'
 
 /** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */
 export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | PlanInputOptions
@@ -42,6 +43,8 @@ export interface PlanOptions {
 /** The plans of a limiter. */
 export interface Plans {
   readonly byName: ReadonlyMap<string, Plan>
+  /** Copies of what they were compiled from. */
+  readonly inputs: ReadonlyMap<string, unknown>
   /** What a subject without a known plan gets: never unlimited. */
   readonly fallback: Plan
   /** Whether the fallback was chosen by the user, or is the only one there could be. */
@@ -52,11 +55,12 @@ export interface Plans {
  * Checks plans and compiles them.
  *
  * @param defaultPlan in place of theirs
+ * @param known the plans until now: those whose input is the same stay the same objects, with the same serial, so
+ *              that one plan more among thousands costs what one plan costs
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
-export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan): Plans {
-  const inputs = planInputs(options)
-  const byName = new Map(inputs.map(([name, input, path]) => [name, compilePlan(name, input, path)]))
+export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan, known?: Plans): Plans {
+  const { byName, inputs } = compileEach(options, known)
   const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
   if (limited.length === 0 && options.limit !== undefined) {
     throw new ConfigError('limit', options.limit, "a limit, such as '100/min': it is that of the only plan")
@@ -69,19 +73,32 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
     )
   }
   if (defaultPlan === undefined) {
-    return { byName, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
+    return { byName, inputs, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
   }
   const fallback = byName.get(defaultPlan)
-  if (fallback && fallback.limits.length > 0) return { byName, fallback, hasDefault: true }
+  if (fallback && fallback.limits.length > 0) return { byName, inputs, fallback, hasDefault: true }
   const names = limited.map((plan) => plan.name).join(', ')
   throw new ConfigError('defaultPlan', defaultPlan, `a plan with limits: ${names}`)
 }
 
-function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknown, path: string][] {
+function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans, 'byName' | 'inputs'> {
+  const byName = new Map<string, Plan>()
+  const inputs = new Map<string, unknown>()
+  for (const [name, input] of planInputs(options)) {
+    const plan = known?.byName.get(name)
+    const kept = known?.inputs.get(name)
+    const isKept = plan !== undefined && isSameInput(kept, input)
+    byName.set(name, isKept ? plan : compilePlan(name, input, options.plans ? pathOf(name) : 'limit'))
+    inputs.set(name, isKept ? kept : copyInput(input))
+  }
+  return { byName, inputs }
+}
+
+function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknown][] {
   if (plans !== undefined && limit !== undefined) {
     throw new ConfigError('limit', limit, 'none when there are plans')
   }
-  if (limit !== undefined) return [['default', limit, 'limit']]
+  if (limit !== undefined) return [['default', limit]]
   if (
     typeof plans !== 'object' ||
     plans === null ||
@@ -94,7 +111,7 @@ function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknow
       "an object of plans, such as { free: '100/min', internal: 'unlimited' }",
     )
   }
-  return Object.entries(plans).map(([name, input]) => [name, input, pathOf(name)])
+  return Object.entries(plans)
 }
 
 function pathOf(name: string): string {
@@ -152,7 +169,13 @@ function refuseSameNames(limits: readonly Limit[], path: string): void {
 
 /** The plan that lets the fewest requests through in the long run. */
 function mostRestrictive(plans: readonly Plan[]): Plan {
-  return plans.reduce((least, plan) => (sustained(plan) < sustained(least) ? plan : least))
+  let [least] = plans as [Plan, ...Plan[]]
+  let rate = sustained(least)
+  for (const plan of plans) {
+    const its = sustained(plan)
+    if (its < rate) [least, rate] = [plan, its]
+  }
+  return least
 }
 
 function sustained(plan: Plan): number {

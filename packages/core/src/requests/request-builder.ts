@@ -7,7 +7,7 @@ import { shardOf, subjectKey, type HideId } from './key.js'
 import { LimitNames } from './named-limits.js'
 import type { PlanResolver } from './plan-resolver.js'
 import type { Part, Request } from './request.js'
-import type { Scope } from './scope.js'
+import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
 import { readSubject, readSubjects } from './subject.js'
 
@@ -43,16 +43,25 @@ const NO_PARTS: readonly Part[] = []
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
   readonly #names = new LimitNames()
-  /** Of all scopes there are, for whoever forgets a subject. */
-  readonly #suffixes = new Set<string>([''])
+  /** Of all scopes there are, by the suffix of their keys: for whoever forgets a subject. */
+  readonly #counters = new Map<string, Counters>()
 
   constructor(options: RequestBuilderOptions) {
     this.#options = options
   }
 
-  /** Makes counters of a scope known. */
+  /**
+   * Makes counters of a scope known.
+   *
+   * @throws {ConfigError} when some exist already with other limits; none is known by it then
+   */
   add(scope: Scope): void {
-    for (const suffix of suffixesOf(scope)) this.#suffixes.add(suffix)
+    const all = [scope, ...scope.stacked]
+    for (const counters of all) {
+      const known = this.#counters.get(counters.suffix)
+      if (known) needSameLimit(counters, known)
+    }
+    for (const counters of all) this.#counters.set(counters.suffix, counters)
   }
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
@@ -74,7 +83,7 @@ export class RequestBuilder {
    */
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
     const key = subjectKey(needSubject(given), this.#options.hide)
-    const suffixes = scope ? suffixesOf(scope) : [...this.#suffixes]
+    const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
     return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
   }
 
@@ -125,7 +134,12 @@ function countersOf(
     return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
   })
   const [payer] = counters as [Counter, ...Counter[]]
-  const onTop = stacked.map((one): Counter => ({ ...payer, ...one, label: one.plan.name }))
+  const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
+    ...payer,
+    plan,
+    suffix: own,
+    label: plan.name,
+  }))
   return [payer, ...counters.slice(1), ...onTop]
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, show } from '../base/errors.js'
 import type { LimitInput } from '../plans/limit.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
@@ -11,33 +11,38 @@ export interface ScopeOptions {
    * good, since `reset` forgets a subject in all of them.
    */
   readonly group?: string
-  /** The limits of this group, in place of the plan's. */
+  /** The limits of this group, in place of the plan's. A group has one: wherever it is named, they are the same. */
   readonly limit?: LimitInput | readonly LimitInput[]
   /**
    * More limits of who pays, held together with the plan's, by the name of counters of their own:
-   * `{ export: '5/min' }`. All must have room, or nothing is taken.
+   * `{ export: '5/min' }`. All must have room, or nothing is taken. A name has one limit in the whole limiter.
    */
   readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>>
 }
 
 export const SCOPE_OPTIONS: readonly string[] = ['group', 'limit', 'stacked']
 
-/** A limit set with counters of its own. */
-export interface Stacked {
-  readonly plan: Plan
-  /** What its keys end with. */
-  readonly suffix: string
-}
-
-export interface Scope {
-  /** What the keys of its counters end with: empty for the application's common ones. */
+/** Counters of their own. */
+export interface Counters {
+  /** What their keys end with: empty for the application's common ones. */
   readonly suffix: string
   /** In place of the subject's own plan. */
   readonly plan: Plan | undefined
+  /** Where the user named them, and the limit they gave, for errors. */
+  readonly path: string
+  readonly name: string | undefined
+  readonly limit: unknown
+}
+
+export interface Stacked extends Counters {
+  readonly plan: Plan
+}
+
+export interface Scope extends Counters {
   readonly stacked: readonly Stacked[]
 }
 
-export const COMMON: Scope = { suffix: '', plan: undefined, stacked: [] }
+export const COMMON: Scope = compileScope({})
 
 /**
  * Checks where limits are counted and compiles it.
@@ -55,12 +60,41 @@ export function compileScope(options: ScopeOptions): Scope {
     throw new ConfigError('stacked', stacked, "limits by name, such as { export: '5/min' }")
   return {
     suffix: group === undefined ? '' : `*${group}`,
+    path: limit === undefined ? 'group' : 'limit',
+    name: group,
+    limit,
     plan: limit === undefined ? undefined : compilePlan(group as string, limit, 'limit'),
     stacked: Object.entries(stacked).map(([name, input]) => {
       needName(`stacked[${JSON.stringify(name)}]`, name)
-      return { plan: compilePlan(name, input, `stacked.${name}`), suffix: `!${name}` }
+      const path = `stacked.${name}`
+      return { plan: compilePlan(name, input, path), suffix: `!${name}`, path, name, limit: input }
     }),
   }
+}
+
+/**
+ * Refuses counters that exist already with other limits: what one place counts in one window the other would read
+ * as another, and neither limit would hold.
+ *
+ * @param known the counters of the same name
+ * @throws {ConfigError}
+ */
+export function needSameLimit({ path, name, limit, plan }: Counters, known: Counters): void {
+  if (countsOf(plan) === countsOf(known.plan)) return
+  const has = known.limit === undefined ? "the plan's limits" : show(known.limit)
+  const what = path.startsWith('stacked') ? 'stacked limit' : 'group'
+  const expected = `another name: the ${what} ${show(name)} of this limiter has ${has} already; or that limit here too`
+  throw new ConfigError(path, path === 'group' ? name : limit, expected)
+}
+
+/** The same for limits that count the same, however they are written or called. */
+function countsOf(plan: Plan | undefined): string {
+  if (!plan) return ''
+  const counts = plan.set?.limits.map(({ stateId, paramsAt }, i) => {
+    // What is more of a calendar's changes with the time, and the state id tells its windows.
+    return [stateId, plan.limits[i]?.calendar ? plan.limits[i].quota : paramsAt(0)]
+  })
+  return JSON.stringify(counts ?? [])
 }
 
 function needName(path: string, given: unknown): void {
