@@ -1,5 +1,5 @@
 // What the memory store gives and takes back, on a clock of ours.
-import { ask, FIVE, one, part, refundPart, remainingOf, setOf, storeAt, upTo } from './support.js'
+import { ask, one, part, refundPart, remainingOf, setOf, storeAt, upTo } from './support.js'
 
 const TWO = setOf(
   { quota: 5, window: 'min', algorithm: 'fixed-window' },
