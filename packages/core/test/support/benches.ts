@@ -59,7 +59,7 @@ export const jointBenches: readonly Bench[] = [
     limiter: (options, clock) => {
       const inner = memoryStore({ now: () => clock.now })
       const store: Store = {
-        immediate: false,
+        synchronous: false,
         consume: async (batch) => inner.consume(batch),
         peek: async (batch) => inner.peek(batch),
         refund: (request) => inner.refund(request),
