@@ -4,8 +4,7 @@ import { createCalendar, isAnchor, type CalendarUnit } from '../src/base/calenda
 import { isTimeZone } from '../src/base/time-zone.js'
 import { createLimiter } from '../src/index.js'
 import type { LimitOptions } from '../src/index.js'
-import { compileLimits } from '../src/plans/limit-set.js'
-import { parseLimit } from '../src/plans/limit.js'
+import { limitSetOf } from '../src/plans/limit-set-of.js'
 
 const ZONES = [
   'UTC',
@@ -150,8 +149,7 @@ describe('what a subject has used of a calendar window', () => {
     algorithm: 'fixed-window',
     ...calendar,
   })
-  const markOf = (calendar: Calendar): number | undefined =>
-    compileLimits([parseLimit(limitOf(calendar), 'limit')]).limits[0]?.mark
+  const markOf = (calendar: Calendar): number | undefined => limitSetOf(limitOf(calendar)).limits[0]?.mark
 
   test.each<[Calendar, Calendar]>([
     [{ window: 'month' }, { window: 'month', anchor: 1 }],

@@ -39,30 +39,38 @@ describe('a limit in short', () => {
     expect(parseLimit(text, 'limit')).toMatchObject({ quota, windowMs, name })
   })
 
+  const JANUARY_31 = Date.UTC(2026, 0, 31, 12)
+  const us = (text: string): number => Date.parse(text) * 1000
+
   test.each([
     ['100/min', { algorithm: 'sliding-log' }],
     ['50/s burst 100', { algorithm: 'token-bucket', burst: 100 }],
-    ['5/month', { algorithm: 'fixed-window', calendar: { unit: 'month', timeZone: 'UTC' } }],
+    ['5/month', { algorithm: 'calendar-window', start1: us('2026-01-01') }],
     [
       { quota: 1, window: 'd', timeZone: 'Europe/Berlin' },
-      { algorithm: 'fixed-window', calendar: { unit: 'd', timeZone: 'Europe/Berlin' } },
+      { algorithm: 'calendar-window', start1: us('2026-01-30T23:00:00Z') },
     ],
-    [{ quota: 1, window: 'month', anchor: 31 }, { calendar: { unit: 'month', timeZone: 'UTC', anchor: 31 } }],
+    [
+      { quota: 1, window: 'month', anchor: 31 },
+      { algorithm: 'calendar-window', start1: us('2026-01-31') },
+    ],
     [{ quota: 1, window: 'd', algorithm: 'fixed-window' }, { algorithm: 'fixed-window' }],
     [
       { quota: 5, window: 'month', algorithm: 'sliding-log' },
-      { algorithm: 'sliding-log', windowMs: 2_592_000_000 },
+      { algorithm: 'sliding-log', windowMs: 2_592_000_000, windowUs: 2_592_000_000_000 },
     ],
     [
       { quota: 9, window: 1500, algorithm: 'token-bucket' },
-      { burst: 9, windowMs: 1500 },
+      { algorithm: 'token-bucket', burst: 9, windowMs: 1500 },
     ],
     [
       { quota: 9, window: 's', precision: '10ms', name: 'my "limit"' },
-      { precisionMs: 10, name: 'my "limit"' },
+      { slotUs: 10_000, name: 'my "limit"' },
     ],
   ] as [LimitInput, object][])('%p has its algorithm', (input, expected) => {
-    expect(parseLimit(input, 'limit')).toMatchObject(expected)
+    const { compiled, ...limit } = parseLimit(input, 'limit')
+    const told = { ...limit, algorithm: compiled.algorithm, ...compiled.paramsAt(JANUARY_31) }
+    expect(told).toMatchObject(expected)
   })
 })
 

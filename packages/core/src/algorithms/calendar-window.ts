@@ -1,4 +1,10 @@
+import { createCalendar, isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar.js'
+import { ConfigError } from '../base/errors.js'
+import { fnv1a } from '../base/hash.js'
+import { isTimeZone } from '../base/time-zone.js'
+import { shareOfUnits } from '../base/units.js'
 import { NEVER, OUTSIDE_CALENDAR, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import type { LimitTerms, Params, Terms } from './limit-terms.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {
@@ -7,6 +13,16 @@ export interface CalendarWindowParams {
   readonly start1: number
   readonly start2: number
   readonly start3: number
+}
+
+export interface CalendarWindowOptions {
+  /** fixed-window by h, d, week or month: on the calendar of this zone, such as `Europe/Berlin`. Default: UTC. */
+  readonly timeZone?: string
+  /**
+   * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month ends
+   * on its last day), a weekday (1 = Monday to 7), or a date and time whose hour, weekday or day is meant.
+   */
+  readonly anchor?: CalendarAnchor
 }
 
 export interface CalendarWindowState {
@@ -23,7 +39,21 @@ export interface CalendarWindowState {
  * Redis knows no time zones, so the caller works the starts of the windows out and the script picks the one
  * its own clock is in. Worst case: 2 x quota in one window length, half of it on each side of a seam.
  */
-export const calendarWindow: Implementation<CalendarWindowState, CalendarWindowParams> = {
+export const calendarWindow: Implementation<
+  CalendarWindowState,
+  CalendarWindowParams,
+  CalendarWindowOptions,
+  'fixed-window'
+> = {
+  name: 'fixed-window',
+  options: ['timeZone', 'anchor'],
+
+  isMeant: ({ timeZone, anchor }, { unit }) =>
+    unit === 'month' || timeZone !== undefined || anchor !== undefined,
+  compile: (terms) => compileCalendar(terms),
+  capacity: ({ quota }) => quota,
+  scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
+
   code: 2,
   wire: ['quota', 'start0', 'start1', 'start2', 'start3'],
 
@@ -65,6 +95,53 @@ export const calendarWindow: Implementation<CalendarWindowState, CalendarWindowP
     state.count = state.countNow
     return state.countNow < before
   },
+}
+
+const ANCHORS: Readonly<Record<CalendarUnit, string>> = {
+  h: "a date and time such as '2026-01-31T09:30', whose minutes are meant",
+  d: "a date and time such as '2026-01-31T09:30', whose time of day is meant",
+  week: "a weekday from 1 (Monday) to 7, or a date such as '2026-01-31'",
+  month: "a day of the month from 1 to 31, or a date such as '2026-01-31'",
+}
+
+function isCalendarUnit(unit: string): unit is CalendarUnit {
+  return unit in ANCHORS
+}
+
+function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWindowOptions>): Terms {
+  const { timeZone = 'UTC', anchor } = options
+  const { count, unit } = window
+  if (count !== 1 || !isCalendarUnit(unit)) {
+    const written = count === 1 ? unit : `${count} ${unit}`
+    throw new ConfigError(
+      `${path}.window`,
+      written,
+      "'h', 'd', 'week' or 'month' for a window on the calendar",
+    )
+  }
+  if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
+    throw new ConfigError(`${path}.timeZone`, timeZone, "a time zone such as 'Europe/Berlin'")
+  }
+  if (anchor !== undefined && !isAnchor(unit, anchor)) {
+    throw new ConfigError(`${path}.anchor`, anchor, ANCHORS[unit])
+  }
+  const calendar = createCalendar(unit, timeZone, anchor)
+  let known: readonly number[] = []
+  let params: Params = {}
+  return {
+    // Windows that begin at other times are others, however long they are.
+    windowId: fnv1a(calendar.id) % 2 ** 28,
+    ttlMs: calendar.maxWindowMs,
+    paramsAt(nowMs) {
+      const starts = calendar.startsAround(nowMs)
+      if (starts !== known) {
+        known = starts
+        const [start0 = 0, start1 = 0, start2 = 0, start3 = 0] = starts.map((ms) => ms * 1000)
+        params = { quota, start0, start1, start2, start3 }
+      }
+      return params
+    },
+  }
 }
 
 function pickWindow(state: CalendarWindowState, now: number, params: CalendarWindowParams): void {

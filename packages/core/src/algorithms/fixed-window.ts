@@ -1,4 +1,6 @@
+import { shareOfUnits } from '../base/units.js'
 import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { steadyTerms } from './limit-terms.js'
 
 export interface FixedWindowParams {
   readonly quota: number
@@ -18,7 +20,14 @@ export interface FixedWindowState {
  * A counter whose window opens with the first request and closes `windowUs` later. The twin of
  * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a seam.
  */
-export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams> = {
+export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, object, 'fixed-window'> = {
+  name: 'fixed-window',
+  options: [],
+
+  compile: ({ quota, window: { ms } }) => steadyTerms(ms, ms, { quota, windowUs: ms * 1000 }),
+  capacity: ({ quota }) => quota,
+  scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
+
   code: 1,
   wire: ['quota', 'windowUs'],
 

@@ -1,3 +1,6 @@
+import type { Duration } from '../base/duration.js'
+import type { LimitTerms, Terms } from './limit-terms.js'
+
 /** Units that go back: which they were, as their decision told it. Made by `receiptOf`, read by the algorithm alone. */
 export interface Receipt {
   readonly units: number
@@ -22,10 +25,31 @@ export interface Usage {
  * argument. One request is decided like this: `load`, then `wait`; if every limit of the subject answers 0, `take`;
  * then `remaining` and `wait(remaining + 1)` for the answer.
  *
+ * It owns all of itself: also the options that only it has, what a limit is in numbers, and how long that counts. So a
+ * new algorithm is NAME.ts, NAME.lua and a line of the registry.
+ *
  * @typeParam State  what a subject has used, as of its last write, and below it what `load` worked out
  * @typeParam Params the limit, compiled to numbers, in the order the script receives them
+ * @typeParam Options what a user can say of such a limit and of no other
+ * @typeParam Name   what users call it
  */
-export interface Implementation<State, Params> {
+export interface Implementation<State, Params, Options = object, Name extends string = string> {
+  /** Several can share a name: then the one that is meant by the options is used, else the one that never says so. */
+  readonly name: Name
+  /** The options that only it has. */
+  readonly options: readonly (keyof Options & string)[]
+  /** Whether a limit that names no algorithm, or this name, means this one by its options or its window. */
+  isMeant?(options: Options, window: Duration): boolean
+  /**
+   * The limit in numbers.
+   *
+   * @throws {ConfigError} when an option of its own is wrong
+   */
+  compile(terms: LimitTerms<Options>): Terms
+  /** The most units that can be taken at once. */
+  capacity(params: Params): number
+  /** The same limit with a part of its units, such as a half: whole ones, and at least one. */
+  scale(params: Params, share: number): Params
   /** Marks this algorithm's part of a subject in Redis. Never reused, never changed. */
   readonly code: number
   /** The names of the parameters in the order the .lua twin reads them. */

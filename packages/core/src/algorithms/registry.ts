@@ -1,25 +1,38 @@
 import { calendarWindow } from './calendar-window.js'
 import { fixedWindow } from './fixed-window.js'
 import type { Implementation } from './implementation.js'
+import type { LimitTerms, Params } from './limit-terms.js'
 import { slidingLog } from './sliding-log.js'
 import { slidingWindow } from './sliding-window.js'
 import { tokenBucket } from './token-bucket.js'
 
+/**
+ * Every algorithm, by the name of its two files; the script for Redis is assembled from the .lua files. Of those that
+ * are meant by a limit's options the first is used; of none the limit is a DEFAULT_ALGORITHM.
+ */
 const registry = {
+  'token-bucket': tokenBucket,
   'calendar-window': calendarWindow,
   'fixed-window': fixedWindow,
-  'sliding-log': slidingLog,
   'sliding-window': slidingWindow,
-  'token-bucket': tokenBucket,
+  'sliding-log': slidingLog,
 } as const
 
 export type AlgorithmName = keyof typeof registry
+type Registered = (typeof registry)[AlgorithmName]
 
-/** An implementation whose state and parameters only it knows. */
-export type AnyImplementation = Implementation<object, Readonly<Record<string, number>>>
+/** What users call algorithms. */
+export type Algorithm = Registered['name']
 
-/**
- * Every algorithm that can decide a limit, by the name of its two files. An algorithm is NAME.ts, NAME.lua
- * and one line above; the script for Redis is assembled from the .lua files of this folder.
- */
+export const DEFAULT_ALGORITHM: Algorithm = 'sliding-log'
+
+type OptionsOf<T> = T extends { compile(terms: LimitTerms<infer Options>): unknown } ? Options : never
+type All<T> = (T extends unknown ? (one: T) => void : never) extends (all: infer U) => void ? U : never
+
+/** The options that limits of only one algorithm have, of all. */
+export type OwnOptions = All<OptionsOf<Registered>>
+
+/** An implementation whose state, parameters and options only it knows. */
+export type AnyImplementation = Implementation<object, Params, OwnOptions>
+
 export const implementations = registry as unknown as Readonly<Record<AlgorithmName, AnyImplementation>>

@@ -1,4 +1,8 @@
+import { readDuration } from '../base/duration.js'
+import { ConfigError } from '../base/errors.js'
+import { shareOfUnits } from '../base/units.js'
 import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { steadyTerms, type LimitTerms } from './limit-terms.js'
 
 export interface SlidingLogParams {
   readonly quota: number
@@ -7,6 +11,14 @@ export interface SlidingLogParams {
   readonly slotUs: number
   /** Bytes of a count in the packed log; only the script needs it. */
   readonly unitBytes: number
+}
+
+export interface SlidingLogOptions {
+  /**
+   * sliding-log: requests closer together than this may share an entry, and come back up to this late.
+   * Default: exact while the quota is at most 128, else window / 128. `'100ms'`, or a number of ms.
+   */
+  readonly precision?: string | number
 }
 
 /** The log: entry i holds `units[i]` units, the last of them taken at `times[i]`; oldest first, from `head`. */
@@ -27,71 +39,91 @@ export interface SlidingLogState {
  * of this length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back
  * with the last of them, so units are free at most `slotUs` late and never early.
  */
-export const slidingLog: Implementation<SlidingLogState, SlidingLogParams> = {
-  code: 5,
-  wire: ['quota', 'windowUs', 'slotUs', 'unitBytes'],
+export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, SlidingLogOptions, 'sliding-log'> =
+  {
+    name: 'sliding-log',
+    options: ['precision'],
 
-  create: () => ({ times: [], units: [], head: 0, total: 0, headNow: 0, totalNow: 0, shift: 0, now: 0 }),
+    compile(terms) {
+      const { quota, window } = terms
+      const params = {
+        quota,
+        windowUs: window.ms * 1000,
+        slotUs: slotOf(terms),
+        unitBytes: countBytes(quota),
+      }
+      return steadyTerms(window.ms, window.ms, params)
+    },
+    capacity: ({ quota }) => quota,
+    scale(params, share) {
+      const quota = shareOfUnits(params.quota, share)
+      return { ...params, quota, unitBytes: countBytes(quota) }
+    },
 
-  load(state, last, now, { windowUs }) {
-    state.now = now
-    // Entries keep their ages when the clock goes back.
-    state.shift = Math.min(now - last, 0)
-    state.headNow = state.head
-    state.totalNow = state.total
-    while (state.headNow < state.times.length && timeOf(state, state.headNow) + windowUs <= now) {
-      state.totalNow -= state.units[state.headNow] as number
-      state.headNow += 1
-    }
-  },
+    code: 5,
+    wire: ['quota', 'windowUs', 'slotUs', 'unitBytes'],
 
-  remaining: (state, { quota }) => Math.max(quota - state.totalNow, 0),
+    create: () => ({ times: [], units: [], head: 0, total: 0, headNow: 0, totalNow: 0, shift: 0, now: 0 }),
 
-  wait(state, cost, { quota, windowUs }) {
-    let excess = state.totalNow + cost - quota
-    if (excess <= 0) return 0
-    if (cost > quota) return NEVER
-    let i = state.headNow
-    while ((excess -= state.units[i] as number) > 0) i += 1
-    return timeOf(state, i) + windowUs - state.now
-  },
+    load(state, last, now, { windowUs }) {
+      state.now = now
+      // Entries keep their ages when the clock goes back.
+      state.shift = Math.min(now - last, 0)
+      state.headNow = state.head
+      state.totalNow = state.total
+      while (state.headNow < state.times.length && timeOf(state, state.headNow) + windowUs <= now) {
+        state.totalNow -= state.units[state.headNow] as number
+        state.headNow += 1
+      }
+    },
 
-  take(state, cost, { slotUs }) {
-    write(state)
-    if (cost === 0) return
-    const { times, units, now } = state
-    const newest = times.length - 1
-    state.total = state.totalNow = state.total + cost
-    if (newest >= state.head && sameSlot(times[newest] as number, now, slotUs)) {
-      times[newest] = now
-      units[newest] = (units[newest] as number) + cost
-    } else {
-      times.push(now)
-      units.push(cost)
-    }
-  },
+    remaining: (state, { quota }) => Math.max(quota - state.totalNow, 0),
 
-  force(state, used, params) {
-    write(state)
-    let granted = 0
-    for (const { units, ageUs } of used) granted += insert(state, units, state.now - ageUs, params)
-    return granted
-  },
+    wait(state, cost, { quota, windowUs }) {
+      let excess = state.totalNow + cost - quota
+      if (excess <= 0) return 0
+      if (cost > quota) return NEVER
+      let i = state.headNow
+      while ((excess -= state.units[i] as number) > 0) i += 1
+      return timeOf(state, i) + windowUs - state.now
+    },
 
-  give(state, receipt: Receipt, { slotUs }) {
-    write(state)
-    const i = entryOf(state, receipt.at)
-    if (i === undefined || !sameSlot(state.times[i] as number, receipt.at, slotUs)) return false
-    const given = Math.min(receipt.units, state.units[i] as number)
-    state.total = state.totalNow = state.total - given
-    state.units[i] = (state.units[i] as number) - given
-    if (state.units[i] === 0) {
-      state.times.splice(i, 1)
-      state.units.splice(i, 1)
-    }
-    return true
-  },
-}
+    take(state, cost, { slotUs }) {
+      write(state)
+      if (cost === 0) return
+      const { times, units, now } = state
+      const newest = times.length - 1
+      state.total = state.totalNow = state.total + cost
+      if (newest >= state.head && sameSlot(times[newest] as number, now, slotUs)) {
+        times[newest] = now
+        units[newest] = (units[newest] as number) + cost
+      } else {
+        times.push(now)
+        units.push(cost)
+      }
+    },
+
+    force(state, used, params) {
+      write(state)
+      let granted = 0
+      for (const { units, ageUs } of used) granted += insert(state, units, state.now - ageUs, params)
+      return granted
+    },
+
+    give(state, receipt: Receipt, { slotUs }) {
+      write(state)
+      const i = entryOf(state, receipt.at)
+      if (i === undefined || !sameSlot(state.times[i] as number, receipt.at, slotUs)) return false
+      const given = Math.min(receipt.units, state.units[i] as number)
+      state.total = state.totalNow = state.total - given
+      state.units[i] = (state.units[i] as number) - given
+      if (state.units[i] === 0) {
+        state.times.splice(i, 1)
+        state.units.splice(i, 1)
+      }
+      return true
+    },
+  }
 
 /** What two bytes count. */
 const MOST_ENTRIES = 2 ** 16 - 1
@@ -121,6 +153,27 @@ function insert(
     state.units.splice(i, 0, fitting)
   }
   return fitting
+}
+
+/** Up to this many entries a log is kept exactly, or in as many slots. */
+const LOG_SLOTS = 128
+const MOST_CHOSEN_ENTRIES = 16_384
+
+/** In µs. */
+function slotOf({ quota, window, options: { precision }, path }: LimitTerms<SlidingLogOptions>): number {
+  if (precision === undefined) {
+    return quota <= LOG_SLOTS ? 1 : Math.max(Math.floor((window.ms * 1000) / LOG_SLOTS), 1)
+  }
+  const ms = readDuration(precision)?.ms
+  const entries = Math.min(quota, window.ms / (ms ?? 1))
+  if (ms !== undefined && ms <= window.ms && entries <= MOST_CHOSEN_ENTRIES) return ms * 1000
+  const finest = Math.ceil(window.ms / MOST_CHOSEN_ENTRIES)
+  throw new ConfigError(`${path}.precision`, precision, `a time from ${finest} ms up to the window`)
+}
+
+/** Bytes that hold a count up to the quota. */
+function countBytes(quota: number): number {
+  return Math.ceil(Math.log2(quota + 1) / 8)
 }
 
 function timeOf({ times, shift }: SlidingLogState, i: number): number {

@@ -1,4 +1,6 @@
+import { shareOfUnits } from '../base/units.js'
 import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { steadyTerms } from './limit-terms.js'
 
 export interface SlidingWindowParams {
   readonly quota: number
@@ -23,7 +25,20 @@ export interface SlidingWindowState {
  *
  * @see https://blog.cloudflare.com/counting-things-a-lot-of-different-things/
  */
-export const slidingWindow: Implementation<SlidingWindowState, SlidingWindowParams> = {
+export const slidingWindow: Implementation<
+  SlidingWindowState,
+  SlidingWindowParams,
+  object,
+  'sliding-window'
+> = {
+  name: 'sliding-window',
+  options: [],
+
+  // What came in a window still counts in the one after it.
+  compile: ({ quota, window: { ms } }) => steadyTerms(ms, 2 * ms, { quota, windowUs: ms * 1000 }),
+  capacity: ({ quota }) => quota,
+  scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
+
   code: 3,
   wire: ['quota', 'windowUs'],
 

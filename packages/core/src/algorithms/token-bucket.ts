@@ -1,4 +1,8 @@
+import { LONGEST_WINDOW_MS } from '../base/duration.js'
+import { ConfigError } from '../base/errors.js'
+import { isUnits, shareOfUnits } from '../base/units.js'
 import { NEVER, type Implementation, type Receipt } from './implementation.js'
+import { steadyTerms, type LimitTerms } from './limit-terms.js'
 import { drained, goneBefore, NOTHING_WENT_BACK, noted, type WentBack } from './token-bucket-refunds.js'
 
 export interface TokenBucketParams {
@@ -8,6 +12,11 @@ export interface TokenBucketParams {
   /** Parts that drain in a µs; not whole. */
   readonly rate: number
   readonly windowUs: number
+}
+
+export interface TokenBucketOptions {
+  /** token-bucket: units that may come at once. Default: the quota. */
+  readonly burst?: number
 }
 
 export interface TokenBucketState {
@@ -43,7 +52,32 @@ const MOST_LEVEL = 2 ** 48 - 1
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  */
-export const tokenBucket: Implementation<TokenBucketState, TokenBucketParams> = {
+export const tokenBucket: Implementation<
+  TokenBucketState,
+  TokenBucketParams,
+  TokenBucketOptions,
+  'token-bucket'
+> = {
+  name: 'token-bucket',
+  options: ['burst'],
+
+  isMeant: ({ burst }) => burst !== undefined,
+  compile(terms) {
+    const { quota, window } = terms
+    const burst = burstOf(terms)
+    const scale = scaleOf(burst)
+    const windowUs = window.ms * 1000
+    // What a larger burst left above the brim takes a window to drain.
+    const ttlMs = Math.ceil(Math.max(burst / quota, 1) * window.ms) + 1
+    return steadyTerms(window.ms, ttlMs, { burst, scale, rate: (quota * 2 ** scale) / windowUs, windowUs })
+  },
+  capacity: ({ burst }) => burst,
+  scale(params, share) {
+    const burst = shareOfUnits(params.burst, share)
+    const scale = scaleOf(burst)
+    return { ...params, burst, scale, rate: params.rate * 2 ** (scale - params.scale) * share }
+  },
+
   code: 4,
   wire: ['burst', 'scale', 'rate', 'windowUs'],
 
@@ -118,6 +152,21 @@ export const tokenBucket: Implementation<TokenBucketState, TokenBucketParams> = 
     write(state, level - given, params)
     return given > 0
   },
+}
+
+function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions>): number {
+  const { burst = quota } = options
+  if (isUnits(burst) && (burst / quota) * window.ms <= LONGEST_WINDOW_MS) return burst
+  const expected = 'a whole number of units from 1 to 10^12 that come back within 3000 d'
+  throw new ConfigError(`${path}.burst`, burst, expected)
+}
+
+/** A level is below 2^LEVEL_BITS parts, so that doubles hold it with bits to spare for rounding. */
+const LEVEL_BITS = 46
+
+/** As many parts of a unit as such a burst leaves bits for. */
+function scaleOf(burst: number): number {
+  return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }
 
 /** Counts what was written in the parts of this burst, or where it is above the brim in its own, which can hold it. */

@@ -68,3 +68,6 @@ export function durationName({ count, unit }: Duration): string {
     return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`
   return count === 1 ? NAMES[unit] : `${count}-${NAMES[unit]}s`
 }
+
+/** The longest window of a limit, in ms. */
+export const LONGEST_WINDOW_MS = 3000 * UNIT_MS.d

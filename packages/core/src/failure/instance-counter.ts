@@ -1,13 +1,12 @@
 import { clearTimeout, setTimeout } from '../base/timers.js'
-import { compileLimits } from '../plans/limit-set.js'
-import { parseLimit } from '../plans/limit.js'
+import { limitSetOf } from '../plans/limit-set-of.js'
 import { refundOf } from '../stores/receipts.js'
 import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 
 const MOST = 10_000
 /** Who has not been heard of for so long is gone. */
-const SET = compileLimits([parseLimit({ quota: MOST, window: '30s', algorithm: 'sliding-log' }, 'instances')])
+const SET = limitSetOf({ quota: MOST, window: '30s', algorithm: 'sliding-log' })
 /** No subject's key is like it. */
 const REQUEST: StoreRequest = { shard: 0, grant: 'all', parts: [{ key: '!instances', set: SET, cost: 1 }] }
 const EVERY_MS = 10_000

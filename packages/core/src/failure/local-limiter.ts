@@ -195,13 +195,9 @@ function first(outcomes: readonly Outcome[]): Outcome {
 /** What of each limit's share the store had used. */
 function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
   return set.limits.map((limit, i) => {
-    const used = (capacityAt(limit, atMs) - (remaining[i] ?? 0)) * share
-    return Math.min(Math.ceil(used), capacityAt(shareOf(set, share).limits[i] as CompiledLimit, atMs))
+    const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
+    return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
   })
-}
-
-function capacityAt(limit: CompiledLimit, nowMs: number): number {
-  return capacityOf(limit.paramsAt(nowMs))
 }
 
 /** When the store may be back, in µs. */
@@ -217,5 +213,5 @@ function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
 }
 
 function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
-  return limits.map((limit) => capacityAt(limit, nowMs) >= cost)
+  return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
 }

@@ -1,10 +1,7 @@
-import { compileLimits } from '../plans/limit-set.js'
-import { parseLimit } from '../plans/limit.js'
+import { limitSetOf } from '../plans/limit-set-of.js'
 import type { StoreRequest } from '../stores/contract.js'
 
-const SET = compileLimits([
-  parseLimit({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' }, 'probe'),
-])
+const SET = limitSetOf({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
 
 /** A request for a unit that no subject needs: no subject's key is like it, and it is gone a second later. */
 export function probeOf(shard: number): StoreRequest {

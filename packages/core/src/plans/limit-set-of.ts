@@ -1,4 +1,4 @@
-import { compileLimits, type LimitSet } from './limit-set.js'
+import { limitSet, type LimitSet } from './limit-set.js'
 import { parseLimit, type LimitInput } from './limit.js'
 
 export type { LimitInput }
@@ -9,5 +9,5 @@ export type { LimitInput }
  * @throws {ConfigError} when one of them is not a limit that can hold
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  return compileLimits(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
+  return limitSet(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
 }

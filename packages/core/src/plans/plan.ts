@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
-import { compileLimits, type LimitSet } from './limit-set.js'
+import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 import { copyInput, isSameInput } from './same-input.js'
@@ -126,10 +126,10 @@ let serial = 0
  * @throws {ConfigError} when it is wrong
  */
 export function compilePlan(name: string, input: unknown, path: string): Plan {
-  if (!isOptions(input) || !isLongForm(input)) return compileLimitsOf(name, input, path)
+  if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
   needOptions(input, ['limits', 'onStoreFailure'], path)
   const { limits, onStoreFailure } = input as Partial<PlanInputOptions>
-  const plan = compileLimitsOf(name, limits, `${path}.limits`)
+  const plan = planOfLimits(name, limits, `${path}.limits`)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -140,7 +140,7 @@ function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }
 
-function compileLimitsOf(name: string, input: unknown, path: string): Plan {
+function planOfLimits(name: string, input: unknown, path: string): Plan {
   serial += 1
   if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
   if (Array.isArray(input) && input.length === 0) {
@@ -150,7 +150,7 @@ function compileLimitsOf(name: string, input: unknown, path: string): Plan {
     ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
-  return { name, serial, limits, set: compileLimits(limits) }
+  return { name, serial, limits, set: limitSet(limits) }
 }
 
 function refuseSameNames(limits: readonly Limit[], path: string): void {

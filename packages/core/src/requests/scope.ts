@@ -90,10 +90,7 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
 /** The same for limits that count the same, however they are written or called. */
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
-  const counts = plan.set?.limits.map(({ stateId, paramsAt }, i) => {
-    // What is more of a calendar's changes with the time, and the state id tells its windows.
-    return [stateId, plan.limits[i]?.calendar ? plan.limits[i].quota : paramsAt(0)]
-  })
+  const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])
   return JSON.stringify(counts ?? [])
 }
 

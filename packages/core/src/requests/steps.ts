@@ -48,7 +48,7 @@ function capacityOfSet(set: LimitSet): number {
   const known = capacities.get(set)
   if (known !== undefined) return known
   const now = Date.now()
-  const capacity = Math.min(...set.limits.map((limit) => capacityOf(limit.paramsAt(now))))
+  const capacity = Math.min(...set.limits.map((limit) => capacityOf(limit, now)))
   capacities.set(set, capacity)
   return capacity
 }
