@@ -83,7 +83,13 @@ function storeThatSays(wait: number | Error): Store {
       if (wait instanceof Error) throw wait
       return { at: 1, limits: [{ wait, remaining: 7, reset: 12_345_678 }] }
     })
-  return { immediate: true, consume: answer, peek: answer, refund: () => false, reset: () => {} }
+  return {
+    synchronous: true,
+    consume: answer,
+    peek: answer,
+    refund: (batch) => batch.map(() => false),
+    reset: () => {},
+  }
 }
 
 /** Status, header names and values as they came; and the body, unless the application made it. */

@@ -14,6 +14,7 @@ export interface StoreUnderTest {
 /** What every store must do, whatever it keeps its counts in. Call it once for each store. */
 export function storeContract(name: string, make: () => StoreUnderTest): void {
   describe(`store contract: ${name}`, () => {
+    const keyOf = ({ parts }: Request): string => parts[0]?.key ?? ''
     const ask = async (how: 'consume' | 'peek', store: Store, ...batch: Request[]): Promise<Outcome[]> =>
       [...(await store[how](batch))].map((answer) => {
         if ('at' in answer) return answer
@@ -40,10 +41,13 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
       expect(outcomes.map(({ limits }) => limits[0]?.remaining)).toEqual([1, 1, 0])
     })
 
-    test('of several keys of one request it takes all or nothing, if it joins', async () => {
+    test('of several keys of one request it takes all or nothing, if it is atomic', async () => {
       const { store, request } = make()
-      if (!store.joins) return
-      const both = (cost: number): Request => ({ ...request('a', cost), also: [request('b', cost)] })
+      if (!store.atomic) return
+      const both = (cost: number): Request => ({
+        ...request('a'),
+        parts: ['a', 'b'].flatMap((key) => request(key, cost).parts),
+      })
       const outcomes = await ask('consume', store, both(2), request('b', 2), both(2), request('a', 3))
       expect(outcomes.map(({ limits }) => limits.map(({ remaining }) => remaining))).toEqual([
         [3, 3],
@@ -73,21 +77,23 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
 
     test('gives units back, never more than were used, and revives nothing', async () => {
       const { store, request } = make()
-      const { key, set } = request('a')
+      const { shard, parts } = request('a')
+      const { key, set } = parts[0] as Request['parts'][number]
       const [outcome] = await ask('consume', store, request('a', 2))
       const { at, limits } = outcome as Outcome
-      const refund = { units: 9, at, remaining: limits[0]?.remaining ?? 0, reset: limits[0]?.reset ?? 0 }
-      expect(await store.refund({ key, set, limits: [refund] })).toBe(true)
+      const { remaining = 0, reset = 0 } = limits[0] ?? {}
+      const refund = { shard, parts: [{ key, set, receipts: [{ units: 9, at, remaining, reset }] }] }
+      expect(await store.refund([refund])).toEqual([true])
       expect((await ask('peek', store, request('a')))[0]?.limits[0]?.remaining).toBe(5)
-      expect(await store.refund({ key, set, limits: [refund] })).toBe(false)
-      await store.reset(key)
-      expect(await store.refund({ key, set, limits: [refund] })).toBe(false)
+      expect(await store.refund([refund])).toEqual([false])
+      await store.reset([key], shard)
+      expect(await store.refund([refund])).toEqual([false])
     })
 
     test('forgets a subject that is reset, and no other', async () => {
       const { store, request } = make()
       await ask('consume', store, request('a', 5), request('b', 4))
-      await store.reset(request('a').key)
+      await store.reset([keyOf(request('a'))], request('a').shard)
       const peeked = await ask('peek', store, request('a'), request('b'))
       expect(peeked.map(({ limits }) => limits[0]?.remaining)).toEqual([5, 1])
     })
