@@ -6,7 +6,7 @@ const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequen
 const LONGEST = [
   'faults/test/short',
   'faults/test/soak',
-  'core/test/redis-cluster-clients',
+  'stores/redis/cluster-clients',
   'testing/test/packed',
   'laws/07-plans-move',
   'laws/04-truthful-retry',

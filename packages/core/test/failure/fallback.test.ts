@@ -1,8 +1,9 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Subject } from '../../src/index.js'
+import { createLimiter, redisStore, type Subject } from '../../src/index.js'
 import { closesWithTest, connect, DEADLINE_MS, endFaults, recovers, server } from '../support/faults.js'
 import { allowed, comesToStay, consume, start } from '../support/outage.js'
+import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 
@@ -25,10 +26,10 @@ test('what Redis counts late of requests that were answered otherwise is given b
   redis.pause()
   expect(allowed(await consume(limiter, 'acme', 8))).toBe(8)
   redis.resume()
-  await eventually(() => limiter.stats().settled.units === 8)
+  await eventually(() => limiter.stats().reconciled.units === 8)
   // Counted late, given back, and charged: in the end eight.
   await comesToStay(() => left('acme'), 12)
-  expect(limiter.stats().settled.units).toBe(8)
+  expect(limiter.stats().reconciled.units).toBe(8)
 })
 
 test('a hang that outlasts the breaker counts what passed once, however much was sent', async () => {
@@ -82,7 +83,7 @@ test('the breaker opens after three failures, answers at once meanwhile, and clo
   await redis.kill()
   for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
   expect(states).toEqual([expect.stringMatching(/^open: ERR_TOLLGATE_STORE/)])
-  expect(limiter.health()).toEqual({ status: 'degraded', openPartitions: [0] })
+  expect(limiter.health()).toEqual({ status: 'degraded', openShards: [0] })
   const decision = limiter.consume('acme')
   expect(await decision).toMatchObject({ source: 'local', allowed: true, limits: [] })
   await server({ port: redis.port })
@@ -214,7 +215,7 @@ test('answers are promises also in an outage, and a store that is not asked has 
 
 test('everything is told: events, channels and counts', async () => {
   const heard: Record<string, number> = {}
-  const names = ['decision', 'limited', 'store-error', 'breaker', 'fallback', 'settlement']
+  const names = ['decision', 'limited', 'store-error', 'breaker', 'fallback', 'reconciliation']
   const listen = (message: unknown, name: string | symbol): void => {
     if ((message as { limiter: unknown }).limiter === limiter)
       heard[String(name)] = (heard[String(name)] ?? 0) + 1
@@ -231,7 +232,7 @@ test('everything is told: events, channels and counts', async () => {
   expect(limiter.stats()).toMatchObject({
     decisions: { local: { allowed: 3, denied: 2 }, open: { allowed: 0, denied: 0 } },
     storeErrors: 3,
-    settled: { units: 3, dropped: 0 },
+    reconciled: { units: 3, dropped: 0 },
     pending: 0,
   })
   expect(heard).toMatchObject({
@@ -239,18 +240,17 @@ test('everything is told: events, channels and counts', async () => {
     'tollgate:store-error': 3,
     'tollgate:breaker': 3,
     'tollgate:fallback': 5,
-    'tollgate:settlement': 1,
+    'tollgate:reconciliation': 1,
   })
 })
 
 test('a store that answers at once, and throws, is stood in for, too', () => {
-  const inner = memoryStore()
   const broken = (): never => {
     throw new Error('broken')
   }
   const limiter = createLimiter({
     limit: '2/min',
-    store: { ...inner, immediate: true, consume: broken, peek: broken, refund: () => false, reset: () => {} },
+    store: asyncStore({ synchronous: true, consume: broken, peek: broken }),
   })
   const decisions = [1, 2, 3].map(() => limiter.consume('acme') as { allowed: boolean; source: string })
   expect(decisions.map(({ allowed: isAllowed, source }) => [isAllowed, source])).toEqual([

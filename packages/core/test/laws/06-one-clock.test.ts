@@ -61,7 +61,7 @@ describe.each(benches)('law 6, a clock of the store that jumps, on $store', (ben
   const usedUp = async (
     variant: Variant,
   ): Promise<{ limiter: Limiter; clock: Clock; full: number; windowMs: number }> => {
-    const windowMs = variant.kernel === 'calendar-window' ? HOUR_MS : 60_000
+    const windowMs = variant.algorithm === 'calendar-window' ? HOUR_MS : 60_000
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: variant.limit(10, windowMs) }, clock)
     const full = (await limiter.peek('acme')).limits[0]?.remaining ?? 0

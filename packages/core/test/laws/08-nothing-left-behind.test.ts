@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, type LimitInput } from '../../src/index.js'
-import { subjectKey } from '../../src/requests/subject.js'
+import { subjectKey } from '../../src/requests/key.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
 
 afterAll(closeBenches)

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { eventually, SOON_MS, testPrefix } from '@tollgate/testing'
 import { Redis as Redis5 } from 'ioredis5'
-import { createLimiter, redisStore, type Store } from '../../src/index.js'
+import { createLimiter, redisStore } from '../../src/index.js'
 import {
   closesWithTest,
   connect,
@@ -17,6 +17,7 @@ import {
   timed,
   type ClientSettings,
 } from '../support/faults.js'
+import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 
@@ -138,13 +139,7 @@ describe('law 9, always an answer', () => {
 
   test('a store that never answers again is tried again now and then', async () => {
     const asked: number[] = []
-    const store: Store = {
-      immediate: false,
-      consume: () => new Promise(() => asked.push(performance.now())),
-      peek: () => new Promise(() => {}),
-      refund: () => false,
-      reset: () => {},
-    }
+    const store = asyncStore({ consume: () => new Promise(() => asked.push(performance.now())) })
     const limiter = closesWithTest(createLimiter({ limit: '5/min', store, deadlineMs: 10 }))
     let before = Infinity
     limiter.on('breaker', () => (before = asked.length))
@@ -162,15 +157,8 @@ describe('law 9, always an answer', () => {
   test('requests that were answered while the store was not ready are not held any longer', async () => {
     setFlagsFromString('--expose_gc')
     const collect = runInNewContext('gc') as () => void
-    const store: Store = {
-      immediate: false,
-      ready: () => never,
-      consume: () => [],
-      peek: () => [],
-      refund: () => false,
-      reset: () => {},
-    }
     const never = new Promise<void>(() => {})
+    const store = asyncStore({ ready: () => never })
     const limiter = createLimiter({ limit: '5/min', store, deadlineMs: 10 })
     const held: WeakRef<object>[] = []
     for (let i = 0; i < 50; i += 1) {

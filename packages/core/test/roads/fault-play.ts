@@ -170,11 +170,11 @@ export class FaultPlay {
   async close(): Promise<void> {
     if (!this.#world.staysDown) {
       await eventually(() => {
-        const { settled, pending } = this.#limiter.stats()
+        const { reconciled: settled, pending } = this.#limiter.stats()
         return pending === 0 && settled.units + settled.dropped >= this.#owed
       })
     }
-    const { dropped } = this.#limiter.stats().settled
+    const { dropped } = this.#limiter.stats().reconciled
     for (const [id, books] of this.#books) await this.#audit(id, books, dropped)
     await this.#limiter.close()
   }

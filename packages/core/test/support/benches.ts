@@ -1,13 +1,7 @@
 import { testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  type Limiter,
-  type LimiterOptions,
-  type Store,
-} from '../../src/index.js'
+import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
+import { asyncStore } from './stores.js'
 
 /** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */
 export interface Clock {
@@ -19,7 +13,7 @@ export const START_MS = 1_769_862_896_789
 
 /** A store on a clock of our own, to try laws on. */
 export interface Bench {
-  readonly store: 'memory' | 'redis' | 'a store that does not join'
+  readonly store: 'memory' | 'redis' | 'a store that is not atomic'
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
 }
 
@@ -51,20 +45,13 @@ export const benches: readonly Bench[] = [
   },
 ]
 
-/** As a store of the user's own, or a cluster across slots: it decides each key for itself. */
+/** Also on one like a store of the user's own that decides each key for itself. */
 export const jointBenches: readonly Bench[] = [
   ...benches,
   {
-    store: 'a store that does not join',
+    store: 'a store that is not atomic',
     limiter: (options, clock) => {
-      const inner = memoryStore({ now: () => clock.now })
-      const store: Store = {
-        synchronous: false,
-        consume: async (batch) => inner.consume(batch),
-        peek: async (batch) => inner.peek(batch),
-        refund: (request) => inner.refund(request),
-        reset: (key) => inner.reset(key),
-      }
+      const store = asyncStore({ atomic: false }, memoryStore({ now: () => clock.now }))
       return createLimiter({ ...options, store, deadlineMs: 10_000 })
     },
   },

@@ -1,11 +1,12 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
-import { compileLimits, type LimitSet } from '../../src/plans/limit-set.js'
-import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
+import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitInput } from '../../src/plans/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 
 /** Limits as stores see them. */
 export function setOf(...limits: readonly LimitInput[]): LimitSet {
-  return compileLimits(limits.map((limit) => parseLimit(limit, 'limit')))
+  return limitSetOf(...limits)
 }
 
 /** A request that takes all of a cost from one key, or nothing. */

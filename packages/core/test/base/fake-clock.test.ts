@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
+import { microsecondClock } from '../../src/base/microsecond-clock.js'
+import { asyncStore } from '../support/stores.js'
+
+/** Sets the time, in ms since 1970. */
+type SetTime = (ms: number) => void
+
+const RealDate = Date
+const ways: [how: string, fake: (ms: number) => SetTime][] = [
+  [
+    'fake timers',
+    (ms) => {
+      jest.useFakeTimers({ now: ms })
+      return (to) => jest.setSystemTime(to)
+    },
+  ],
+  [
+    'fake timers, of Date alone',
+    (ms) => {
+      const doNotFake = ['setTimeout', 'setImmediate', 'nextTick', 'performance', 'queueMicrotask'] as const
+      jest.useFakeTimers({ now: ms, doNotFake: [...doNotFake] })
+      return (to) => jest.setSystemTime(to)
+    },
+  ],
+  [
+    'a spy on Date.now',
+    (ms) => {
+      const spy = jest.spyOn(Date, 'now').mockReturnValue(ms)
+      return (to) => void spy.mockReturnValue(to)
+    },
+  ],
+  [
+    'another class in the place of Date',
+    (ms) => {
+      let now = ms
+      globalThis.Date = class extends RealDate {
+        static override now = (): number => now
+      } as DateConstructor
+      return (to) => void (now = to)
+    },
+  ],
+]
+
+afterEach(() => {
+  jest.useRealTimers()
+  jest.restoreAllMocks()
+  globalThis.Date = RealDate
+})
+
+describe.each(ways)('a clock faked by %s', (_, fake) => {
+  test('is the time of the memory store at once, and stands still with it', async () => {
+    const limiter = createLimiter({ limit: { quota: 1, window: '50ms', algorithm: 'fixed-window' } })
+    // Not a second from the real time, by which another clock would be noticed anyhow.
+    const now = Date.now()
+    const setTime = fake(now)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: true })
+    await sleep(100)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: false, retryAfterMs: 50 })
+    setTime(now + 49)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: false, retryAfterMs: 1 })
+    setTime(now + 50)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: true })
+  })
+})
+
+test('the real clock is told to the µs, also after a fake one', () => {
+  const clock = microsecondClock()
+  jest.useFakeTimers({ now: 5000 })
+  expect(clock()).toBe(5000)
+  jest.useRealTimers()
+  const times = Array.from({ length: 20 }, clock)
+  expect(Math.abs((times[0] as number) - Date.now())).toBeLessThan(1000)
+  expect(times.filter((ms) => !Number.isInteger(ms)).length).toBeGreaterThan(3)
+})
+
+describe('with timers that stand still', () => {
+  const memory = memoryStore()
+  const asynchronous = asyncStore({}, memory)
+  const limiterWith = (options: Partial<LimiterOptions>): Limiter =>
+    createLimiter({ limit: '5/min', onStoreFailure: 'closed', deadlineMs: 20, ...options })
+  beforeEach(() => void jest.useFakeTimers())
+
+  test('a store that answers later answers', async () => {
+    const decision = await limiterWith({ store: asynchronous, deadlineMs: 1000 }).consume('acme')
+    expect(decision).toMatchObject({ allowed: true, source: 'store' })
+  })
+
+  test('a store that hangs is answered for within the deadline', async () => {
+    const store: Store = { ...asynchronous, consume: () => new Promise(() => {}) }
+    expect(await limiterWith({ store }).consume('acme')).toMatchObject({ allowed: false, source: 'closed' })
+  })
+
+  test('planOf that hangs is answered for within its deadline', async () => {
+    const planOf = (): Promise<string> => new Promise(() => {})
+    const limiter = limiterWith({ planOf, planCache: { deadlineMs: 20 } })
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: true, plan: 'default' })
+  })
+
+  test('a store that failed is asked again', async () => {
+    let isDown = true
+    const consume: Store['consume'] = async (batch) => {
+      if (isDown) throw new Error('down')
+      return memory.consume(batch)
+    }
+    const limiter = limiterWith({ store: { ...asynchronous, consume, peek: consume } })
+    for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
+    expect(limiter.health()).toMatchObject({ status: 'degraded' })
+    isDown = false
+    await sleep(600)
+    expect(limiter.health()).toMatchObject({ status: 'ok' })
+  })
+})

@@ -1,0 +1,30 @@
+import { GenerationalCache } from '../../src/base/generational-cache.js'
+
+const found = (map: GenerationalCache<number>, keys: string): string =>
+  keys
+    .split('')
+    .filter((key) => map.get(key))
+    .join('')
+
+test('holds what was set last, and up to twice as many', () => {
+  const map = new GenerationalCache<number>(2)
+  for (const key of 'abcde') map.set(key, 1)
+  expect(found(map, 'abcde')).toBe('cde')
+})
+
+test('setting what is there makes nothing go', () => {
+  const map = new GenerationalCache<number>(2)
+  for (const key of 'abcd') map.set(key, 1)
+  for (let i = 0; i < 10; i += 1) for (const key of 'cd') map.set(key, 2)
+  expect(found(map, 'abcd')).toBe('abcd')
+})
+
+test('what is refreshed stays longer', () => {
+  const map = new GenerationalCache<number>(2)
+  for (const key of 'abc') map.set(key, 1)
+  expect([map.refresh('a'), map.refresh('x')]).toEqual([1, undefined])
+  map.set('d', 1)
+  expect(found(map, 'abcd')).toBe('acd')
+  map.delete('a')
+  expect(map.get('a')).toBeUndefined()
+})

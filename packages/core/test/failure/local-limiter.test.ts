@@ -1,0 +1,275 @@
+import fc from 'fast-check'
+import { LocalLimiter } from '../../src/failure/local-limiter.js'
+import { usageAt } from '../../src/failure/usage-ledger.js'
+import { memoryStore } from '../../src/index.js'
+import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitInput } from '../../src/plans/limit.js'
+import type { Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
+import { START_MS } from '../support/benches.js'
+import { CASES } from '../support/schedules.js'
+import { HOUR_MS, variants } from '../support/variants.js'
+
+const WINDOW_MS = 1000
+const KEY = 'acme'
+
+const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)
+
+const asked = (set: LimitSet, cost: number, key = KEY): StoreRequest => ({
+  shard: 0,
+  parts: [{ key, set, cost }],
+  grant: 'all',
+})
+
+/** Units owed of each limit of a plan. */
+const unitsOwed = (local: LocalLimiter): number[] =>
+  local
+    .takeOwed(() => true, 10)
+    .flatMap(({ used }) => used.entries.map((limit) => limit.reduce((sum, { units }) => sum + units, 0)))
+
+/** Processes that share a store, which can be away. */
+class Town {
+  nowMs = START_MS
+  readonly store: Store = memoryStore({ now: () => this.nowMs })
+  readonly locals: readonly LocalLimiter[]
+  readonly #set: LimitSet
+  readonly admitted: { atMs: number; cost: number }[] = []
+
+  constructor(set: LimitSet, instances: number) {
+    this.#set = set
+    this.locals = Array.from({ length: instances }, () => {
+      const local = new LocalLimiter(100, { nowMs: () => this.nowMs, elapsedUs: () => this.nowMs * 1000 })
+      local.share = 1 / instances
+      return local
+    })
+  }
+
+  /** Whether a request of one of them passes. */
+  consume(instance: number, cost: number, isAway: boolean): boolean {
+    const local = this.locals[instance] as LocalLimiter
+    const request = asked(this.#set, cost)
+    const outcome = isAway
+      ? local.consume(request, request.parts)
+      : (this.store.consume([request]) as Outcome[])[0]
+    if (!isAway) local.note(request, outcome as Outcome)
+    const isAllowed = (outcome as Outcome).limits.every(({ wait }) => wait === 0)
+    if (isAllowed) this.admitted.push({ atMs: this.nowMs, cost })
+    return isAllowed
+  }
+
+  /** Tells the store what was admitted beside it. */
+  reconcile(): void {
+    for (const local of this.locals) {
+      const owed = local.takeOwed(() => true, 100)
+      void this.store.consume(
+        owed.map(({ key, used }) => ({
+          shard: 0,
+          grant: 'force',
+          parts: [{ key, set: used.set, cost: 1, used: usageAt(used, local.elapsedUs()) }],
+        })),
+      )
+      for (const one of owed) local.confirm(one)
+    }
+  }
+
+  left(): number[] {
+    const [{ limits }] = this.store.peek([asked(this.#set, 1)]) as [Outcome]
+    return limits.map(({ remaining }) => remaining)
+  }
+
+  /** The most units that were admitted in any window of this length. */
+  most(windowMs: number): number {
+    return Math.max(
+      0,
+      ...this.admitted.map(({ atMs }) =>
+        this.admitted
+          .filter((other) => other.atMs >= atMs && other.atMs < atMs + windowMs)
+          .reduce((sum, { cost }) => sum + cost, 0),
+      ),
+    )
+  }
+}
+
+describe.each(variants)('limiting alone by $name', ({ algorithm, limit, worstCase }) => {
+  const windowMs = algorithm === 'calendar-window' ? HOUR_MS : WINDOW_MS
+  const step = fc.record({
+    gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * windowMs })),
+    instance: fc.nat(),
+    count: fc.integer({ min: 1, max: 8 }),
+    cost: fc.integer({ min: 1, max: 3 }),
+    // For this process: others may still have answers.
+    isAway: fc.boolean(),
+    isReconciled: fc.boolean(),
+  })
+
+  test('no window holds more than the store and all shares allow, however outages come', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        (quota, instances, steps) => {
+          const town = new Town(setOf(limit(quota, windowMs)), instances)
+          for (const { gapMs, instance, count, cost, isAway, isReconciled } of steps) {
+            town.nowMs += gapMs
+            if (isReconciled) town.reconcile()
+            for (let i = 0; i < count; i += 1) town.consume(instance % instances, cost, isAway)
+          }
+          const share = Math.max(Math.floor(quota / instances), 1)
+          expect(town.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
+        },
+      ),
+      { numRuns: CASES },
+    )
+  })
+
+  test('what was admitted meanwhile is used when the store is back', () => {
+    const town = new Town(setOf(limit(100, windowMs)), 2)
+    town.consume(0, 1, false)
+    const [before] = town.left() as [number]
+    for (let i = 0; i < 10; i += 1) town.consume(i % 2, 1, true)
+    town.reconcile()
+    const meanwhile = town.admitted.length - 1
+    expect(meanwhile).toBeGreaterThan(0)
+    expect(town.left()).toEqual([before - meanwhile])
+    town.reconcile()
+    expect(town.left()).toEqual([before - meanwhile])
+  })
+
+  test('who had used all of it before has nothing of a share', () => {
+    const quota = 20
+    const town = new Town(setOf(limit(quota, windowMs)), 2)
+    while (town.consume(0, 1, false));
+    expect(town.consume(0, 1, true)).toBe(false)
+    // Another process has not seen the subject, and cannot know.
+    expect(town.consume(1, 1, true)).toBe(true)
+  })
+})
+
+test('alone, a process admits the whole plan, and no more', () => {
+  const town = new Town(setOf('7/min', '100/h'), 1)
+  expect(Array.from({ length: 9 }, () => town.consume(0, 1, true))).toEqual([
+    ...Array.from({ length: 7 }, () => true),
+    false,
+    false,
+  ])
+})
+
+test('of three, each admits a third, and one unit at least', () => {
+  const town = new Town(setOf('100/min'), 3)
+  const tiny = new Town(setOf('2/min'), 3)
+  for (const each of [town, tiny]) {
+    for (let instance = 0; instance < 3; instance += 1) while (each.consume(instance, 1, true));
+  }
+  expect([town.admitted.length, tiny.admitted.length]).toEqual([99, 3])
+})
+
+test('a cost that a share never holds, but the plan does, is to be tried later; one beyond the plan never', () => {
+  const local = new LocalLimiter(10)
+  local.share = 1 / 4
+  const ask = (cost: number): number | undefined => {
+    const request = asked(setOf('8/min'), cost)
+    return local.consume(request, request.parts).limits[0]?.wait
+  }
+  expect([ask(8), ask(9)]).toEqual([1_000_000, -1])
+})
+
+test('each limit of a plan is charged what it has used, and units over its quota too', () => {
+  const town = new Town(setOf('5/s', '50/min', '10/h burst 40'), 1)
+  for (let second = 0; second < 4; second += 1) {
+    for (let i = 0; i < 5; i += 1) expect(town.consume(0, 1, true)).toBe(true)
+    town.nowMs += 1000
+  }
+  town.reconcile()
+  expect(town.left()).toEqual([5, 30, 20])
+  // They come back as they were used, at most an eighth of a window late, and never early.
+  town.nowMs = START_MS + 60_000 - 1
+  expect(town.left()[1]).toBe(30)
+  town.nowMs = START_MS + 3000 + 60_000
+  expect(town.left()[1]).toBe(50)
+
+  const full = new Town(setOf('5/min'), 1)
+  const [first] = full.locals as [LocalLimiter]
+  const one = asked(setOf('5/min'), 1)
+  for (let i = 0; i < 5; i += 1) first.consume(one, one.parts)
+  for (let i = 0; i < 5; i += 1) void full.store.consume([one])
+  full.reconcile()
+  // Ten in this window, so that a minute later all are back.
+  expect(full.left()).toEqual([0])
+  full.nowMs += 60_000
+  expect(full.left()).toEqual([5])
+})
+
+test('what comes back before the store knows is owed no more', () => {
+  const town = new Town(setOf('5/min'), 1)
+  const [local] = town.locals as [LocalLimiter]
+  const request = asked(setOf('5/min'), 3)
+  local.consume(request, request.parts)
+  expect(local.refund(request, 2)).toBe(true)
+  expect(local.peek(request, request.parts).limits[0]?.remaining).toBe(4)
+  expect(unitsOwed(local)).toEqual([1])
+  expect(local.refund(request, 1)).toBe(false)
+})
+
+test('what the store said before it was told does not give a process a fresh share', () => {
+  const town = new Town(setOf('12/min'), 3)
+  const all = (instance: number, isAway: boolean): void => {
+    while (town.consume(instance, 1, isAway));
+  }
+  for (const instance of [0, 1]) all(instance, true)
+  town.nowMs += 1
+  // An answer each before what they owe is settled, while the third uses up what there is.
+  for (const instance of [0, 1]) town.consume(instance, 1, false)
+  all(2, false)
+  town.nowMs += 1
+  town.reconcile()
+  for (const instance of [0, 1, 2]) all(instance, true)
+  expect(town.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
+  expect(town.admitted.length).toBe(12 + 2 * 4)
+})
+
+test('what is owed of each limit is handed over once, and what comes after it once, too', () => {
+  const local = new LocalLimiter(10)
+  const request = asked(setOf('5/min', '9/h'), 3)
+  local.consume(request, request.parts)
+  expect(unitsOwed(local)).toEqual([3, 3])
+  expect(unitsOwed(local)).toEqual([])
+  const more = asked(setOf('5/min', '9/h'), 2)
+  local.consume(more, more.parts)
+  expect(unitsOwed(local)).toEqual([2, 2])
+})
+
+test('while what is owed is under way, and after, a process has no fresh share', () => {
+  const town = new Town(setOf('5/min'), 1)
+  const [local] = town.locals as [LocalLimiter]
+  while (town.consume(0, 1, true));
+  const [owed] = local.takeOwed(() => true, 10)
+  // An answer that was under way, too, and does not know of it.
+  town.nowMs += 1
+  town.consume(0, 1, false)
+  town.nowMs += 1
+  expect(town.consume(0, 1, true)).toBe(false)
+  local.confirm(owed as NonNullable<typeof owed>)
+  expect(town.consume(0, 1, true)).toBe(false)
+})
+
+test('what is owed is of the shard that it was asked of', () => {
+  const local = new LocalLimiter(10)
+  for (const shard of [0, 1]) {
+    const request = { ...asked(setOf('5/min'), 1, `of ${shard}`), shard }
+    local.consume(request, request.parts)
+  }
+  expect(local.takeOwed((shard) => shard === 1, 10).map(({ key, shard }) => [key, shard])).toEqual([
+    ['of 1', 1],
+  ])
+  expect(local.takeOwed(() => true, 10).map(({ key }) => key)).toEqual(['of 0'])
+})
+
+test('only so many subjects are remembered', () => {
+  const local = new LocalLimiter(10)
+  for (let i = 0; i < 1000; i += 1) {
+    const request = asked(setOf('5/min'), 1, String(i))
+    local.consume(request, request.parts)
+  }
+  expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
+})

@@ -1,0 +1,75 @@
+import { createLimiter, type Decision, type Limiter } from '../../src/index.js'
+
+let warn: jest.SpyInstance
+beforeEach(() => {
+  warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+})
+afterEach(() => warn.mockRestore())
+
+function usedUp(): Limiter {
+  const limiter = createLimiter({ limit: '1/min' })
+  void limiter.consume('acme')
+  return limiter
+}
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('listener')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('listener'))],
+])('a listener that %s keeps no other from being called, and is told as a warning', async (_, listener) => {
+  const limiter = usedUp()
+  const heard: Decision[] = []
+  limiter.on('limited', () => listener() as void)
+  limiter.on('limited', (decision) => heard.push(decision))
+  const denied = limiter.consume('acme')
+  expect(heard).toEqual([denied])
+  await new Promise(setImmediate)
+  expect(warn.mock.calls).toEqual([[expect.stringContaining("'limited' threw: listener"), 'TollgateWarning']])
+})
+
+test('any number of listeners, without a warning of a leak', () => {
+  const limiter = usedUp()
+  const listener = jest.fn()
+  for (let i = 0; i < 50; i += 1) limiter.on('limited', listener)
+  void limiter.consume('acme')
+  expect(listener).toHaveBeenCalledTimes(50)
+  expect(warn).not.toHaveBeenCalled()
+})
+
+test('off takes back one on, also while the event is told', () => {
+  const limiter = usedUp()
+  const heard: string[] = []
+  const twice = (): unknown => heard.push('twice')
+  const leaving = (): void => {
+    heard.push('leaving')
+    limiter.off('limited', leaving)
+  }
+  limiter.on('limited', twice).on('limited', twice).on('limited', leaving).on('limited', twice)
+  limiter.off('limited', twice).off('limited', () => {})
+  void limiter.consume('acme')
+  void limiter.consume('acme')
+  expect(heard).toEqual(['twice', 'twice', 'leaving', 'twice', 'twice'])
+})
+
+test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no function', (method) => {
+  const limiter = createLimiter({ limit: '1/min' })
+  for (const event of ['typo', '__proto__', undefined, null, Symbol('limited')]) {
+    expect(() => limiter[method](event as 'limited', () => {})).toThrow(
+      expect.objectContaining({
+        code: 'ERR_TOLLGATE_CONFIG',
+        path: 'event',
+        expected:
+          'one of decision, limited, storeError, breaker, fallback, settlement, planError, unknownPlan',
+      }),
+    )
+  }
+  for (const listener of [undefined, null, 'log', {}]) {
+    expect(() => limiter[method]('limited', listener as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'listener' }),
+    )
+  }
+})

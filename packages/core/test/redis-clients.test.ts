@@ -1,4 +1,0 @@
-import { clientContract } from '@tollgate/testing'
-import { standaloneKinds } from './support/clients.js'
-
-for (const [name, kind] of Object.entries(standaloneKinds)) clientContract(name, kind)

@@ -1,0 +1,133 @@
+import { createHook } from 'node:async_hooks'
+import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { createLimiter, redisStore } from '../../../src/index.js'
+
+let server: RedisServer
+let client: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
+})
+afterAll(async () => {
+  await client.quit()
+  await server.stop()
+})
+
+async function callsOf(command: string): Promise<number> {
+  const stats = await client.info('commandstats')
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
+}
+
+test('the requests of one tick are one EVALSHA, of two ticks two', async () => {
+  const limiter = createLimiter({
+    plans: { a: '1000/min', b: '10/s burst 500' },
+    defaultPlan: 'a',
+    store: redisStore(client),
+    local: { instances: 1 }, // else it counts them, with calls of its own
+  })
+  await Promise.all(['warm', 'up'].map((id) => limiter.consume(id)))
+  await client.config('RESETSTAT')
+  const tick = (): Promise<unknown>[] =>
+    Array.from({ length: 100 }, (_, i) =>
+      Promise.resolve(limiter.consume({ id: `s${i % 7}`, plan: i % 2 ? 'a' : 'b' }, { cost: 1 + (i % 3) })),
+    )
+  const first = tick()
+  await new Promise(setImmediate)
+  await Promise.all([...first, ...tick()])
+  expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([2, 0])
+})
+
+test('a lone request leaves in the same tick, without a timer', async () => {
+  const limiter = createLimiter({ limit: '1000/min', store: redisStore(client), local: { instances: 1 } })
+  await limiter.consume('acme')
+  // Tollgate's timers are Node's own, which a spy on the globals does not see.
+  const timers: string[] = []
+  const hook = createHook({ init: (_, type) => void (type === 'Timeout' && timers.push(type)) }).enable()
+  const sent = jest.spyOn(client, 'evalsha')
+  const decision = limiter.consume('acme')
+  // The only timer is the deadline's, which starts when the batch has left.
+  expect(timers).toEqual([])
+  await new Promise(setImmediate)
+  expect(sent).toHaveBeenCalledTimes(1)
+  await decision
+  hook.disable()
+  expect(timers).not.toEqual([])
+  sent.mockRestore()
+})
+
+test('more than a script should hold is several', async () => {
+  const limiter = createLimiter({
+    limit: '5000/min',
+    store: redisStore(client, { prefix: testPrefix() }),
+    deadlineMs: 5000,
+  })
+  await limiter.consume('acme')
+  await client.config('RESETSTAT')
+  const decisions = await Promise.all(Array.from({ length: 1100 }, () => limiter.consume('acme')))
+  expect(decisions.at(-1)?.limits[0]?.remaining).toBe(5000 - 1101)
+  expect(await callsOf('evalsha')).toBe(9)
+})
+
+test('one key a subject, whatever its limits, with the prefix of the store and of the client', async () => {
+  const prefixed = new Redis(server.port, '127.0.0.1', {
+    keyPrefix: 'shop:',
+    autoResendUnfulfilledCommands: false,
+  })
+  const store = redisStore(prefixed, { prefix: 'limits' })
+  const limiter = createLimiter({
+    limit: ['10/s burst 20', '120/min', '5000/month'],
+    store,
+    deadlineMs: 5000,
+    local: { instances: 1 },
+  })
+  await limiter.consume('acme')
+  const keys = await client.keys('shop:*')
+  expect(keys).toEqual([expect.stringMatching(/^shop:limits:acme$/)])
+  await limiter.reset('acme')
+  expect(await client.exists(keys[0] as string)).toBe(0)
+  await prefixed.quit()
+})
+
+test('a client that answers numbers as strings is understood', async () => {
+  const strings = new Redis(server.port, '127.0.0.1', {
+    stringNumbers: true,
+    autoResendUnfulfilledCommands: false,
+  })
+  const limiter = createLimiter({
+    limit: '2/min',
+    store: redisStore(strings, { prefix: testPrefix() }),
+    deadlineMs: 5000,
+  })
+  const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
+  expect(decisions[0]?.limits[0]?.remaining).toBe(1)
+  await strings.quit()
+})
+
+test.each([
+  [undefined, 'redisStore(client)'],
+  [{}, 'redisStore(client)'],
+  ['redis://127.0.0.1', 'redisStore(client)'],
+])('a client of %p is refused at construction', (given, path) => {
+  expect(() => redisStore(given as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
+  )
+})
+
+test.each(['', 'a{b}', 'a b', 'x'.repeat(65), 5])('a prefix of %p is refused at construction', (prefix) => {
+  expect(() => redisStore(client, { prefix: prefix as string })).toThrow(
+    expect.objectContaining({ path: 'prefix' }),
+  )
+})
+
+test('nothing is sent, and no listener left, by a limiter that nobody asks', async () => {
+  const before = client.eventNames().map((name) => client.listenerCount(name))
+  await client.config('RESETSTAT')
+  const limiter = createLimiter({ limit: '1/min', store: redisStore(client) })
+  // What it sent would be answered before this is.
+  await client.ping()
+  expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([0, 0])
+  expect(client.eventNames().map((name) => client.listenerCount(name))).toEqual(before)
+  await limiter.close()
+})

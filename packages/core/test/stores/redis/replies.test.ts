@@ -1,0 +1,191 @@
+import { createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import {
+  deployCluster,
+  deployOne,
+  eventually,
+  freePort,
+  testPrefix,
+  type Deployment,
+} from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { createLimiter, redisStore, StoreError, type Limiter, type RedisClient } from '../../../src/index.js'
+import { requestErrorOf, storeErrorOf } from '../../../src/stores/redis/replies.js'
+
+describe('what Redis and clients say', () => {
+  test.each<[string, StoreError['reason']]>([
+    ['NOSCRIPT No matching script. Please use EVAL.', 'script-missing'],
+    ["OOM command not allowed when used memory > 'maxmemory'.", 'out-of-memory'],
+    ['ERR Error running script (call to f_1): @user_script:9: -OOM command not allowed', 'out-of-memory'],
+    ["READONLY You can't write against a read only replica.", 'read-only'],
+    ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", 'read-only'],
+    ['MISCONF Redis is configured to save RDB snapshots, but it cannot persist on disk', 'read-only'],
+    ['NOREPLICAS Not enough good replicas to write.', 'read-only'],
+    ['LOADING Redis is loading the dataset in memory', 'loading'],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL', 'busy'],
+    ['ERR max number of clients reached', 'busy'],
+    ['MOVED 3999 127.0.0.1:6381', 'wrong-server'],
+    ['ASK 3999 127.0.0.1:6381', 'wrong-server'],
+    ["CROSSSLOT Keys in request don't hash to the same slot", 'wrong-server'],
+    ["ERR unknown command 'evalsha'", 'wrong-server'],
+    ['CLUSTERDOWN Hash slot not served', 'cluster-down'],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', 'cluster-down'],
+    ['Too many Cluster redirections. Last error: Error: MOVED 1 a:1', 'cluster-down'],
+    ['NOAUTH Authentication required.', 'not-permitted'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', 'not-permitted'],
+    ["NOPERM User app has no permissions to run the 'evalsha' command", 'not-permitted'],
+    ["ERR The user executing the script can't run this command or subcommand", 'not-permitted'],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', 'foreign-value'],
+    ['Protocol error, got "H" as reply type byte. Please report this.', 'protocol'],
+    ['Unknown RESP type 72 "H"', 'protocol'],
+    ['The client is closed', 'closed'],
+    ['Command timed out', 'timeout'],
+    ['Connection is closed.', 'unreachable'],
+    ['connect ECONNREFUSED 127.0.0.1:6379', 'unreachable'],
+    ['connect ETIMEDOUT', 'unreachable'],
+    ['Connection timeout', 'unreachable'],
+    ['Socket closed unexpectedly', 'unreachable'],
+    ['The client is offline', 'unreachable'],
+    ['Reached the max retries per request limit (which is 20).', 'unreachable'],
+    ['All the root nodes are unavailable', 'unreachable'],
+    ['All sentinels are unreachable. Retrying from scratch after 10ms.', 'unreachable'],
+    ['no valid master node', 'unreachable'],
+    ['something new', 'unknown'],
+  ])('%s', (text, reason) => {
+    const cause = new Error(text)
+    const error = storeErrorOf(cause)
+    expect(error).toMatchObject({ code: 'ERR_TOLLGATE_STORE', reason, cause })
+    expect(error.isOfRequest).toBe(reason === 'foreign-value')
+    expect(error.message).toMatch(/^\S.+ \(/)
+    expect(error.message).toContain(text)
+  })
+
+  test('errors that have no message are told by their code or class', () => {
+    class TimeoutError extends Error {}
+    expect(storeErrorOf(new TimeoutError()).reason).toBe('timeout')
+    expect(storeErrorOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toMatchObject({
+      reason: 'unreachable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    const all = Object.assign(new Error('Failed to refresh slots cache.'), {
+      lastNodeError: new Error('WRONGPASS invalid'),
+    })
+    expect(storeErrorOf(all).reason).toBe('not-permitted')
+    expect(storeErrorOf('obseve client error: Error: connect ECONNREFUSED').reason).toBe('unreachable')
+    expect(storeErrorOf(undefined).reason).toBe('unknown')
+    const known = new StoreError('x')
+    expect(storeErrorOf(known)).toBe(known)
+  })
+
+  test('what a script cannot read of one request is the fault of its value alone', () => {
+    expect(requestErrorOf('user_script:12: attempt to compare number with nil')).toMatchObject({
+      reason: 'foreign-value',
+      isOfRequest: true,
+    })
+    expect(requestErrorOf('OOM command not allowed')).toMatchObject({
+      reason: 'out-of-memory',
+      isOfRequest: false,
+    })
+  })
+
+  test('a StoreError knows its reason by its code, if nobody says', () => {
+    const code = 'ERR_TOLLGATE_STORE_TIMEOUT'
+    expect(new StoreError('x', { code })).toMatchObject({ reason: 'timeout', isOfRequest: false })
+    expect(new StoreError('x', { code: 'ERR_TOLLGATE_CLOSED' }).reason).toBe('closed')
+    expect(new StoreError('x').reason).toBe('unknown')
+  })
+})
+
+describe('real servers', () => {
+  let deployment: Deployment
+  let operator: Redis
+  let client: Redis
+  const ends: (() => unknown)[] = []
+  beforeAll(async () => {
+    deployment = await deployOne()
+    operator = deployment.operators[0] as Redis
+    client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+  })
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+  })
+  afterAll(async () => {
+    client.disconnect()
+    await deployment.end()
+  })
+
+  async function faultOf(asked: RedisClient): Promise<StoreError | undefined> {
+    const limiter: Limiter = createLimiter({
+      limit: '9/min',
+      store: redisStore(asked, { prefix: testPrefix() }),
+      deadlineMs: 3000,
+    })
+    let fault: StoreError | undefined
+    limiter.on('storeError', (error) => (fault = error))
+    await limiter.consume('acme')
+    await limiter.close()
+    return fault
+  }
+
+  test('a replica', async () => {
+    await operator.replicaof('127.0.0.1', 1)
+    ends.push(() => operator.replicaof('NO', 'ONE'))
+    expect(await faultOf(client)).toMatchObject({
+      reason: 'read-only',
+      message: expect.stringMatching(/connect to the primary.*READONLY/),
+    })
+  })
+
+  test('a server that is held up by a script', async () => {
+    await operator.config('SET', 'busy-reply-threshold', '10')
+    const blocker = new Redis(deployment.ports[0] as number)
+    const held = blocker.eval('while true do end', 0).catch(() => {})
+    // From then on it says so to all who ask anything.
+    await eventually(
+      () =>
+        operator.ping().then(
+          () => false,
+          () => true,
+        ),
+      'the server is held up',
+    )
+    expect((await faultOf(client))?.reason).toBe('busy')
+    await operator.script('KILL')
+    await held
+    blocker.disconnect()
+    expect(await faultOf(client)).toBeUndefined()
+  })
+
+  test('what is no Redis', async () => {
+    const port = await freePort()
+    const server: Server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    }).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const stranger = new Redis(port, { autoResendUnfulfilledCommands: false })
+    const other = createClient({ socket: { host: '127.0.0.1', port }, disableOfflineQueue: true })
+    ends.push(
+      () => stranger.disconnect(),
+      () => other.destroy(),
+      () => server.close(),
+    )
+    expect((await faultOf(stranger))?.reason).toBe('protocol')
+    expect((await faultOf(other))?.reason).toBe('protocol')
+  })
+
+  test('one server of a cluster, by a client that is for a server alone', async () => {
+    const cluster = await deployCluster()
+    const plain = cluster.ports.map((port) => new Redis(port, { autoResendUnfulfilledCommands: false }))
+    ends.push(
+      () => plain.forEach((one) => one.disconnect()),
+      () => cluster.end(),
+    )
+    const faults = (await Promise.all(plain.map(faultOf))).filter((fault) => fault !== undefined)
+    expect(faults.length).toBeGreaterThan(0)
+    for (const { reason, message } of faults) {
+      expect([reason, message]).toEqual(['wrong-server', expect.stringContaining('new Cluster(nodes)')])
+    }
+  })
+})

@@ -1,0 +1,210 @@
+// What the server must allow and be: the commands of the documented rule, all and no more, and a version.
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deployOne, eventually, testPrefix, type Deployment } from '@tollgate/testing'
+import { Redis } from 'ioredis'
+import {
+  createLimiter,
+  redisStore,
+  type Limiter,
+  type RedisClient,
+  type StoreError,
+} from '../../../src/index.js'
+import { COMMANDS } from '../../../src/stores/redis/replies.js'
+import { evictionWarning, versionWarning } from '../../../src/stores/redis/server-check.js'
+import { standaloneKinds } from '../../support/clients.js'
+import { requestOf, setOf } from '../../support/store-requests.js'
+
+const PLANS = {
+  one: '9/min',
+  bucket: { quota: 9, window: '1min', algorithm: 'token-bucket' },
+  all: [
+    { quota: 9, window: '10s', name: 'log' },
+    { quota: 9, window: '1min', algorithm: 'sliding-window', name: 'about' },
+    { quota: 9, window: '1min', algorithm: 'fixed-window', name: 'fixed' },
+    { quota: 9, window: '1min', algorithm: 'token-bucket', name: 'bucket' },
+  ],
+} as const
+
+let deployment: Deployment
+let operator: Redis
+beforeAll(async () => {
+  deployment = await deployOne()
+  operator = deployment.operators[0] as Redis
+})
+afterAll(() => deployment.end())
+// ioredis says that it may not ask for INFO, and goes on.
+beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
+const limiters: Limiter[] = []
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
+})
+
+function limiterOn(
+  client: RedisClient,
+  prefix = `tollgate:${testPrefix()}`,
+  deadlineMs = 3000,
+): { limiter: Limiter; errors: StoreError[] } {
+  const store = redisStore(client, { prefix })
+  const limiter = createLimiter({ plans: PLANS, defaultPlan: 'one', store, deadlineMs })
+  const errors: StoreError[] = []
+  limiter.on('storeError', (error) => errors.push(error))
+  limiters.push(limiter)
+  return { limiter, errors }
+}
+
+/** All that a limiter does in Redis. */
+async function useAll(limiter: Limiter): Promise<void> {
+  for (const plan of ['bucket', 'one', 'all']) {
+    for (let i = 0; i < 3; i += 1) await limiter.consume({ id: 'acme', plan })
+    const decision = await limiter.consume({ id: 'acme', plan })
+    await limiter.peek({ id: 'acme', plan })
+    await limiter.refund(decision)
+  }
+  await limiter.consume(['acme', 'other'])
+  await limiter.reset('acme').catch(() => {})
+}
+
+const RULE = COMMANDS.map((command) => `+${command}`)
+const KEYS = '~tollgate:*'
+
+describe('a user with the rule of docs/redis.md', () => {
+  test('the page says it', () => {
+    const page = readFileSync(join(__dirname, '../../../docs/redis.md'), 'utf8')
+    expect(page).toContain(`ACL SETUSER tollgate on >secret resetchannels ${KEYS} -@all ${RULE.join(' ')}`)
+  })
+
+  test.each(Object.entries(standaloneKinds))('may do all that is needed, with %s', async (_, kind) => {
+    await allow('tollgate', RULE)
+    const client = kind.make({ ports: deployment.ports, username: 'tollgate', password: 'secret' })
+    const { limiter, errors } = limiterOn(client)
+    await useAll(limiter)
+    expect(errors).toEqual([])
+    await kind.close(client)
+  })
+
+  test.each(COMMANDS)('may not without %s, and is told the rule', async (command) => {
+    await operator.script('FLUSH')
+    await allow(
+      `no-${command}`,
+      RULE.filter((rule) => rule !== `+${command}`),
+    )
+    const client = connect(`no-${command}`)
+    const { limiter, errors } = limiterOn(client)
+    await useAll(limiter)
+    expect(errors.length).toBeGreaterThan(0)
+    for (const { reason, isOfRequest, message } of errors) {
+      expect([reason, isOfRequest]).toEqual(['not-permitted', false])
+      expect(message).toContain(RULE.join(' '))
+    }
+    client.disconnect()
+  })
+
+  test('may not write other keys, and is told the rule', async () => {
+    await allow('elsewhere', RULE)
+    const client = connect('elsewhere')
+    const { limiter, errors } = limiterOn(client, 'mine')
+    await limiter.consume('acme')
+    expect(errors.map(({ reason }) => reason)).toEqual(['not-permitted'])
+    expect(errors[0]?.message).toContain('~PREFIX:*')
+    client.disconnect()
+  })
+
+  async function allow(user: string, rules: readonly string[]): Promise<void> {
+    await operator.acl('SETUSER', user, 'reset', 'on', '>secret', 'resetchannels', KEYS, '-@all', ...rules)
+  }
+
+  function connect(username: string): Redis {
+    const port = deployment.ports[0] as number
+    return new Redis({ port, username, password: 'secret', autoResendUnfulfilledCommands: false })
+  }
+})
+
+describe('the version of the server', () => {
+  test.each([
+    ['redis_version:6.0.16', '6.0.16'],
+    ['# Server\r\nredis_version:5.0.14\r\nredis_mode:standalone', '5.0.14'],
+    ['redis_version:6.2.0', undefined],
+    ['redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0', undefined],
+    ['redis_version:255.255.255', undefined],
+    ['', undefined],
+  ])('%p', (info, old) => {
+    const warning = versionWarning(info)
+    if (old === undefined) expect(warning).toBeUndefined()
+    else expect(warning).toContain(`version ${old},`)
+  })
+
+  test.each([
+    ['maxmemory:1000\r\nmaxmemory_policy:allkeys-lru', 'CONFIG SET maxmemory-policy noeviction'],
+    ['# Memory\r\nmaxmemory:1000\r\nmaxmemory_human:1K\r\nmaxmemory_policy:volatile-ttl\r\n', 'volatile-ttl'],
+    ['maxmemory:1000\r\nmaxmemory_policy:noeviction', undefined],
+    ['maxmemory:0\r\nmaxmemory_policy:allkeys-lru', undefined],
+    ['maxmemory_policy:allkeys-lru', undefined],
+    ['', undefined],
+  ])('one that drops keys is told of: %p', (info, says) => {
+    const warning = evictionWarning(info)
+    if (says === undefined) expect(warning).toBeUndefined()
+    else expect(warning).toContain(says)
+  })
+
+  test('a real one that drops keys is told of once', async () => {
+    await operator.config('SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru')
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    for (let i = 0; i < 3; i += 1) {
+      const store = redisStore(client, { prefix: testPrefix() })
+      await store.consume([requestOf('acme', setOf('9/min'))])
+    }
+    await eventually(() => expect(warn).toHaveBeenCalled())
+    // Redis answers in order: had it been asked again, this would come after it.
+    await client.ping()
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('maxmemory-policy allkeys-lru'), 'TollgateWarning'],
+    ])
+    client.disconnect()
+    await operator.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+  })
+
+  test('one that is too old is told of once, by name', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const info = '# Server\r\nredis_version:6.0.16\r\nloading:0\r\n'
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (data) => {
+        const isInfo = data.toString().toLowerCase().includes('info\r\n$6\r\nserver')
+        socket.write(isInfo ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n')
+      })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const settings = {
+      autoResendUnfulfilledCommands: false,
+      enableReadyCheck: false,
+      disableClientInfo: true,
+    }
+    const client = new Redis(port, { ...settings, protocol: 2 })
+    for (let i = 0; i < 3; i += 1) {
+      const store = redisStore(client, { prefix: 'old' })
+      await Promise.resolve(store.consume([requestOf('acme', setOf('9/min'))])).catch(() => {})
+    }
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('version 6.0.16, and Tollgate needs 6.2'), 'TollgateWarning'],
+    ])
+    client.disconnect()
+    server.close()
+  })
+
+  test('this one is new enough, and is not told of', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    const store = redisStore(client, { prefix: testPrefix() })
+    await store.consume([requestOf('acme', setOf('9/min'))])
+    // Redis answers in order, and was asked for its version before this.
+    await store.consume([requestOf('acme', setOf('9/min'))])
+    expect(warn).not.toHaveBeenCalled()
+    client.disconnect()
+  })
+})
