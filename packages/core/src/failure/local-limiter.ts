@@ -7,7 +7,7 @@ import { refundOf } from '../requests/refund.js'
 import { unitsTaken } from '../requests/verdict.js'
 import type { Grant, LimitOutcome, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { NEVER } from '../algorithms/implementation.js'
-import { memoryStore } from '../stores/memory/memory-store.js'
+import { ProcessStore } from '../stores/memory/process-store.js'
 import { StoreKnowledge, type Known } from './store-knowledge.js'
 import { UsageLedger, type Used } from './usage-ledger.js'
 
@@ -74,7 +74,7 @@ export class LocalLimiter {
   readonly #known: StoreKnowledge
   readonly #keys: LruMap<LocalKey>
   /** What decides: shares, and in them what the store knew. */
-  readonly #shares: MemoryShares
+  readonly #shares: ProcessStore
   readonly #ledger = new UsageLedger()
   readonly #decided = new WeakMap<LocalRequest, Decided>()
 
@@ -82,7 +82,7 @@ export class LocalLimiter {
     this.#clocks = clocks
     this.#known = new StoreKnowledge(maxSubjects)
     this.#keys = new LruMap(maxSubjects)
-    this.#shares = memoryStore({ maxSubjects, now: () => this.#nowMs }) as MemoryShares
+    this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs)
   }
 
   /** Remembers what the store said. Returns the time, in ms of the process's clock. */
@@ -186,14 +186,6 @@ export class LocalLimiter {
     const part = { key, set: shareOf(known.set, this.share), cost: 1, used }
     this.#shares.consume([{ shard: 0, grant: 'force', parts: [part] }])
   }
-}
-
-/** The memory store, whose answers are values. */
-interface MemoryShares {
-  consume(batch: readonly StoreRequest[]): readonly Outcome[]
-  peek(batch: readonly StoreRequest[]): readonly Outcome[]
-  refund(batch: readonly ReturnType<typeof refundOf>[]): unknown
-  reset(keys: readonly string[], shard: number): unknown
 }
 
 function first(outcomes: readonly Outcome[]): Outcome {

@@ -9,6 +9,7 @@ import type { PlanCacheOptions, PlanOf } from '../requests/plan-cache.js'
 import type { PlanOptions, PlansInput } from '../plans/plan.js'
 import type { ScopeOptions } from '../requests/scope.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
+import { checkStore } from '../stores/store-check.js'
 import type { Store } from '../stores/contract.js'
 import type { Subjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
@@ -139,10 +140,7 @@ export const LIMITER_OPTIONS: readonly string[] = [
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, LIMITER_OPTIONS)
   const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds } = options
-  if (store !== undefined && !isStore(store)) {
-    const expected = 'redisStore(client), memoryStore(), or one with consume, peek, refund and reset'
-    throw new ConfigError('store', store, expected)
-  }
+  if (store !== undefined) checkStore(store, 'store')
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
   if (
@@ -157,11 +155,6 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (hashIds !== undefined && !(typeof hashIds === 'string' && hashIds.length >= 16)) {
     throw new ConfigError('hashIds', typeof hashIds, 'a secret of at least 16 characters')
   }
-}
-
-function isStore(given: unknown): boolean {
-  const { consume, peek, refund, reset } = (given ?? {}) as Partial<Store>
-  return [consume, peek, refund, reset].every((method) => typeof method === 'function')
 }
 
 function checkLocalOptions(local: LocalOptions): void {

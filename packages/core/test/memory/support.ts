@@ -6,11 +6,10 @@ import type {
   SubRequest,
 } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
-import { compileLimits, type LimitSet } from '../../src/plans/limit-set.js'
-import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import { limitSetOf } from '../../src/plans/limit-set-of.js'
 
-export const setOf = (...limits: LimitInput[]): LimitSet =>
-  compileLimits(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
+export const setOf = limitSetOf
 
 export const FIVE = setOf({ quota: 5, window: 'min', algorithm: 'fixed-window' })
 

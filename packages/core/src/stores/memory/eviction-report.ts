@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../base/timers.js'
 import type { StoreListener } from '../contract.js'
 
 const REPORTED_EVERY_MS = 1000

@@ -1,3 +1,4 @@
+import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import { microsecondClock } from '../../base/microsecond-clock.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -13,9 +14,6 @@ import { EvictionReport } from './eviction-report.js'
 import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
 import { SubjectList } from './subject-list.js'
-
-/** A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then. */
-const CLOCK_WENT_BACK_US = 1_000_000
 
 /** The memory store, without the check of its options and without a warning: also for what a process keeps for itself. */
 export class ProcessStore implements Store {
@@ -68,7 +66,7 @@ export class ProcessStore implements Store {
     })
   }
 
-  reset(keys: readonly string[]): void {
+  reset(keys: readonly string[], _shard = 0): void {
     for (const key of keys) this.#subjects.delete(key)
   }
 

@@ -2,10 +2,7 @@ import type { Entry } from './entry.js'
 
 /** How many entries are looked at, to see whether they can go, for each one that is used again or is new. */
 const LOOKS_AT_USED = 2
-/**
- * More than one, so that each round of looks gets ahead of what comes meanwhile. A round over n entries then takes
- * n / 3 new ones, and no more than that many are held that cannot count any more.
- */
+/** More than one each, so that a round of looks ends: over n entries while n / 3 more come, so no more are held in vain. */
 const LOOKS_AT_NEW = 4
 
 /**
@@ -57,8 +54,14 @@ export class SubjectList {
   }
 
   #sweep(looks: number, now: number): void {
+    let left = looks
+    // Where all live as long, those to leave are the oldest.
+    while (left > 0 && this.#oldest && this.#oldest.expires <= now) {
+      this.#remove(this.#oldest)
+      left -= 1
+    }
     let entry = this.#next ?? this.#oldest
-    for (let i = 0; i < looks && entry; i += 1) {
+    for (; left > 0 && entry; left -= 1) {
       const next: Entry | undefined = entry.newer
       if (entry.expires <= now) this.#remove(entry)
       entry = next

@@ -1,0 +1,32 @@
+/**
+ * For those who write a store of their own: its contract, what it can decide with, and its test.
+ * docs/writing-a-store.md begins with the shortest one that works.
+ */
+export type {
+  Answer,
+  Call,
+  Grant,
+  LimitOutcome,
+  Outcome,
+  RefundAnswer,
+  RefundPart,
+  RefundRequest,
+  Store,
+  StoreAbilities,
+  StoreListener,
+  StoreRequest,
+  SubRequest,
+} from './stores/contract.js'
+export { ID_KEPT_MS } from './stores/contract.js'
+export type { MaybePromise } from './base/maybe-promise.js'
+export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
+export { NEVER, type Implementation, type Receipt, type Usage } from './algorithms/implementation.js'
+export { implementations, type AlgorithmName, type AnyImplementation } from './algorithms/registry.js'
+export type { LimitInput, LimitOptions } from './plans/limit.js'
+export type { CompiledLimit, LimitSet, Params } from './plans/limit-set.js'
+export { limitSetOf } from './plans/limit-set-of.js'
+export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
+export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
+export { refundOf } from './stores/receipts.js'
+export { checkStore, unsupportedBy } from './stores/store-check.js'
+export { storeContract, type StoreCheck } from './stores/kit/store-contract.js'

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import type { AlgorithmName } from '../../algorithms/registry.js'
+import type { Outcome } from '../contract.js'
+import { all, force, grantedOf, remainingOf, taken, type Check } from './bench.js'
+
+const HOUR_US = 3_600_000_000
+/** Older than anything that any window of the checks still counts. */
+const LONG_AGO_US = 100 * 24 * HOUR_US
+
+/** These count whole windows of the clock: when in one a unit was used makes no difference. */
+const COARSE: readonly AlgorithmName[] = ['calendar-window', 'sliding-window']
+
+function comesBackAt({ at, limits }: Outcome): number {
+  return at + (limits[0]?.reset ?? 0)
+}
+
+export const forceChecks: readonly Check[] = [
+  {
+    name: 'force: takes of each limit its own units',
+    async run(bench) {
+      const set = bench.pair(9, 6)
+      const [outcome] = await bench.consume(
+        force([
+          bench.used(
+            'a',
+            set,
+            [[2, 0]],
+            [
+              [1, 0],
+              [3, 0],
+            ],
+          ),
+        ]),
+      )
+      assert.deepEqual(grantedOf(outcome as Outcome), [2, 4])
+      assert.deepEqual(remainingOf(outcome as Outcome), [7, 2])
+      assert.deepEqual(taken([outcome as Outcome]), [true])
+    },
+  },
+  {
+    name: 'force: takes nothing of a limit of which nothing was used',
+    async run(bench) {
+      const set = bench.pair(9, 6)
+      const [outcome] = await bench.consume(force([bench.used('a', set, [], [[3, 0]])]))
+      assert.deepEqual(
+        [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+        [
+          [0, 3],
+          [9, 3],
+        ],
+      )
+    },
+  },
+  {
+    name: 'force: goes over the quota, by every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = bench.set(5, algorithm)
+        await bench.consume(all(bench.part(algorithm, 4, set)))
+        const [outcome] = await bench.consume(force([bench.used(algorithm, set, [[8, 0]])]))
+        assert.deepEqual(
+          [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+          [[8], [0]],
+          algorithm,
+        )
+        // With room for ten more of a wider plan, and for no eleventh: all twelve are remembered.
+        const wider = bench.set(22, algorithm)
+        assert.deepEqual(await bench.left(algorithm, wider), [10], algorithm)
+      }
+    },
+  },
+  {
+    name: 'force: counts units as of when they were used, by every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = bench.set(5, algorithm)
+        const old = bench.used(`${algorithm} old`, set, [[3, LONG_AGO_US]])
+        const [gone] = await bench.consume(force([old]))
+        assert.deepEqual([grantedOf(gone as Outcome), remainingOf(gone as Outcome)], [[3], [5]], algorithm)
+        const aged = bench.used(`${algorithm} aged`, set, [[5, HOUR_US]])
+        const fresh = bench.used(`${algorithm} fresh`, set, [[5, 0]])
+        const [before, now] = (await bench.consume(force([aged]), force([fresh]))) as [Outcome, Outcome]
+        const earlier = comesBackAt(now) - comesBackAt(before)
+        assert.ok(earlier >= 0, `${algorithm}: what was used earlier comes back earlier`)
+        if (!COARSE.includes(algorithm)) {
+          assert.ok(
+            earlier >= HOUR_US / 2,
+            `${algorithm}: what was used an hour ago comes back ${earlier} µs earlier`,
+          )
+        }
+      }
+    },
+  },
+  {
+    name: 'force: takes from several keys',
+    needsAtomic: true,
+    async run(bench) {
+      const set = bench.set()
+      const parts = [bench.used('a', set, [[2, 0]]), bench.used('b', bench.pair(5, 5), [[9, 0]], [[1, 0]])]
+      const [outcome] = await bench.consume(force(parts))
+      assert.deepEqual(
+        [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+        [
+          [2, 9, 1],
+          [3, 0, 4],
+        ],
+      )
+    },
+  },
+  {
+    name: 'force: an id counts once, and a repetition is answered as the first time',
+    async run(bench) {
+      const set = bench.pair(9, 9)
+      const charge = (name: string, units: number) => {
+        return force([bench.used('a', set, [[units, 0]], [[1, 0]])], bench.id(name))
+      }
+      const [first, again] = await bench.consume(charge('x', 2), charge('x', 2))
+      const [late, other] = await bench.consume(charge('x', 2), charge('y', 2))
+      assert.deepEqual(
+        [first, again, late].map((outcome) => grantedOf(outcome as Outcome)),
+        [
+          [2, 1],
+          [2, 1],
+          [2, 1],
+        ],
+      )
+      assert.deepEqual(
+        [first, again, late].map((outcome) => remainingOf(outcome as Outcome)),
+        [
+          [7, 8],
+          [7, 8],
+          [7, 8],
+        ],
+      )
+      assert.deepEqual(remainingOf(other as Outcome), [5, 7])
+    },
+  },
+  {
+    name: 'force: an id that comes many times at once counts once',
+    async run(bench) {
+      const set = bench.set(50)
+      const charge = force([bench.used('a', set, [[3, 0]])], bench.id('x'))
+      const calls = Array.from({ length: 10 }, () => bench.consume(charge))
+      const granted = (await Promise.all(calls)).flat().map((outcome) => grantedOf(outcome)[0])
+      assert.deepEqual(
+        granted,
+        Array.from({ length: 10 }, () => 3),
+      )
+      assert.deepEqual(await bench.left('a', set), [47])
+    },
+  },
+]

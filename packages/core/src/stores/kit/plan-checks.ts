@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { limitSetOf } from '../../plans/limit-set-of.js'
+import type { Outcome } from '../contract.js'
+import { all, remainingOf, taken, type Check } from './bench.js'
+
+export const planChecks: readonly Check[] = [
+  {
+    name: 'plans: what was used counts on when a quota changes, by every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        await bench.consume(all(bench.part(algorithm, 3, bench.set(5, algorithm))))
+        const [wider] = await bench.consume(all(bench.part(algorithm, 1, bench.set(9, algorithm))))
+        assert.deepEqual(remainingOf(wider as Outcome), [5], algorithm)
+        const [narrower] = await bench.consume(all(bench.part(algorithm, 1, bench.set(3, algorithm))))
+        assert.deepEqual(
+          [remainingOf(narrower as Outcome), taken([narrower as Outcome])],
+          [[0], [false]],
+          algorithm,
+        )
+        assert.deepEqual(await bench.left(algorithm, bench.set(9, algorithm)), [5], algorithm)
+      }
+    },
+  },
+  {
+    name: 'plans: what was used of one is remembered while another is asked, however many there are',
+    async run(bench) {
+      const [algorithm = 'fixed-window'] = bench.algorithms.filter((name) => name !== 'calendar-window')
+      const sets = Array.from({ length: 12 }, (_, i) => limitSetOf(bench.limit(5, algorithm, `${10 + i} h`)))
+      for (const set of sets) await bench.consume(all(bench.part('a', 2, set)))
+      const left = []
+      for (const set of sets) left.push(...(await bench.left('a', set)))
+      const apart = bench.algorithms.every((name) => name === 'calendar-window') ? 1 : sets.length
+      assert.deepEqual(
+        left.slice(0, apart),
+        Array.from({ length: apart }, () => 3),
+      )
+    },
+  },
+  {
+    name: 'plans: two limits of one algorithm and window are counted apart',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = limitSetOf(bench.limit(9, algorithm), bench.limit(6, algorithm))
+        const request = all(bench.part(algorithm, 2, set))
+        const outcomes = await bench.consume(request, request, request, request)
+        assert.deepEqual(
+          outcomes.map(remainingOf),
+          [
+            [7, 4],
+            [5, 2],
+            [3, 0],
+            [3, 0],
+          ],
+          algorithm,
+        )
+      }
+    },
+  },
+]

@@ -1,0 +1,72 @@
+import { implementations, type AlgorithmName } from '../algorithms/registry.js'
+import { ConfigError } from '../base/errors.js'
+import type { LimitSet } from '../plans/limit-set.js'
+import type { Store, StoreAbilities } from './contract.js'
+
+const METHODS = ['consume', 'peek', 'refund', 'reset'] as const
+const OPTIONAL_METHODS = ['ready', 'observe', 'close'] as const
+const PAGE = 'docs/writing-a-store.md says what a store has'
+
+/**
+ * Refuses what is not a store, where it is given and not with the first request.
+ *
+ * @param path where the user wrote it, for the error: `store`
+ * @throws {ConfigError} that names the method or the ability that is missing or wrong
+ */
+export function checkStore(given: unknown, path: string): asserts given is Store {
+  const store = given as Partial<Record<string, unknown>> | null | undefined
+  if (typeof store !== 'object' || store === null || !METHODS.some((name) => isMethod(store[name]))) {
+    throw new ConfigError(path, given, `redisStore(client), memoryStore(), or a store of your own (${PAGE})`)
+  }
+  for (const name of METHODS) {
+    if (!isMethod(store[name])) refuse(`${path}.${name}`, store[name], `a method; ${PAGE}`)
+  }
+  for (const name of OPTIONAL_METHODS) {
+    if (store[name] !== undefined && !isMethod(store[name])) {
+      refuse(`${path}.${name}`, store[name], 'a method, or nothing')
+    }
+  }
+  checkAbilities(store, path)
+}
+
+function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
+  const { synchronous, atomic, shards, algorithms, clock } = store
+  if (typeof synchronous !== 'boolean') {
+    refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
+  }
+  if (atomic !== undefined && typeof atomic !== 'boolean') {
+    refuse(`${path}.atomic`, atomic, 'true if it decides several keys in one step, else false or nothing')
+  }
+  if (shards !== undefined && !(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
+    refuse(`${path}.shards`, shards, 'in how many shards its keys are: a whole number from 1, or nothing')
+  }
+  if (clock !== undefined && clock !== 'server' && clock !== 'process') {
+    refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
+  }
+  if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
+}
+
+function checkAlgorithms(given: unknown, path: string): void {
+  const names = Object.keys(implementations)
+  const expected = `a list of some of ${names.join(', ')}, or nothing for all`
+  if (!Array.isArray(given) || given.length === 0) refuse(path, given, expected)
+  const unknown = (given as unknown[]).findIndex((name) => !names.includes(name as string))
+  if (unknown !== -1) refuse(`${path}[${unknown}]`, (given as unknown[])[unknown], expected)
+}
+
+function isMethod(given: unknown): boolean {
+  return typeof given === 'function'
+}
+
+function refuse(path: string, given: unknown, expected: string): never {
+  throw new ConfigError(path, given, expected)
+}
+
+/** The first algorithm of some limits that a store cannot count by; undefined when it can count by all. */
+export function unsupportedBy(
+  { algorithms }: StoreAbilities,
+  { limits }: LimitSet,
+): AlgorithmName | undefined {
+  if (!algorithms) return undefined
+  return limits.map(({ algorithm }) => algorithm).find((name) => !algorithms.includes(name))
+}

@@ -1,0 +1,62 @@
+// Ids of charges and refunds: counted once, remembered for ten minutes of the store's clock, in bounded memory.
+import { ID_KEPT_MS, type StoreRequest } from '../../src/stores/contract.js'
+import { RememberedIds } from '../../src/stores/memory/remembered-ids.js'
+import { ask, one, part, refundPart, remainingOf, setOf, storeAt } from './support.js'
+
+const TWENTY = setOf('20/h')
+const charge = (id: string | undefined, units: number): StoreRequest => ({
+  shard: 0,
+  grant: 'force',
+  id,
+  parts: [{ ...part('a', 1, TWENTY), used: [[{ units, ageUs: 0 }]] }],
+})
+
+test('a charge is repeated for ten minutes without counting again, and answered as the first time', () => {
+  const { store, clock } = storeAt()
+  expect(one(store, charge('x', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
+  clock.now += ID_KEPT_MS - 1
+  expect(one(store, charge('x', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
+  // Another with the same id is a repetition, too.
+  expect(one(store, charge('x', 9)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
+  expect(one(store, charge('y', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 16 })
+  expect(one(store, charge(undefined, 2)).limits[0]).toMatchObject({ granted: 2, remaining: 14 })
+})
+
+test('the id of a charge is none of a refund', () => {
+  const { store } = storeAt()
+  const outcome = one(store, ask(part('a', 5, TWENTY)))
+  one(store, charge('x', 1))
+  const refund = { shard: 0, id: 'x', parts: [refundPart(part('a', 5, TWENTY), outcome, [2])] }
+  expect(store.refund([refund])).toEqual([true])
+  expect(store.refund([refund])).toEqual([true])
+  expect(remainingOf(one(store, ask(part('a', 1, TWENTY))))).toEqual([15])
+})
+
+test('what a refund did not give is not given by its repetition either', () => {
+  const { store } = storeAt()
+  const request = part('a', 5, TWENTY)
+  const early = {
+    shard: 0,
+    id: 'x',
+    parts: [refundPart(request, { at: 0, limits: [{ wait: 0, remaining: 0, reset: 0 }] }, [2])],
+  }
+  expect(store.refund([early])).toEqual([false])
+  const outcome = one(store, ask(request))
+  expect(store.refund([{ ...early, parts: [refundPart(request, outcome, [2])] }])).toEqual([false])
+})
+
+test('ids are remembered for ten minutes at least and twenty at most, or while there are not too many', () => {
+  const ids = new RememberedIds<number>()
+  const kept = ID_KEPT_MS * 1000
+  const start = 1_770_000_000_000_000
+  for (let i = 0; i < 1000; i += 1) ids.set(`early ${i}`, i, start + i)
+  ids.set('late', 1, start + kept - 1)
+  expect(ids.get('early 0', start + kept - 1)).toBe(0)
+  expect(ids.get('late', start + 2 * kept - 2)).toBe(1)
+  expect(ids.get('late', start + 3 * kept)).toBeUndefined()
+  expect(ids.size).toBe(0)
+  for (let i = 0; i < 1_000_000; i += 1) ids.set(`id ${i}`, i, start + 3 * kept)
+  expect(ids.size).toBeLessThanOrEqual(200_000)
+  expect(ids.get('id 999999', start + 3 * kept)).toBe(999_999)
+  expect(ids.get('id 900000', start + 3 * kept)).toBe(900_000)
+})

@@ -1,0 +1,32 @@
+import { memoryStore } from '../../src/stores/memory/memory-store.js'
+import { ProcessStore } from '../../src/stores/memory/process-store.js'
+import { ask, one, part, setOf } from './support.js'
+
+test.each([0, -1, 1.5, Number.NaN, '5'])('maxSubjects of %p is refused at construction', (maxSubjects) => {
+  expect(() => memoryStore({ maxSubjects: maxSubjects as number })).toThrow(
+    expect.objectContaining({ path: 'maxSubjects' }),
+  )
+})
+
+test('a clock that is no function, and an option that there is not, are refused at construction', () => {
+  expect(() => memoryStore({ now: 5 as never })).toThrow(expect.objectContaining({ path: 'now' }))
+  expect(() => memoryStore({ maxSubject: 5 } as never)).toThrow(
+    expect.objectContaining({ path: 'memoryStore.maxSubject' }),
+  )
+})
+
+test('it counts in µs, and follows the clock of the system when that is set', () => {
+  const two = setOf('2/min')
+  const times = Array.from({ length: 20 }, () => one(new ProcessStore(1), ask(part('a'))).at)
+  expect(Math.abs((times[0] as number) / 1000 - Date.now())).toBeLessThan(1000)
+  expect(new Set(times.map((at) => at % 1000)).size).toBeGreaterThan(3)
+
+  const store = new ProcessStore(1)
+  one(store, ask(part('a', 2, two)))
+  const real = Date.now()
+  const system = jest.spyOn(Date, 'now').mockReturnValue(real + 59_000)
+  expect(one(store, ask(part('a', 1, two))).limits[0]?.wait).toBeGreaterThan(0)
+  system.mockReturnValue(real + 61_000)
+  expect(one(store, ask(part('a', 1, two))).limits[0]?.wait).toBe(0)
+  system.mockRestore()
+})

@@ -1,0 +1,82 @@
+// Where the memory store is one of several of an application it says so, once; run in real processes.
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { transformSync } from '@swc/core'
+
+const source = join(__dirname, '../../src')
+let folder: string
+
+/** Forks as many workers as it is told; each makes three stores, and what is only for itself. */
+const PROGRAM = `
+import cluster from 'node:cluster'
+import { memoryStore } from './stores/memory/memory-store.js'
+import { ProcessStore } from './stores/memory/process-store.js'
+
+const workers = Number(process.argv[2])
+if (cluster.isPrimary && workers > 0) for (let i = 0; i < workers; i += 1) cluster.fork()
+else {
+  const warnings = []
+  process.on('warning', ({ name, message }) => warnings.push(name + ': ' + message))
+  new ProcessStore(10)
+  const before = await new Promise((done) => setImmediate(() => done(warnings.length)))
+  for (let i = 0; i < 3; i += 1) memoryStore()
+  await new Promise((done) => setImmediate(done))
+  console.log(JSON.stringify({ before, warnings }))
+  process.disconnect?.()
+}
+`
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-processes-'))
+  for (const file of readdirSync(source, { recursive: true }).map(String)) {
+    if (!/^(base|algorithms|plans|stores.(memory|contract)).*\.ts$/.test(file)) continue
+    const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
+    const { code } = transformSync(readFileSync(join(source, file), 'utf8'), { jsc, module: { type: 'es6' } })
+    const to = join(folder, file.replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(to), { recursive: true })
+    writeFileSync(to, code)
+  }
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'program.js'), PROGRAM)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** How often each process that makes stores warned; every warning is the one that is meant. */
+function warnings(workers: number, env: Readonly<Record<string, string>> = {}): Promise<number[]> {
+  const args = ['--no-warnings', join(folder, 'program.js'), String(workers)]
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { env: { PATH: process.env['PATH'], ...env } }, (error, stdout) => {
+      if (error) return reject(error)
+      const told = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { before: number; warnings: string[] })
+      for (const { before, warnings: own } of told) {
+        expect(before).toBe(0)
+        for (const text of own)
+          expect(text).toMatch(/^TollgateWarning: The memory store .* redisStore\(client\)$/)
+      }
+      resolve(told.map(({ warnings: own }) => own.length))
+    })
+  })
+}
+
+test('a process alone does not warn', async () => {
+  expect(await warnings(0)).toEqual([0])
+})
+
+test('each worker of a cluster warns once, and not of what the limiter keeps for itself', async () => {
+  expect(await warnings(2)).toEqual([1, 1])
+})
+
+test.each<[what: string, env: Record<string, string>, workers: number, warned: number[]]>([
+  ['the second process', { NODE_APP_INSTANCE: '1', instances: '2' }, 0, [1]],
+  ['the first of several', { NODE_APP_INSTANCE: '0', instances: '2' }, 0, [1]],
+  ['one of whom it is not said how many they are', { NODE_APP_INSTANCE: '3' }, 0, [1]],
+  ['the only one', { NODE_APP_INSTANCE: '0', instances: '1' }, 0, [0]],
+  ['the only one, as a worker of a cluster', { NODE_APP_INSTANCE: '0', instances: '1' }, 1, [0]],
+])('under PM2, %s', async (_, env, workers, warned) => {
+  expect(await warnings(workers, env)).toEqual(warned)
+})

@@ -1,0 +1,78 @@
+// The contract must be able to fail: stores that are broken on purpose, and what it says of each.
+import { memoryStore, storeContract, type Store, type StoreRequest } from '../../src/store.js'
+import { faultsOfDeciding } from './faults/deciding.js'
+import type { Broken } from './faults/fault.js'
+import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'
+import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
+
+const FAULTS = [...faultsOfDeciding, ...faultsOfForceAndRefunds, ...faultsOfKeysAndAnswers]
+
+function brokenBy(make: Broken): Store {
+  const inner = memoryStore()
+  return {
+    synchronous: true,
+    atomic: true,
+    clock: 'process',
+    consume: (batch) => inner.consume(batch),
+    peek: (batch) => inner.peek(batch),
+    refund: (batch) => inner.refund(batch),
+    reset: (keys, shard) => inner.reset(keys, shard),
+    ...make(inner),
+  }
+}
+
+const known = new Map<Broken, Promise<string[]>>()
+
+/** The names of the checks that fail; of each fault once. */
+function failing(make: Broken): Promise<string[]> {
+  const names = known.get(make) ?? failingChecks(make)
+  known.set(make, names)
+  return names
+}
+
+async function failingChecks(make: Broken): Promise<string[]> {
+  const names = await Promise.all(
+    storeContract(() => brokenBy(make)).map(({ name, check }) =>
+      check().then(
+        () => [],
+        () => [name],
+      ),
+    ),
+  )
+  return names.flat()
+}
+
+test('a store around one that is fine is fine', async () => {
+  expect(await failing(() => ({}))).toEqual([])
+})
+
+test.each(FAULTS)('it is found that %s', async (_, make, found) => {
+  const names = await failing(make)
+  for (const words of found) expect(names).toContainEqual(expect.stringMatching(words))
+})
+
+test('every check is failed by some fault', async () => {
+  const failed = new Set((await Promise.all(FAULTS.map(([, make]) => failing(make)))).flat())
+  const never = storeContract(() => memoryStore())
+    .map(({ name }) => name)
+    .filter((name) => !failed.has(name))
+  expect(never).toEqual([])
+})
+
+test('of a store that is not atomic, or counts by one algorithm, no more is asked', async () => {
+  const seen: StoreRequest[] = []
+  const names = await failing((inner) => ({
+    atomic: false,
+    algorithms: ['token-bucket'],
+    consume: (batch) => {
+      seen.push(...batch)
+      return inner.consume(batch)
+    },
+  }))
+  expect(names).toEqual([])
+  expect(seen.filter(({ parts }) => parts.length !== 1)).toEqual([])
+  const algorithms = seen.flatMap(({ parts }) =>
+    parts.flatMap(({ set }) => set.limits.map(({ algorithm }) => algorithm)),
+  )
+  expect(new Set(algorithms)).toEqual(new Set(['token-bucket']))
+})

@@ -1,0 +1,36 @@
+import type { Outcome, RefundRequest, Store, StoreRequest } from '../../../src/store.js'
+
+export type Broken = (inner: Store) => Partial<Store>
+export type Outcomes = readonly Outcome[]
+
+export const asks = (inner: Store, batch: readonly StoreRequest[]): Outcomes =>
+  inner.consume(batch) as Outcomes
+
+/** Changes what the limits of each answer say. */
+export function told(
+  inner: Store,
+  change: (limit: Outcome['limits'][number], i: number, request: StoreRequest) => object,
+): Partial<Store> {
+  const retell = (batch: readonly StoreRequest[], outcomes: Outcomes): Outcome[] =>
+    outcomes.map((outcome, n) => ({
+      ...outcome,
+      limits: outcome.limits.map((limit, i) => ({ ...limit, ...change(limit, i, batch[n] as StoreRequest) })),
+    }))
+  return { consume: (batch) => retell(batch, asks(inner, batch)) }
+}
+
+/** Each request as another, or as several. */
+export function asked(inner: Store, change: (request: StoreRequest) => StoreRequest): Partial<Store> {
+  return { consume: (batch) => inner.consume(batch.map(change)) }
+}
+
+export const refunds = (inner: Store, change: (request: RefundRequest) => RefundRequest): Partial<Store> => ({
+  refund: (batch) => inner.refund(batch.map(change)),
+})
+
+export const ofGrant = (grant: string, change: (request: StoreRequest) => StoreRequest) => {
+  return (request: StoreRequest): StoreRequest => (request.grant === grant ? change(request) : request)
+}
+
+/** How it is broken, how that is done, and words of the names of checks that find it. */
+export type Fault = readonly [what: string, make: Broken, found: readonly RegExp[]]

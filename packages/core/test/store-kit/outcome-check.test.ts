@@ -1,0 +1,69 @@
+import { isOutcome, isRefundAnswer, limitSetOf, type Grant, type StoreRequest } from '../../src/store.js'
+
+const set = limitSetOf('5/min', '9/h')
+const used = [
+  [
+    { units: 2, ageUs: 9 },
+    { units: 1, ageUs: 0 },
+  ],
+  [],
+]
+const request = (grant: Grant): StoreRequest => ({
+  shard: 0,
+  grant,
+  parts: [
+    { key: 'a', set: limitSetOf('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
+    { key: 'b', set, cost: 3, used },
+  ],
+})
+const state = { wait: 0, remaining: 4, reset: 60_000_000 }
+const outcome = (...granted: unknown[]): object => ({
+  at: 1,
+  limits: granted.map((units) => ({ ...state, granted: units })),
+})
+const unreadable = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('unreadable')
+    },
+  },
+)
+
+test.each<[what: string, grant: Grant, given: unknown]>([
+  ['all', 'all', { at: 1, limits: [state, { ...state, wait: -1 }, { ...state, wait: 5 }] }],
+  ['upTo, nothing', 'upTo', outcome(0, 0, 0)],
+  ['upTo, the whole cost', 'upTo', outcome(3, 3, 3)],
+  ['force, all', 'force', outcome(4, 3, 0)],
+  ['force, less', 'force', outcome(0, 1, 0)],
+])('an outcome of %s', (_, grant, given) => {
+  expect(isOutcome(given, request(grant))).toBe(true)
+})
+
+test.each<[what: string, grant: Grant, given: unknown]>([
+  ['nothing', 'all', undefined],
+  ['an error', 'all', new Error('down')],
+  ['too few limits', 'all', { at: 1, limits: [state, state] }],
+  ['too many limits', 'all', { at: 1, limits: [state, state, state, state] }],
+  ['a hole for a limit', 'all', { at: 1, limits: Array(3) }],
+  ['no time', 'all', { limits: [state, state, state] }],
+  ['a wait of -2', 'all', { at: 1, limits: [state, state, { ...state, wait: -2 }] }],
+  ['half a unit remaining', 'all', { at: 1, limits: [state, state, { ...state, remaining: 0.5 }] }],
+  ['a reset without end', 'all', { at: 1, limits: [state, state, { ...state, reset: Infinity }] }],
+  ['what cannot be read', 'all', unreadable],
+  ['upTo, without what was granted', 'upTo', { at: 1, limits: [state, state, state] }],
+  ['upTo, different numbers', 'upTo', outcome(2, 2, 1)],
+  ['upTo, more than was asked', 'upTo', outcome(4, 4, 4)],
+  ['upTo, less than nothing', 'upTo', outcome(-1, -1, -1)],
+  ['upTo, half a unit', 'upTo', outcome(0.5, 0.5, 0.5)],
+  ['force, without what was granted', 'force', { at: 1, limits: [state, state, state] }],
+  ['force, more than was used', 'force', outcome(4, 3, 1)],
+  ['force, half a unit', 'force', outcome(0.5, 3, 0)],
+])('no outcome: %s', (_, grant, given) => {
+  expect(isOutcome(given, request(grant))).toBe(false)
+})
+
+test('the answer to a refund is true or false', () => {
+  expect([true, false].every(isRefundAnswer)).toBe(true)
+  expect([undefined, null, 1, 'true', new Error('down')].some(isRefundAnswer)).toBe(false)
+})

@@ -1,0 +1,55 @@
+import { checkStore, limitSetOf, memoryStore, unsupportedBy, type Store } from '../../src/store.js'
+
+const fine = (): Record<string, unknown> => ({
+  synchronous: false,
+  consume: async () => [],
+  peek: async () => [],
+  refund: async () => [],
+  reset: async () => {},
+})
+
+test('a store is one by its methods, also those of a class', () => {
+  expect(() => checkStore(fine(), 'store')).not.toThrow()
+  expect(() => checkStore(memoryStore(), 'store')).not.toThrow()
+  const able = {
+    ...fine(),
+    atomic: true,
+    shards: 3,
+    algorithms: ['token-bucket'],
+    clock: 'server',
+    close: () => {},
+  }
+  expect(() => checkStore(able, 'store')).not.toThrow()
+})
+
+test.each<[given: unknown, path: string, expected: RegExp]>([
+  [undefined, 'store', /redisStore\(client\)/],
+  ['redis', 'store', /redisStore\(client\)/],
+  [() => {}, 'store', /redisStore\(client\)/],
+  [{ get: () => {}, set: () => {} }, 'store', /redisStore\(client\).*writing-a-store/],
+  ...['consume', 'peek', 'refund', 'reset'].map((name): [unknown, string, RegExp] => {
+    return [{ ...fine(), [name]: undefined }, `store.${name}`, /a method/]
+  }),
+  [{ ...fine(), observe: true }, 'store.observe', /a method/],
+  [{ ...fine(), synchronous: undefined }, 'store.synchronous', /promises/],
+  [{ ...fine(), atomic: 'yes' }, 'store.atomic', /several keys/],
+  [{ ...fine(), shards: 0 }, 'store.shards', /from 1/],
+  [{ ...fine(), shards: 1.5 }, 'store.shards', /from 1/],
+  [{ ...fine(), clock: 'redis' }, 'store.clock', /'server'/],
+  [{ ...fine(), algorithms: [] }, 'store.algorithms', /sliding-log/],
+  [{ ...fine(), algorithms: 'token-bucket' }, 'store.algorithms', /sliding-log/],
+  [{ ...fine(), algorithms: ['token-bucket', 'leaky'] }, 'store.algorithms[1]', /sliding-log/],
+])('%p is none, and the error names %s', (given, path, expected) => {
+  expect(() => checkStore(given, 'store')).toThrow(
+    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path, expected: expect.stringMatching(expected) }),
+  )
+})
+
+test('which algorithm of some limits a store cannot count by', () => {
+  const set = limitSetOf('5/s burst 9', '100/month')
+  const store = (algorithms?: Store['algorithms']): Store => ({ ...memoryStore(), algorithms }) as Store
+  expect(unsupportedBy(store(), set)).toBeUndefined()
+  expect(unsupportedBy(store(['token-bucket', 'calendar-window']), set)).toBeUndefined()
+  expect(unsupportedBy(store(['token-bucket']), set)).toBe('calendar-window')
+  expect(unsupportedBy(store(['sliding-log']), set)).toBe('token-bucket')
+})
