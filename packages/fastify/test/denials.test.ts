@@ -113,7 +113,7 @@ describe('denials and the error handler of the application', () => {
     const fail = (): never => {
       throw new Error('down')
     }
-    const store = { immediate: true, consume: fail, peek: fail, refund: fail, reset: fail }
+    const store = { synchronous: true, consume: fail, peek: fail, refund: fail, reset: fail }
     await app.register(rateLimit, { limit: '1/min', store, onStoreFailure: 'closed' })
     app.get('/', ok)
     expect(await statuses(1, '/')).toEqual([503])

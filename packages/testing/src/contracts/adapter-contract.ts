@@ -294,7 +294,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
 
     test('a broken store: let pass without numbers that would be untrue (D5), or 503, never 429', async () => {
       const broken = {
-        immediate: false,
+        synchronous: false,
         consume: () => Promise.reject(new Error('down')),
         peek: () => Promise.reject(new Error('down')),
         refund: () => Promise.reject(new Error('down')),
