@@ -30,12 +30,15 @@ function oneAtATime(store) {
   const apart = (how) => async (batch, call) =>
     (await Promise.all(batch.map((request) => store[how]([request], call)))).flat()
   return {
-    immediate: false,
+    synchronous: false,
+    atomic: store.atomic,
+    shards: store.shards,
+    clock: store.clock,
     ready: () => store.ready(),
     consume: apart('consume'),
     peek: apart('peek'),
-    refund: (request, call) => store.refund(request, call),
-    reset: (key) => store.reset(key),
+    refund: (batch) => store.refund(batch),
+    reset: (keys, shard) => store.reset(keys, shard),
   }
 }
 

@@ -1,8 +1,8 @@
+/** For those who limit requests. Adapters export all of it again, so nothing here is for their authors alone. */
 export {
   ConfigError,
   ERROR_CODES,
   StoreError,
-  toError,
   TollgateError,
   type ErrorCode,
   type StoreErrorReason,
@@ -29,12 +29,7 @@ export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.j
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/clients/index.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export type { Store } from './stores/contract.js'
-export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
 export { LimitedError } from './http/limited-error.js'
-export { hasLeft } from './http/has-left.js'
-export { onResponseEnd } from './http/response-end.js'
-export { toThrown } from './http/thrown.js'
-export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
 export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS, type HeaderOptions } from './http/headers.js'
 export type { ListOption } from './http/lists.js'

@@ -1,29 +1,94 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import * as adapter from '../src/adapter.js'
 import * as core from '../src/index.js'
+import { Events, type LimiterEvents } from '../src/limiter/events.js'
+import * as store from '../src/store.js'
 
-test('what core exports, and nothing by accident', () => {
-  expect(Object.keys(core).sort()).toEqual([
-    'ConfigError',
-    'ERROR_CODES',
-    'LimitedError',
-    'RATE_LIMIT_HEADERS',
-    'StoreError',
-    'TollgateError',
-    'byBearerToken',
-    'byHeader',
-    'byIp',
-    'byJwtClaim',
-    'createHttpLimiter',
-    'createLimiter',
-    'hasLeft',
-    'memoryStore',
-    'onResponseEnd',
-    'redisStore',
-    'subjectOfIp',
-    'toError',
-    'toThrown',
-  ])
+const USERS = [
+  'ConfigError',
+  'ERROR_CODES',
+  'LimitedError',
+  'RATE_LIMIT_HEADERS',
+  'StoreError',
+  'TollgateError',
+  'byBearerToken',
+  'byHeader',
+  'byIp',
+  'byJwtClaim',
+  'createLimiter',
+  'memoryStore',
+  'redisStore',
+  'subjectOfIp',
+]
+const AUTHORS_OF_ADAPTERS = [
+  'channelOf',
+  'createHttpLimiter',
+  'hasLeft',
+  'onResponseEnd',
+  'toError',
+  'toThrown',
+]
+const AUTHORS_OF_STORES = [
+  'ConfigError',
+  'ID_KEPT_MS',
+  'NEVER',
+  'StoreError',
+  'checkStore',
+  'implementations',
+  'isOutcome',
+  'isRefundAnswer',
+  'limitSetOf',
+  'memoryStore',
+  'refundOf',
+  'storeContract',
+  'unsupportedBy',
+]
+
+describe('what core exports, and nothing by accident', () => {
+  test('to users', () => {
+    expect(Object.keys(core).sort()).toEqual(USERS)
+  })
+
+  test('to authors of adapters, and nothing of it to users', () => {
+    expect(Object.keys(adapter).sort()).toEqual(AUTHORS_OF_ADAPTERS)
+    expect(AUTHORS_OF_ADAPTERS.filter((name) => USERS.includes(name))).toEqual([])
+  })
+
+  test('to authors of stores', () => {
+    expect(Object.keys(store).sort()).toEqual(AUTHORS_OF_STORES)
+  })
+
+  test.each(['express', 'fastify', 'koa'])('by way of %s: what users need', (name) => {
+    // Its text, since a framework cannot be loaded from here.
+    const source = readFileSync(join(__dirname, `../../${name}/src/index.ts`), 'utf8')
+    const all = [...source.matchAll(/^export \* from '(.+)'$/gm)].map(([, module]) => module)
+    expect(all).toEqual(['@tollgate/core'])
+  })
+})
+
+test('every event is told on the channel that channelOf names', () => {
+  const told = {
+    decision: [{}],
+    limited: [{}],
+    storeError: [{}, 1],
+    breaker: [{}],
+    fallback: [{}, {}],
+    reconciliation: [{}],
+    evicted: [1],
+    planError: [{}, {}],
+    unknownPlan: [{}, ''],
+  } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }
+  const heard: string[] = []
+  const listener = (_: unknown, channel: string | symbol): void => void heard.push(String(channel))
+  const names = Object.keys(told) as (keyof LimiterEvents)[]
+  const events = new Events({})
+  for (const name of names) subscribe(adapter.channelOf(name), listener)
+  for (const name of names) events.emit(name, ...(told[name] as never))
+  for (const name of names) unsubscribe(adapter.channelOf(name), listener)
+  expect(heard).toEqual(names.map(adapter.channelOf))
+  expect(heard).toContain('tollgate:store-error')
 })
 
 test('docs/errors.md says the same as the table of codes', () => {

@@ -1,13 +1,5 @@
-import {
-  createHttpLimiter,
-  hasLeft,
-  onResponseEnd,
-  toThrown,
-  type Decision,
-  type HttpAdapter,
-  type Limiter,
-  type RateLimitOptions,
-} from '@tollgate/core'
+import type { Decision, Limiter, RateLimitOptions } from '@tollgate/core'
+import { createHttpLimiter, hasLeft, onResponseEnd, toThrown, type HttpAdapter } from '@tollgate/core/adapter'
 import type { Request, RequestHandler, Response } from 'express'
 
 export * from '@tollgate/core'

@@ -1,11 +1,5 @@
-import {
-  hasLeft,
-  LimitedError,
-  onResponseEnd,
-  toThrown,
-  type HttpAdapter,
-  type HttpLimiter,
-} from '@tollgate/core'
+import { LimitedError } from '@tollgate/core'
+import { hasLeft, onResponseEnd, toThrown, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /** A hook, for any stage before the handler. */

@@ -1,11 +1,11 @@
 import {
   ConfigError,
-  createHttpLimiter,
   type Decision,
   type Limiter,
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
+import { createHttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'

@@ -1,6 +1,7 @@
 // npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault, and judges no times.
 import { parseArgs } from 'node:util'
 import { violationsOf } from './checks.ts'
+import { runOnCluster } from './cluster/cluster.ts'
 import { FAULTS, type Fault } from './faults.ts'
 import { runThrough } from './run.ts'
 import {
@@ -31,17 +32,33 @@ const { values: options, positionals } = parseArgs({
     framework: { type: 'string', default: '' },
     policy: { type: 'string', default: '' },
     soak: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
-  // The minutes of a soak.
+  // The minutes of a soak, or the seconds on a cluster.
   allowPositionals: true,
 })
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
+/** The disturbance alone takes some of them. */
+const LEAST_SECONDS = 10
 
-process.exitCode = options.soak ? await soakFor(positionals[0]) : await runAll()
+process.exitCode = await start()
+
+function start(): Promise<number> {
+  if (options.cluster) return clusterFor(positionals[0])
+  return options.soak ? soakFor(positionals[0]) : runAll()
+}
+
+function clusterFor(given = '60'): Promise<number> {
+  const seconds = Number(given)
+  const seed = Number(options.seed)
+  if (!(seconds >= LEAST_SECONDS) || !Number.isInteger(seed))
+    throw new Error('--cluster SECONDS --seed NUMBER')
+  return runOnCluster({ seconds, seed, say })
+}
 
 function soakFor(given = '10'): Promise<number> {
   const minutes = Number(given)

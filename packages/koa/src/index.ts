@@ -1,14 +1,5 @@
-import {
-  createHttpLimiter,
-  hasLeft,
-  onResponseEnd,
-  RATE_LIMIT_HEADERS,
-  toThrown,
-  type Decision,
-  type HttpAdapter,
-  type Limiter,
-  type RateLimitOptions,
-} from '@tollgate/core'
+import { RATE_LIMIT_HEADERS, type Decision, type Limiter, type RateLimitOptions } from '@tollgate/core'
+import { createHttpLimiter, hasLeft, onResponseEnd, toThrown, type HttpAdapter } from '@tollgate/core/adapter'
 import type { Context, Middleware, Response } from 'koa'
 
 export * from '@tollgate/core'

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Limiter, LimiterEvents } from '@tollgate/core'
+import { channelOf } from '@tollgate/core/adapter'
 import { readOptions, type InstrumentOptions } from './options.js'
 import { Recorder, type EventName } from './recorder.js'
 import { Watchlist } from './watchlist.js'
@@ -12,17 +13,18 @@ export interface Instrumentation {
   stop(): void
 }
 
-/** Where all limiters of the process tell each event, and how it is read from there. */
-const CHANNELS: {
-  readonly [Name in EventName]: readonly [string, (message: Message) => LimiterEvents[Name]]
+/** How the message of each event's channel is read. */
+const READERS: {
+  readonly [Name in EventName]: (message: Message) => LimiterEvents[Name]
 } = {
-  decision: ['tollgate:decision', ({ decision }) => [decision]],
-  storeError: ['tollgate:store-error', ({ error, requests }) => [error, requests]],
-  breaker: ['tollgate:breaker', (change) => [change]],
-  fallback: ['tollgate:fallback', ({ decision, error }) => [decision, error]],
-  settlement: ['tollgate:settlement', (settled) => [settled]],
-  planError: ['tollgate:plan-error', ({ error, subject }) => [error, subject]],
-  unknownPlan: ['tollgate:unknown-plan', ({ subject, used }) => [subject, used]],
+  decision: ({ decision }) => [decision],
+  storeError: ({ error, requests }) => [error, requests],
+  breaker: (change) => [change],
+  fallback: ({ decision, error }) => [decision, error],
+  reconciliation: (reconciled) => [reconciled],
+  evicted: ({ subjects }) => [subjects],
+  planError: ({ error, subject }) => [error, subject],
+  unknownPlan: ({ subject, used }) => [subject, used],
 }
 
 type Events = LimiterEvents
@@ -32,12 +34,13 @@ type Message = {
   readonly decision: Events['decision'][0]
   readonly error: Events['storeError'][0]
   readonly requests: Events['storeError'][1]
+  readonly subjects: Events['evicted'][0]
   readonly subject: Events['unknownPlan'][0]
   readonly used: Events['unknownPlan'][1]
 } & Events['breaker'][0] &
-  Events['settlement'][0]
+  Events['reconciliation'][0]
 
-const NAMES = Object.keys(CHANNELS) as EventName[]
+const NAMES = Object.keys(READERS) as EventName[]
 
 /**
  * Records what a limiter does as OpenTelemetry metrics. Where there are several, give each `attributes` of its own.
@@ -76,7 +79,8 @@ function listen<Name extends EventName>(limiter: Limiter, name: Name, recorder: 
 }
 
 function subscribeTo(name: EventName, recorder: Recorder): () => void {
-  const [channel, read] = CHANNELS[name]
+  const channel = channelOf(name)
+  const read = READERS[name]
   const listener = (given: unknown): void => {
     recorder.attempt(() => {
       const message = given as Message

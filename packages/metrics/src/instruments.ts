@@ -17,10 +17,15 @@ export const METRICS = {
     'Requests that the store was asked for and did not decide.',
   ],
   breakerChanges: ['tollgate.breaker.changes', '{change}', 'How often the breaker came into a state.'],
-  settledUnits: [
-    'tollgate.settlement.units',
+  reconciledUnits: [
+    'tollgate.reconciliation.units',
     '{unit}',
     'Units admitted beside the store that it was told of, or that no limit had room for.',
+  ],
+  evictions: [
+    'tollgate.store.evictions',
+    '{subject}',
+    'Subjects that the store forgot while their units still counted.',
   ],
   planErrors: ['tollgate.plan_lookup.errors', '{error}', 'Look-ups of a plan by planOf that failed.'],
   unknownPlans: [
@@ -43,10 +48,10 @@ export const ATTRIBUTES = {
   limit: 'tollgate.limit.name',
   policy: 'tollgate.failure_policy',
   errorType: 'error.type',
-  partition: 'tollgate.store.partition',
+  shard: 'tollgate.store.shard',
   breakerState: 'tollgate.breaker.state',
   limiterState: 'tollgate.limiter.state',
-  settlement: 'tollgate.settlement.result',
+  reconciliation: 'tollgate.reconciliation.result',
 } as const
 
 const OBSERVED = ['pending', 'breakerStatus', 'limiterStatus'] as const

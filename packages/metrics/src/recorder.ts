@@ -1,5 +1,6 @@
 import type { Attributes, BatchObservableResult } from '@opentelemetry/api'
-import { toError, type Limiter, type LimiterEvents } from '@tollgate/core'
+import type { Limiter, LimiterEvents } from '@tollgate/core'
+import { toError } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
 import { Ledger } from './ledger.js'
@@ -63,15 +64,16 @@ export class Recorder {
       this.#instruments.storeErrors.add(1, attributes)
       this.#instruments.failedRequests.add(requests, attributes)
     },
-    breaker: (limiter, { state, partition }) => {
-      this.#watchlist.noteBreaker(limiter, partition, state)
-      this.#instruments.breakerChanges.add(1, this.#withBreaker(partition, state))
+    breaker: (limiter, { state, shard }) => {
+      this.#watchlist.noteBreaker(limiter, shard, state)
+      this.#instruments.breakerChanges.add(1, this.#withBreaker(shard, state))
     },
-    settlement: (_, { units, dropped }) => {
-      const { settledUnits } = this.#instruments
-      if (units > 0) settledUnits.add(units, this.#with({ [ATTRIBUTES.settlement]: 'charged' }))
-      if (dropped > 0) settledUnits.add(dropped, this.#with({ [ATTRIBUTES.settlement]: 'dropped' }))
+    reconciliation: (_, { units, dropped }) => {
+      const { reconciledUnits } = this.#instruments
+      if (units > 0) reconciledUnits.add(units, this.#with({ [ATTRIBUTES.reconciliation]: 'charged' }))
+      if (dropped > 0) reconciledUnits.add(dropped, this.#with({ [ATTRIBUTES.reconciliation]: 'dropped' }))
     },
+    evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
     // Not by the name that there is no plan of, which can be anything.
     unknownPlan: (_, _subject, used) =>
@@ -80,12 +82,13 @@ export class Recorder {
 
   /** What is rare and worth an alert: of a series that begins with 1, the first time is no increase. */
   #startAtZero(): void {
-    const { breakerChanges, settledUnits, planErrors } = this.#instruments
+    const { breakerChanges, reconciledUnits, evictions, planErrors } = this.#instruments
     this.attempt(() => {
       breakerChanges.add(0, this.#withBreaker(0, 'open'))
       for (const result of ['charged', 'dropped']) {
-        settledUnits.add(0, this.#with({ [ATTRIBUTES.settlement]: result }))
+        reconciledUnits.add(0, this.#with({ [ATTRIBUTES.reconciliation]: result }))
       }
+      evictions.add(0, this.#settings.attributes)
       planErrors.add(0, this.#settings.attributes)
     })
   }
@@ -99,15 +102,15 @@ export class Recorder {
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
     }
-    for (const [partition, states] of overview.breakers) {
+    for (const [shard, states] of overview.breakers) {
       for (const [state, count] of Object.entries(states)) {
-        result.observe(breakerStatus, count, this.#withBreaker(partition, state))
+        result.observe(breakerStatus, count, this.#withBreaker(shard, state))
       }
     }
   }
 
-  #withBreaker(partition: number, state: string): Attributes {
-    return this.#with({ [ATTRIBUTES.breakerState]: state, [ATTRIBUTES.partition]: partition })
+  #withBreaker(shard: number, state: string): Attributes {
+    return this.#with({ [ATTRIBUTES.breakerState]: state, [ATTRIBUTES.shard]: shard })
   }
 
   #with(attributes: Attributes): Attributes {

@@ -5,11 +5,11 @@ import { needLimiter } from './options.js'
 export interface Overview {
   pending: number
   readonly limiters: Record<LimiterHealth['status'], number>
-  /** By the part of the store. */
+  /** By the shard of the store. */
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
 
-/** By the part of the store. */
+/** By the shard of the store. */
 type BreakerStates = Map<number, BreakerState>
 
 /** The limiters that are watched. It keeps none of them alive. */
@@ -27,15 +27,15 @@ export class Watchlist {
   add(limiter: Limiter): void {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
-    // The whole of a store that has no parts. Parts are known once their breaker has changed.
+    // The whole of a store that has one shard. Others are known once their breaker has changed.
     const states: BreakerStates = new Map([[0, 'closed']])
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))
   }
 
   /** @param limiter one that was added */
-  noteBreaker(limiter: Limiter, partition: number, state: BreakerState): void {
-    this.#states.get(limiter)?.set(partition, state)
+  noteBreaker(limiter: Limiter, shard: number, state: BreakerState): void {
+    this.#states.get(limiter)?.set(shard, state)
   }
 
   look(): Overview {
@@ -52,15 +52,15 @@ export class Watchlist {
 }
 
 function lookAt(limiter: Limiter, heard: BreakerStates, overview: Overview): LimiterHealth['status'] {
-  const { status, openPartitions } = limiter.health()
+  const { status, openShards } = limiter.health()
   overview.limiters[status] += 1
   overview.pending += limiter.stats().pending
-  for (const partition of new Set([...heard.keys(), ...openPartitions])) {
-    const counts = overview.breakers.get(partition) ?? { closed: 0, open: 0, 'half-open': 0 }
-    overview.breakers.set(partition, counts)
+  for (const shard of new Set([...heard.keys(), ...openShards])) {
+    const counts = overview.breakers.get(shard) ?? { closed: 0, open: 0, 'half-open': 0 }
+    overview.breakers.set(shard, counts)
     // The limiter's own word goes first: it may have opened before anyone listened.
-    if (!openPartitions.includes(partition)) counts.closed += 1
-    else if (heard.get(partition) === 'half-open') counts['half-open'] += 1
+    if (!openShards.includes(shard)) counts.closed += 1
+    else if (heard.get(shard) === 'half-open') counts['half-open'] += 1
     else counts.open += 1
   }
   return status

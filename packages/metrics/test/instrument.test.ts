@@ -1,6 +1,7 @@
 import { metrics, type Meter } from '@opentelemetry/api'
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics'
-import { createLimiter, type Limiter, type Store, type Subject } from '@tollgate/core'
+import { createLimiter, memoryStore, type Limiter, type Store, type Subject } from '@tollgate/core'
+import { eventually } from '@tollgate/testing'
 import { instrument, type Instrumentation, type InstrumentOptions } from '../src/index.js'
 import { collect, type Collected } from './collect.ts'
 
@@ -173,34 +174,47 @@ test('a meter that throws harms no request, and is told of once', async () => {
 
 test('units that the store has no room for are told of as dropped', async () => {
   let isDown = true
-  const full = { wait: 1e6, remaining: 0, reset: 1e6 }
+  const full = { wait: 0, remaining: 0, reset: 1e6, granted: 0 }
   const store: Store = {
-    immediate: false,
+    synchronous: false,
     consume: async (batch) => {
       if (isDown) throw new Error('down')
-      return batch.map(({ set }) => ({ at: Date.now() * 1000, limits: set.limits.map(() => full) }))
+      return batch.map(({ parts }) => ({
+        at: Date.now() * 1000,
+        limits: parts.flatMap(({ set }) => set.limits.map(() => full)),
+      }))
     },
     peek: async () => [],
-    refund: async () => false,
+    refund: async (batch) => batch.map(() => false),
     reset: async () => {},
   }
   limiter = createLimiter({ limit: '5/min', store, local: { instances: 1 } })
   start()
   for (let i = 0; i < 9; i += 1) await limiter.consume('acme', { cost: 2 })
   isDown = false
-  await new Promise<void>((resolve) => void limiter.on('settlement', () => resolve()))
-  expect(await collected.points('tollgate.settlement.units')).toEqual([
-    [{ 'tollgate.settlement.result': 'charged' }, 0],
-    [{ 'tollgate.settlement.result': 'dropped' }, 4],
+  await new Promise<void>((resolve) => void limiter.on('reconciliation', () => resolve()))
+  expect(await collected.points('tollgate.reconciliation.units')).toEqual([
+    [{ 'tollgate.reconciliation.result': 'charged' }, 0],
+    [{ 'tollgate.reconciliation.result': 'dropped' }, 4],
   ])
+})
+
+test('subjects that the store forgot for want of room are counted', async () => {
+  limiter = createLimiter({ limit: '5/min', store: memoryStore({ maxSubjects: 2 }) })
+  start()
+  for (const id of ['acme', 'globex', 'initech', 'umbrella']) await limiter.consume(id)
+  await eventually(async () => (await collected.sum('tollgate.store.evictions')) === 2)
+  expect(limiter.stats().evicted).toBe(2)
 })
 
 test('what is rare starts at 0, so that its first time is an increase', async () => {
   start()
   expect(await collected.points('tollgate.breaker.changes')).toEqual([
-    [{ 'tollgate.breaker.state': 'open', 'tollgate.store.partition': 0 }, 0],
+    [{ 'tollgate.breaker.state': 'open', 'tollgate.store.shard': 0 }, 0],
   ])
-  expect(await collected.points('tollgate.plan_lookup.errors')).toEqual([[{}, 0]])
+  for (const name of ['tollgate.plan_lookup.errors', 'tollgate.store.evictions']) {
+    expect(await collected.points(name)).toEqual([[{}, 0]])
+  }
 })
 
 test('everything has the attributes that the user gave', async () => {

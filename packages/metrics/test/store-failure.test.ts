@@ -33,7 +33,7 @@ const start = async (options: Partial<LimiterOptions> = {}): Promise<void> => {
 const breakers = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await collected.points('tollgate.breaker.status')).map(([attributes, value]) => {
-      expect(attributes['tollgate.store.partition']).toBe(0)
+      expect(attributes['tollgate.store.shard']).toBe(0)
       return [String(attributes['tollgate.breaker.state']), value]
     }),
   )
@@ -58,7 +58,7 @@ afterEach(async () => {
   await Promise.all([collected.close(), server.kill()])
 })
 
-test('a Redis that dies and comes back: errors, breaker, health, fallback and settlement', async () => {
+test('a Redis that dies and comes back: errors, breaker, health, fallback and reconciliation', async () => {
   await start()
   let [errors, fallbacks] = [0, 0]
   limiter.on('storeError', () => (errors += 1))
@@ -91,9 +91,9 @@ test('a Redis that dies and comes back: errors, breaker, health, fallback and se
   await eventually(() => limiter.health().status === 'ok')
   await eventually(async () => (await breakers())['closed'] === 1)
   expect(await collected.sum('tollgate.breaker.changes', { 'tollgate.breaker.state': 'half-open' })).toBe(1)
-  const charged = { 'tollgate.settlement.result': 'charged' }
-  await eventually(async () => (await collected.sum('tollgate.settlement.units', charged)) === fallbacks)
-  expect(limiter.stats().settled).toEqual({ units: fallbacks, dropped: 0 })
+  const charged = { 'tollgate.reconciliation.result': 'charged' }
+  await eventually(async () => (await collected.sum('tollgate.reconciliation.units', charged)) === fallbacks)
+  expect(limiter.stats().reconciled).toEqual({ units: fallbacks, dropped: 0 })
 })
 
 test.each(['open', 'closed'] as const)('the policy %s is told by its name', async (policy) => {

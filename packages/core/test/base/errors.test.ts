@@ -1,4 +1,5 @@
-import { ConfigError, StoreError, toError } from '../../src/index.js'
+import { toError } from '../../src/adapter.js'
+import { ConfigError, StoreError } from '../../src/index.js'
 import { reasonOf, show, toStoreError } from '../../src/base/errors.js'
 
 const boom = (): never => {

@@ -1,5 +1,6 @@
 import type { Decision } from '../../src/index.js'
-import { byHeader, byIp, createHttpLimiter, createLimiter, type HttpAdapter } from '../../src/index.js'
+import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
+import { byHeader, byIp, createLimiter } from '../../src/index.js'
 import { headerWriter } from '../../src/http/headers.js'
 import { ipSubject } from '../../src/http/ip.js'
 

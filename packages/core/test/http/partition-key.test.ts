@@ -1,12 +1,7 @@
 // The `pk` of the RateLimit headers goes to clients, who could find a short id by hashing all there are.
 import { createHash } from 'node:crypto'
-import {
-  createHttpLimiter,
-  createLimiter,
-  type HttpAdapter,
-  type RateLimitOptions,
-  type Store,
-} from '../../src/index.js'
+import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
+import { createLimiter, type RateLimitOptions, type Store } from '../../src/index.js'
 import { asyncStore } from '../support/stores.js'
 
 const secret = 'a secret that all instances share'

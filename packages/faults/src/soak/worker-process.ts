@@ -32,13 +32,22 @@ export interface Worker {
 }
 
 const ENDS_WITHIN_MS = 10_000
-const PROGRAM = fileURLToPath(new URL('./worker.ts', import.meta.url))
+const PROGRAM = new URL('./worker.ts', import.meta.url)
 const TYPESCRIPT = new URL('../typescript.mjs', import.meta.url).href
 
 export function startWorker(options: WorkerOptions, onBatch: (batch: Batch) => void): Worker {
-  const args = ['--import', TYPESCRIPT, PROGRAM, JSON.stringify(options)]
+  return startProcess(PROGRAM, options, onBatch)
+}
+
+/** Starts a TypeScript program that reads its options from its only argument, and sends what it saw. */
+export function startProcess<Message>(
+  program: URL,
+  options: object,
+  onMessage: (message: Message) => void,
+): Worker {
+  const args = ['--import', TYPESCRIPT, fileURLToPath(program), JSON.stringify(options)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  child.on('message', (batch) => onBatch(batch as Batch))
+  child.on('message', (message) => onMessage(message as Message))
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>
   return {
     stop: async () => {

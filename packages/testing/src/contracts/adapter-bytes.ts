@@ -83,7 +83,8 @@ function storeThatSays(wait: number | Error): Store {
       if (wait instanceof Error) throw wait
       return { at: 1, limits: [{ wait, remaining: 7, reset: 12_345_678 }] }
     })
-  return { synchronous: true, consume: answer, peek: answer, refund: () => [false], reset: () => {} }
+  const refund: Store['refund'] = (batch) => batch.map(() => false)
+  return { synchronous: true, consume: answer, peek: answer, refund, reset: () => {} }
 }
 
 /** Status, header names and values as they came; and the body, unless the application made it. */

@@ -1,0 +1,59 @@
+import { judge, type Allowed, type Evidence } from '../src/cluster/judge.ts'
+import { COUNTERS, nameOf, namesIn } from '../src/cluster/subjects.ts'
+
+const START = 1_700_000_000_000
+const LOSS = { from: START + 100_000, to: START + 103_000 }
+const REQUEST = { organisation: 0, user: 0, isExport: true }
+
+/** Requests 100 ms apart, from so many ms after the start. */
+const allowed = (count: number, afterMs = 0, source = 'store'): Allowed[] =>
+  Array.from({ length: count }, (_, i) => {
+    const from = START + afterMs + i * 100
+    return { ...REQUEST, from, to: from + 1, source }
+  })
+
+/** What the store says, where it is right. */
+const counted = (all: readonly Allowed[], more = 0): Map<string, number> => {
+  const used = new Map(COUNTERS.map((counter) => [nameOf(counter), 0]))
+  for (const one of all) for (const name of namesIn(one)) used.set(name, (used.get(name) ?? 0) + 1)
+  used.set('user-0-0', (used.get('user-0-0') ?? 0) + more)
+  return used
+}
+
+const violations = (all: readonly Allowed[], given: Partial<Evidence> = {}): readonly string[] =>
+  judge({ allowed: all, used: counted(all), lost: new Set(), loss: LOSS, processes: 4, ...given }).violations
+
+const LOST = new Set(['org-0', 'org-0 export', 'user-0-0'])
+
+test('what is let in is counted in everything it names', () => {
+  const all = allowed(100)
+  expect(violations(all)).toEqual([])
+  expect(violations(all, { used: counted(all, -1) })).toEqual([
+    'user-0-0: 100 allowed, 99 counted: 1 for free',
+  ])
+  expect(violations(all, { used: counted(all, 1) })).toEqual(['user-0-0: 100 allowed, 101 counted'])
+  expect(violations(all, { used: new Map() })).toContain('user-0-0: the store did not say what is used')
+})
+
+test('a shard that was lost may have forgotten what was before, and nothing after', () => {
+  const before = allowed(100)
+  const after = allowed(50, 110_000)
+  const all = [...before, ...after]
+  expect(violations(all, { used: counted(after), lost: LOST })).toEqual([])
+  expect(violations(all, { used: counted(after) })).toHaveLength(3)
+  expect(violations(all, { used: counted(after, -1), lost: LOST })).toEqual([
+    'user-0-0: 50 allowed, 49 counted: 1 for free',
+  ])
+})
+
+test('no window over its bound, but for one quota more after a loss, and shares that processes let in', () => {
+  const over = allowed(201)
+  const used = new Map(counted(allowed(200)))
+  expect(violations(over, { used }).map((what) => what.split(':')[0])).toEqual(['org-0 export', 'user-0-0'])
+  const twice = [...allowed(200), ...allowed(200, 110_000)]
+  expect(violations(twice, { used, lost: LOST })).toEqual([])
+  expect(violations(twice, { used }).length).toBeGreaterThan(0)
+  const shares = [...allowed(200), ...allowed(200, 30_000, 'local')]
+  expect(violations(shares, { used })).toEqual([])
+  expect(violations([...shares, ...allowed(1, 60_000, 'local')], { used })).not.toEqual([])
+})
