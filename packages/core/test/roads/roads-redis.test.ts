@@ -56,17 +56,18 @@ const skewed: Road = {
   },
 }
 
-const DAY_MS = 86_400_000
+/** Shorter than the clocks are apart, and far longer than the schedules take. */
+const LONG_MS = [3_600_000, 5_400_000]
 
 /** Law 5: what is told is the same, word for word, up to where requests race. */
 async function playOnBoth(seed: number): Promise<void> {
   const { case: done, told } = await playOn(server, seed)
   const inMemory = await playOn(memory, seed)
-  if (!done.isBroken && !inMemory.case.isBroken) {
-    const length = Math.max(told.length, inMemory.told.length)
-    for (let i = 0; i < length; i += 1) {
-      done.check(5, told[i] === inMemory.told[i], () => `${told[i]} here, ${inMemory.told[i]} in memory`)
-    }
+  // Where one of them stopped, so far.
+  const lengths = [told.length, inMemory.told.length]
+  const length = done.isBroken || inMemory.case.isBroken ? Math.min(...lengths) : Math.max(...lengths)
+  for (let i = 0; i < length; i += 1) {
+    done.check(5, told[i] === inMemory.told[i], () => `${told[i]} here, ${inMemory.told[i]} in memory`)
   }
   tally.add(server.name, done)
 }
@@ -78,7 +79,7 @@ beforeAll(async () => {
   const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + skew)
   const long = {
     kinds: ['log', 'window', 'fixed', 'month', 'bucket'],
-    windowsMs: [10 * DAY_MS, 30 * DAY_MS],
+    windowsMs: LONG_MS,
   } as const
   await forEachOf(seeds(1000), async (seed) => {
     tally.add(skewed.name, (await playOn(skewed, seed, { ...long, gaps: false, steps: 10 })).case)
