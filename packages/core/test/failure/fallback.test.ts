@@ -57,7 +57,7 @@ test.each([
   const { redis, limiter } = await start()
   const client = connect(redis.port)
   await limiter.consume('hurt')
-  const [key = ''] = await client.keys('*:hurt')
+  const [key = ''] = await client.keys('*/hurt')
   if (how === 'LPUSH') await client.multi().del(key).lpush(key, 'x').exec()
   else await client.setrange(key, 20, '\u00ff\u00ff\u00ff')
   for (let i = 0; i < 6; i += 1) expect((await limiter.consume('hurt')).source).toBe('local')

@@ -9,14 +9,14 @@ test('a subject whose key is damaged does not keep others from being charged', a
   const { redis, limiter } = await start()
   const client = connect(redis.port)
   await limiter.consume('hurt')
-  const [key = ''] = await client.keys('*:hurt')
+  const [key = ''] = await client.keys('*/hurt')
   await client.multi().del(key).lpush(key, 'x').exec()
   redis.pause()
   await consume(limiter, 'hurt', 4)
   for (let i = 0; i < 300; i += 1) await limiter.consume(`other-${i}`, { cost: 5 })
   redis.resume()
   await eventually(() => limiter.stats().reconciled.units === 1500)
-  expect((await client.keys('*:other-*')).length).toBe(300)
+  expect((await client.keys('*/other-*')).length).toBe(300)
   expect(limiter.health().status).toBe('ok')
 })
 
@@ -33,7 +33,7 @@ test('close charges what is owed when Redis answers again, though it was not ask
   await eventually(() => own.status === 'ready')
   await limiter.close()
   expect(limiter.stats().reconciled.dropped).toBe(0)
-  expect((await client.keys('*:acme')).length).toBe(1)
+  expect((await client.keys('*/acme')).length).toBe(1)
 })
 
 test('close lets a reconciliation that has begun come to its end', async () => {
@@ -47,7 +47,7 @@ test('close lets a reconciliation that has begun come to its end', async () => {
   redis.resume()
   await isHalfOpen
   await limiter.close()
-  expect((await client.keys('*:subject-*')).length).toBe(2000)
+  expect((await client.keys('*/subject-*')).length).toBe(2000)
   expect(limiter.stats().reconciled).toEqual({ units: 2000, dropped: 0 })
 })
 

@@ -24,7 +24,7 @@ describe('law 8, nothing left behind, in Redis', () => {
   test.each(limits)('an idle subject leaves no key: %s', async (_, limit, longestMs) => {
     const prefix = testPrefix()
     const limiter = createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), ...options })
-    const key = `${prefix}:${subjectKey({ id: 'acme' })}`
+    const key = `${prefix}/${subjectKey({ id: 'acme' })}`
     for (let i = 0; i < 8; i += 1) {
       await limiter.consume('acme')
       await sleep(20)
@@ -62,7 +62,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
     const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
     for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
-    const ttl = await sharedRedis().pttl(`${prefix}:${subjectKey({ id: 'acme' })}`)
+    const ttl = await sharedRedis().pttl(`${prefix}/${subjectKey({ id: 'acme' })}`)
     expect(ttl).toBeGreaterThan(60_000)
     expect(ttl).toBeLessThanOrEqual(31 * 86_400_000 + 2 * 3_600_000)
   })
@@ -74,7 +74,7 @@ describe('law 8, nothing left behind, in Redis', () => {
       store: redisStore(sharedRedis(), { prefix }),
       ...options,
     })
-    const key = `${prefix}:${subjectKey({ id: 'acme' })}`
+    const key = `${prefix}/${subjectKey({ id: 'acme' })}`
     for (let i = 0; i < 100; i += 1) await limiter.consume('acme')
     const before = await sharedRedis().getBuffer(key)
     const flood = await Promise.all(Array.from({ length: 2000 }, () => limiter.consume('acme')))
@@ -82,7 +82,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(await sharedRedis().getBuffer(key)).toEqual(before)
     // A denied subject that was never seen leaves nothing at all.
     await limiter.consume('unseen', { cost: 101 })
-    expect(await sharedRedis().exists(`${prefix}:${subjectKey({ id: 'unseen' })}`)).toBe(0)
+    expect(await sharedRedis().exists(`${prefix}/${subjectKey({ id: 'unseen' })}`)).toBe(0)
   })
 
   test('what a subject used of other plans stays until its end, of the eight latest at most', async () => {
@@ -125,7 +125,7 @@ describe('law 8, nothing left behind, in Redis', () => {
       clock.now += 23
       await limiter.consume('acme')
     }
-    expect(await sharedRedis().strlen(`${prefix}:${subjectKey({ id: 'acme' })}`)).toBeLessThan(40 + 129 * 7)
+    expect(await sharedRedis().strlen(`${prefix}/${subjectKey({ id: 'acme' })}`)).toBeLessThan(40 + 129 * 7)
   })
 })
 

@@ -90,7 +90,7 @@ describe('law 9, always an answer', () => {
     limiter.on('storeError', (error, requests) => failures.push(`${requests}: ${error.message}`))
     const ids = ['list', 'hash', 'text', 'long text', 'empty']
     for (const id of [...ids, 'mine']) await limiter.consume(id)
-    const keys = await client.keys(`${prefix}:*`)
+    const keys = await client.keys(`${prefix}/*`)
     const keyOf = (id: string): string => keys.find((key) => key.endsWith(`:${id}`)) ?? ''
     await client.del(keyOf('list'), keyOf('hash'))
     await client.lpush(keyOf('list'), 'x')
@@ -191,7 +191,7 @@ describe('law 9, always an answer', () => {
     const store = redisStore(client, { prefix })
     const limiter = createLimiter({ plans, defaultPlan: 'log', store, deadlineMs: 5000 })
     for (let i = 0; i < 12; i += 1) await limiter.consume({ id: 'hurt', plan: 'mixed' })
-    const [key = ''] = await client.keys(`${prefix}:*`)
+    const [key = ''] = await client.keys(`${prefix}/*`)
     for (const [i, value] of damaged((await client.getBuffer(key)) as Buffer).entries()) {
       await client.set(key, value)
       const plan = i % 2 ? 'log' : 'mixed'

@@ -46,20 +46,20 @@ describe('a value that is not of this version', () => {
     '%s: left alone, and told of (%#)',
     async (_, value, says, call) => {
       const prefix = testPrefix()
-      await sharedRedis().set(`${prefix}:k`, value)
+      await sharedRedis().set(`${prefix}/k`, value)
       const answers = await calls[call]?.(redisStore(sharedRedis(), { prefix }))
       for (const answer of answers ?? []) {
         expect(answer).toMatchObject({ isOfRequest: true, reason: 'foreign-value' })
         expect(String(answer)).toContain(says)
       }
-      expect(await sharedRedis().getBuffer(`${prefix}:k`)).toEqual(value)
-      expect(await sharedRedis().keys(`${prefix}:*`)).toEqual([`${prefix}:k`])
+      expect(await sharedRedis().getBuffer(`${prefix}/k`)).toEqual(value)
+      expect(await sharedRedis().keys(`${prefix}/*`)).toEqual([`${prefix}/k`])
     },
   )
 
   test('the other requests of its batch are decided', async () => {
     const prefix = testPrefix()
-    await sharedRedis().set(`${prefix}:k`, version(3))
+    await sharedRedis().set(`${prefix}/k`, version(3))
     const store = redisStore(sharedRedis(), { prefix })
     const pair = {
       ...requestOf('a', one),
@@ -179,15 +179,15 @@ describe('ids', () => {
         expect.objectContaining({ granted: 2, remaining: limit.remaining }),
       ),
     )
-    expect((await sharedRedis().keys(`${prefix}:*`)).sort()).toEqual([
-      `${prefix}:=x`,
-      `${prefix}:a`,
-      `${prefix}:b`,
+    expect((await sharedRedis().keys(`${prefix}/*`)).sort()).toEqual([
+      `${prefix}/=x`,
+      `${prefix}/a`,
+      `${prefix}/b`,
     ])
-    const ttl = await sharedRedis().pttl(`${prefix}:=x`)
+    const ttl = await sharedRedis().pttl(`${prefix}/=x`)
     expect([ttl > 590_000, ttl <= 600_000]).toEqual([true, true])
     await store.reset(['a', 'b'], 0)
-    expect(await sharedRedis().keys(`${prefix}:*`)).toEqual([`${prefix}:=x`])
+    expect(await sharedRedis().keys(`${prefix}/*`)).toEqual([`${prefix}/=x`])
   })
 
   test('of a refund: once, in all of its parts', async () => {

@@ -41,7 +41,7 @@ export function connectCluster(nodes: readonly { readonly host: string; readonly
 export async function findSlots({ nodes }: RedisCluster): Promise<Map<string, number>> {
   const slots = new Map<string, number>()
   for (const { port } of nodes) {
-    for (const key of (await ask(port, 'KEYS', 'tollgate:*')) as string[]) {
+    for (const key of (await ask(port, 'KEYS', 'tollgate/*')) as string[]) {
       const [id] = /(?:org|user)-[\d-]+/.exec(key) ?? []
       if (id) slots.set(id, Number(await ask(port, 'CLUSTER', 'KEYSLOT', key)))
     }

@@ -7,7 +7,8 @@ const MOST_SHARDS = 1024
 /** No key of a subject begins so. */
 const ID_MARKER = '='
 
-/** Where keys are: `PREFIX:KEY`, or on a cluster `PREFIX:{TAG}:KEY` with one tag a shard. */
+/** Where keys are: `PREFIX/KEY`, or on a cluster `PREFIX/{TAG}/KEY` with one tag a shard. No prefix holds a slash, so that
+ * no id under one can be the key of another under a longer one. */
 export interface Layout {
   /** Undefined where there is one server. */
   readonly shards: number | undefined
@@ -23,7 +24,7 @@ export function layoutOf(prefix: string, isCluster: boolean, shards: number | un
   }
   const count = isCluster ? needShards(shards ?? DEFAULT_SHARDS) : undefined
   const beginnings =
-    count === undefined ? [`${prefix}:`] : shardTags(count).map((tag) => `${prefix}:{${tag}}:`)
+    count === undefined ? [`${prefix}/`] : shardTags(count).map((tag) => `${prefix}/{${tag}}/`)
   return {
     shards: count,
     nameOf: (key, shard) => `${beginnings[shard]}${key}`,

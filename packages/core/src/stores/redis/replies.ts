@@ -13,7 +13,7 @@ interface Reaction {
 
 const LOST =
   'the connection to Redis is not there, or was lost before the reply came; the client connects again by itself'
-const RULE = `ACL SETUSER name ~PREFIX:* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
+const RULE = `ACL SETUSER name ~PREFIX/* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
 
 /** What Redis or a client says, first match first, and what it is. Nothing but NOSCRIPT is ever sent again. */
 const REACTIONS: readonly Reaction[] = [

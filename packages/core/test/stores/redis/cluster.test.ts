@@ -85,7 +85,7 @@ describe('on a real cluster', () => {
     )
   })
 
-  test('keys are PREFIX:{TAG}:KEY by the shard of the request; ids, refund and reset are there, too', async () => {
+  test('keys are PREFIX/{TAG}/KEY by the shard of the request; ids, refund and reset are there, too', async () => {
     const prefix = testPrefix()
     const store = redisStore(client, { prefix })
     await store.ready?.()
@@ -103,9 +103,9 @@ describe('on a real cluster', () => {
       expect(needOutcome((await store.peek([request('acme', shard)]))[0]).limits[0]?.remaining).toBe(99)
     }
     const found = async (): Promise<string[]> =>
-      (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*`)))).flat().sort()
+      (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}/*`)))).flat().sort()
     const named = (names: readonly string[]): string[] =>
-      tags.flatMap((tag) => names.map((name) => `${prefix}:{${tag}}:${name}`)).sort()
+      tags.flatMap((tag) => names.map((name) => `${prefix}/{${tag}}/${name}`)).sort()
     expect(await found()).toEqual(named(['=r', 'acme', 'group']))
     await Promise.all(deployment.operators.map((operator) => operator.config('RESETSTAT')))
     for (let shard = 0; shard < 16; shard += 1) await store.reset(['acme', 'group'], shard)

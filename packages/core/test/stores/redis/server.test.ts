@@ -69,7 +69,7 @@ async function useAll(limiter: Limiter): Promise<void> {
 }
 
 const RULE = COMMANDS.map((command) => `+${command}`)
-const KEYS = '~tollgate:*'
+const KEYS = '~tollgate/*'
 
 describe('a user with the rule of docs/redis.md', () => {
   test('the page says it', () => {
@@ -109,7 +109,7 @@ describe('a user with the rule of docs/redis.md', () => {
     const { limiter, errors } = limiterOn(client, 'mine')
     await limiter.consume('acme')
     expect(errors.map(({ reason }) => reason)).toEqual(['not-permitted'])
-    expect(errors[0]?.message).toContain('~PREFIX:*')
+    expect(errors[0]?.message).toContain('~PREFIX/*')
     client.disconnect()
   })
 
