@@ -48,7 +48,9 @@ class Town {
   consume(instance: number, cost: number, isAway: boolean): boolean {
     const local = this.locals[instance] as LocalLimiter
     const request = asked(this.#set, cost)
-    const outcome = isAway ? local.consume(request, request.parts) : (this.store.consume([request]) as Outcome[])[0]
+    const outcome = isAway
+      ? local.consume(request, request.parts)
+      : (this.store.consume([request]) as Outcome[])[0]
     if (!isAway) local.note(request, outcome as Outcome)
     const isAllowed = (outcome as Outcome).limits.every(({ wait }) => wait === 0)
     if (isAllowed) this.admitted.push({ atMs: this.nowMs, cost })
@@ -269,5 +271,7 @@ test('only so many subjects are remembered', () => {
     const request = asked(setOf('5/min'), 1, String(i))
     local.consume(request, request.parts)
   }
+  // Of the others nobody will be told, which is no secret.
+  expect([local.takeForgotten(), local.takeForgotten()]).toEqual([990, 0])
   expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
 })

@@ -136,7 +136,8 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
     ])
     const denied = await exports.consume(subjects, { cost: 2 })
     // One key after another, the narrowest denies before the others are asked.
-    const violated = bench.store === 'a store that is not atomic' ? ['export.minute'] : ['minute', 'export.minute']
+    const violated =
+      bench.store === 'a store that is not atomic' ? ['export.minute'] : ['minute', 'export.minute']
     expect([denied.allowed, denied.violated]).toEqual([false, violated])
     expect((await limiter.peek(subjects)).limits.map(({ remaining }) => remaining)).toEqual([1, 7])
     expect(await limiter.refund(first)).toBe(true)
@@ -174,8 +175,7 @@ function oracleOf(
   }
   return {
     consume(counters, cost) {
-      const peek = (counter: Counter): Decision =>
-        limiterOf(counter).peek(counter.key, { cost }) as Decision
+      const peek = (counter: Counter): Decision => limiterOf(counter).peek(counter.key, { cost }) as Decision
       const allowed = counters.every((counter) => peek(counter).allowed)
       const decisions = allowed
         ? counters.map((counter) => limiterOf(counter).consume(counter.key, { cost }) as Decision)

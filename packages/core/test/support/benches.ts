@@ -1,12 +1,6 @@
 import { testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  type Limiter,
-  type LimiterOptions,
-} from '../../src/index.js'
+import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { asyncStore } from './stores.js'
 
 /** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */

@@ -63,4 +63,6 @@ export function windowOf(variant: Variant, windowMs: number): number {
 }
 
 /** A new algorithm that no variant tries would be one that no law holds for. */
-export const untried = Object.keys(implementations).filter((name) => !variants.some(({ algorithm }) => algorithm === name))
+export const untried = Object.keys(implementations).filter(
+  (name) => !variants.some(({ algorithm }) => algorithm === name),
+)

@@ -22,8 +22,7 @@ async function consumeOf(store: Store, requests: readonly StoreRequest[]): Promi
   await Promise.all(
     [...shards].map(async (shard) => {
       const places = requests.flatMap((one, i) => (one.shard === shard ? [i] : []))
-      const given = await store
-        .consume(places.map((i) => requests[i] as StoreRequest))
+      const given = await store.consume(places.map((i) => requests[i] as StoreRequest))
       places.forEach((place, i) => (answers[place] = given[i] as Answer))
     }),
   )

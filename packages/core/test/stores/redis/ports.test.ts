@@ -4,7 +4,13 @@ import { deployOne, eventually, testPrefix, testRedisUrl, type Deployment } from
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createClientPool, createCluster } from 'redis'
 import { createClient as createClient5 } from 'redis5'
-import { createLimiter, redisStore, type Limiter, type RedisClient, type StoreError } from '../../../src/index.js'
+import {
+  createLimiter,
+  redisStore,
+  type Limiter,
+  type RedisClient,
+  type StoreError,
+} from '../../../src/index.js'
 
 let deployment: Deployment
 beforeAll(async () => {

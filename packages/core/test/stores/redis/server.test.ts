@@ -5,7 +5,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deployOne, testPrefix, type Deployment } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { createLimiter, redisStore, type Limiter, type RedisClient, type StoreError } from '../../../src/index.js'
+import {
+  createLimiter,
+  redisStore,
+  type Limiter,
+  type RedisClient,
+  type StoreError,
+} from '../../../src/index.js'
 import { COMMANDS } from '../../../src/stores/redis/replies.js'
 import { versionWarning } from '../../../src/stores/redis/server-check.js'
 import { standaloneKinds } from '../../support/clients.js'
