@@ -5,6 +5,7 @@ const LONGEST_IDLE = 1024
 export class LruMap<T> {
   readonly #most: number
   readonly #longestIdle: number
+  readonly #onForgotten: ((key: string, value: T) => void) | undefined
   /** In the order of last use. */
   readonly #entries = new Map<string, T>()
   /**
@@ -14,8 +15,10 @@ export class LruMap<T> {
   #oldest: Iterator<string> | undefined
   #idle = 0
 
-  constructor(most: number) {
+  /** @param onForgotten told of what had to go for want of room */
+  constructor(most: number, onForgotten?: (key: string, value: T) => void) {
     this.#most = most
+    this.#onForgotten = onForgotten
     this.#longestIdle = Math.max(LONGEST_IDLE, most >> 2)
   }
 
@@ -49,8 +52,12 @@ export class LruMap<T> {
     while (this.#entries.size > this.#most) {
       this.#oldest ??= this.#entries.keys()
       const { done, value: oldest } = this.#oldest.next()
-      if (done) this.#oldest = undefined
-      else this.#entries.delete(oldest)
+      if (done) {
+        this.#oldest = undefined
+        continue
+      }
+      const value = this.#entries.get(oldest)
+      if (this.#entries.delete(oldest)) this.#onForgotten?.(oldest, value as T)
     }
   }
 }

@@ -55,7 +55,8 @@ export class Fallback {
     const { parts, isClosed } = this.#choose(request, error)
     if (isClosed) return { source: 'closed', allowed: false, step: request, error }
     if (parts.length === 0) {
-      this.#letPass.add(request)
+      // Of more units that are asked for afterwards nothing is given: what is counted late of them goes back.
+      if (request.grant !== 'upTo') this.#letPass.add(request)
       return { source: 'open', allowed: true, step: request, error }
     }
     const outcome = this.#local.consume(request, parts)

@@ -9,7 +9,7 @@ import type { Grant, LimitOutcome, Outcome, StoreRequest, SubRequest } from '../
 import { NEVER } from '../algorithms/implementation.js'
 import { ProcessStore } from '../stores/memory/process-store.js'
 import { StoreKnowledge, type Known } from './store-knowledge.js'
-import { UsageLedger, type Used } from './usage-ledger.js'
+import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 
 export interface LocalOptions {
   /**
@@ -77,11 +77,12 @@ export class LocalLimiter {
   readonly #shares: ProcessStore
   readonly #ledger = new UsageLedger()
   readonly #decided = new WeakMap<LocalRequest, Decided>()
+  #unitsForgotten = 0
 
   constructor(maxSubjects: number, clocks = CLOCKS) {
     this.#clocks = clocks
     this.#known = new StoreKnowledge(maxSubjects)
-    this.#keys = new LruMap(maxSubjects)
+    this.#keys = new LruMap(maxSubjects, (key) => this.#forgetOwed(key))
     this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs)
   }
 
@@ -150,6 +151,13 @@ export class LocalLimiter {
     known.fromMs = this.#clocks.nowMs()
   }
 
+  /** Units that were owed of subjects that had to be forgotten for want of room, since this was last asked. */
+  takeForgotten(): number {
+    const units = this.#unitsForgotten
+    this.#unitsForgotten = 0
+    return units
+  }
+
   /** The time that ages of what is owed are counted to, in µs. */
   elapsedUs(): number {
     return this.#clocks.elapsedUs()
@@ -160,6 +168,10 @@ export class LocalLimiter {
     this.#keys.delete(key)
     this.#ledger.delete(key)
     this.#shares.reset([key], 0)
+  }
+
+  #forgetOwed(key: string): void {
+    for (const used of this.#ledger.take(key)) this.#unitsForgotten += unitsOf(used)
   }
 
   #prepare(request: LocalRequest & { readonly shard: number }, parts: readonly SubRequest[]): StoreRequest {

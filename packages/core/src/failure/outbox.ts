@@ -69,7 +69,12 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     this.#waiting.clear()
   }
 
-  async #sendAgain(shard: number, isForced: boolean): Promise<void> {
+  /** Under way until the last of them is sent, so that whoever ends waits for all. */
+  #sendAgain(shard: number, isForced: boolean): Promise<void> {
+    return this.#track(this.#sendWaiting(shard, isForced))
+  }
+
+  async #sendWaiting(shard: number, isForced: boolean): Promise<void> {
     const all = [...(this.#waiting.get(shard) ?? [])]
     this.#waiting.delete(shard)
     const old = elapsedMs() - LONGEST_MS
@@ -87,6 +92,10 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
       batch.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))
       return all
     })
+    return this.#track(sent)
+  }
+
+  #track<T>(sent: Promise<T>): Promise<T> {
     this.#underWay.add(sent)
     return sent.finally(() => this.#underWay.delete(sent))
   }

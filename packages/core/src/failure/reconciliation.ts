@@ -83,11 +83,11 @@ export class Reconciliation {
     await Promise.all(this.#running)
     await this.#charge(() => true)
     await this.#outbox.end()
-    const dropped = sum(this.#local.takeOwed(() => true, Infinity).map(({ used }) => unitsOf(used)))
-    if (dropped > 0) this.#options.onReconciled({ units: 0, dropped })
+    this.#drop(sum(this.#local.takeOwed(() => true, Infinity).map(({ used }) => unitsOf(used))))
   }
 
   async #charge(isDue: (shard: number) => boolean, until = Infinity): Promise<void> {
+    this.#drop(this.#local.takeForgotten())
     const running = this.#chargeUntil(isDue, until)
     this.#running.add(running)
     const isDone = await running
@@ -126,6 +126,10 @@ export class Reconciliation {
       // A store that gives no outcomes would never.
       return isA(answer, StoreError) ? answer : new StoreError('no outcome', { isOfRequest: true })
     })
+  }
+
+  #drop(dropped: number): void {
+    if (dropped > 0) this.#options.onReconciled({ units: 0, dropped })
   }
 
   /** @param outcome undefined where the store will not be told */

@@ -1,4 +1,4 @@
-import { clearTimeout, setTimeout } from '../base/timers.js'
+import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
 import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Request, Turn } from '../requests/request.js'
@@ -76,10 +76,12 @@ class TurnClock {
   constructor(options: StepsOptions) {
     this.#options = options
     this.#over = new Promise((resolve) => {
-      this.#timer = setTimeout(() => {
+      const end = (): void => {
         this.#turn.isOver = true
         resolve(undefined)
-      }, options.deadlineMs)
+      }
+      // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
+      this.#timer = setTimeout(() => setImmediate(end), options.deadlineMs)
     })
   }
 

@@ -37,3 +37,16 @@ test('the one unused longest is forgotten first, however often others are used b
   map.use('e', 1)
   expect([...map.entries()].map(([key]) => key)).toEqual(['a', 'c', 'e'])
 })
+
+test('what has to go for want of room is told, and nothing that is deleted or replaced', () => {
+  const told: string[] = []
+  const map = new LruMap<number>(2, (key, value) => told.push(`${key} ${value}`))
+  map.use('a', 1)
+  map.use('b', 2)
+  map.use('a', 3)
+  map.use('c', 4)
+  map.delete('a')
+  map.use('d', 5)
+  map.use('e', 6)
+  expect(told).toEqual(['b 2', 'c 4'])
+})

@@ -271,5 +271,7 @@ test('only so many subjects are remembered', () => {
     const request = asked(setOf('5/min'), 1, String(i))
     local.consume(request, request.parts)
   }
+  // Of the others nobody will be told, which is no secret.
+  expect([local.takeForgotten(), local.takeForgotten()]).toEqual([990, 0])
   expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
 })

@@ -1,0 +1,172 @@
+import { eventually } from '@tollgate/testing'
+import { StoreError } from '../../src/index.js'
+import { LARGEST_BATCH, Outbox } from '../../src/failure/outbox.js'
+import { ID_KEPT_MS } from '../../src/stores/contract.js'
+
+let mockLaterMs = 0
+jest.mock('../../src/base/timers.js', () => {
+  const timers = jest.requireActual('../../src/base/timers.js')
+  return { ...timers, elapsedMs: () => timers.elapsedMs() + mockLaterMs }
+})
+afterEach(() => void (mockLaterMs = 0))
+
+interface Item {
+  readonly shard: number
+  readonly id: string
+}
+type Given = string | StoreError
+
+const down = new StoreError('down')
+const hopeless = new StoreError('its own fault', { isOfRequest: true })
+
+/** An outbox to a store that gives what `give` does. */
+function boxOf(give: (items: readonly Item[]) => readonly Given[] | Promise<readonly Given[]>): {
+  outbox: Outbox<Item, string>
+  sent: { ids: string; isForced: boolean }[]
+  delivered: unknown[]
+  dropped: string[]
+  open: Set<number>
+} {
+  const sent: { ids: string; isForced: boolean }[] = []
+  const delivered: unknown[] = []
+  const dropped: string[] = []
+  const open = new Set<number>()
+  const outbox = new Outbox<Item, string>({
+    send: async (items, isForced) => {
+      sent.push({ ids: items.map(({ id }) => id).join(), isForced })
+      return give(items)
+    },
+    isOpen: (shard) => open.has(shard),
+    onDelivered: ({ id }, answer) => delivered.push([id, answer]),
+    onDropped: ({ id }) => dropped.push(id),
+  })
+  return { outbox, sent, delivered, dropped, open }
+}
+const item = (id: string, shard = 0): Item => ({ shard, id })
+
+test('what is answered is delivered, and not sent again', async () => {
+  const { outbox, sent, delivered, dropped } = boxOf((items) => items.map(({ id }) => `of ${id}`))
+  expect(await outbox.deliver([item('a'), item('b')], false)).toEqual(['of a', 'of b'])
+  await outbox.end()
+  expect(delivered).toEqual([
+    ['a', 'of a'],
+    ['b', 'of b'],
+  ])
+  expect([sent.length, dropped]).toEqual([1, []])
+})
+
+test('what is not answered is sent again as it was until it is, and told once', async () => {
+  let replies = 0
+  const { outbox, sent, delivered } = boxOf((items) => items.map(() => (++replies > 3 ? 'yes' : down)))
+  const [first] = await outbox.deliver([item('a')], false)
+  expect(first).toBe(down)
+  await eventually(() => expect(delivered).toEqual([['a', 'yes']]))
+  expect(sent.map(({ ids }) => ids)).toEqual(['a', 'a', 'a', 'a'])
+  await outbox.end()
+  expect(sent).toHaveLength(4)
+})
+
+test('of a batch, only those without an answer are sent again', async () => {
+  let isDown = true
+  const { outbox, sent, delivered } = boxOf((items) =>
+    items.flatMap(({ id }): Given[] => (isDown && id === 'b' ? [down] : isDown && id === 'c' ? [] : ['yes'])),
+  )
+  await outbox.deliver([item('a'), item('b'), item('c')], false)
+  isDown = false
+  await eventually(() => expect(delivered).toHaveLength(3))
+  expect(sent.map(({ ids }) => ids)).toEqual(['a,b,c', 'b,c'])
+  await outbox.end()
+})
+
+test('what fails for its own sake is told, and not sent again', async () => {
+  const { outbox, sent, delivered } = boxOf((items) => items.map(() => hopeless))
+  await outbox.deliver([item('a')], false)
+  await outbox.end()
+  expect([delivered, sent.length]).toEqual([[['a', hopeless]], 1])
+})
+
+test('while a breaker is open it waits for recover, which sends what is of that shard, forced', async () => {
+  let isDown = true
+  const { outbox, sent, delivered, open } = boxOf((items) => items.map(() => (isDown ? down : 'yes')))
+  open.add(0).add(1)
+  await outbox.deliver([item('a', 0)], false)
+  await outbox.deliver([item('b', 1)], false)
+  isDown = false
+  await outbox.recover(1)
+  expect(delivered).toEqual([['b', 'yes']])
+  expect(sent.slice(2)).toEqual([{ ids: 'b', isForced: true }])
+  open.clear()
+  await eventually(() => expect(delivered).toHaveLength(2))
+  expect(sent.slice(3)).toEqual([{ ids: 'a', isForced: false }])
+  await outbox.end()
+})
+
+test('what waits for long is sent in batches of a size that lets requests through', async () => {
+  let isDown = true
+  const { outbox, sent, delivered } = boxOf((items) => items.map(() => (isDown ? down : 'yes')))
+  const count = 2 * LARGEST_BATCH + 5
+  await outbox.deliver(
+    Array.from({ length: count }, (_, i) => item(String(i))),
+    false,
+  )
+  isDown = false
+  await outbox.recover(0)
+  expect(sent.slice(1).map(({ ids }) => ids.split(',').length)).toEqual([LARGEST_BATCH, LARGEST_BATCH, 5])
+  expect(delivered).toHaveLength(count)
+  await outbox.end()
+})
+
+test('who ends waits for all that is being sent again, sends the rest, and is told of what is lost', async () => {
+  let isDown = true
+  let release = (): void => {}
+  const { outbox, delivered, dropped } = boxOf(async (items) => {
+    if (isDown) return items.map(() => down)
+    await new Promise<void>((resolve) => (release = resolve))
+    return items.map(({ id }) => (id === '7' ? down : 'yes'))
+  })
+  const count = 2 * LARGEST_BATCH
+  await outbox.deliver(
+    Array.from({ length: count }, (_, i) => item(String(i))),
+    false,
+  )
+  isDown = false
+  void outbox.recover(0)
+  let isEnded = false
+  const ended = outbox.end().then(() => (isEnded = true))
+  await eventually(() => {
+    release()
+    return isEnded
+  })
+  await ended
+  expect([delivered.length, dropped]).toEqual([count - 1, ['7']])
+})
+
+test('after five minutes it is dropped, before a store that remembers ids for ten could count it anew', async () => {
+  const { outbox, sent, dropped, delivered, open } = boxOf((items) => items.map(() => down))
+  open.add(0)
+  await outbox.deliver([item('a'), item('b')], false)
+  mockLaterMs = ID_KEPT_MS / 2 - 60_000
+  await outbox.recover(0)
+  expect([dropped, sent.length]).toEqual([[], 2])
+  mockLaterMs = ID_KEPT_MS / 2
+  await outbox.recover(0)
+  expect([dropped, delivered, sent.length]).toEqual([['a', 'b'], [], 2])
+  // The same without a recovery, of a shard that stays away.
+  await outbox.deliver([item('c')], false)
+  mockLaterMs = ID_KEPT_MS
+  await eventually(() => expect(dropped).toEqual(['a', 'b', 'c']))
+  await outbox.end()
+  expect([dropped.length, sent.length]).toEqual([3, 3])
+})
+
+test('only so many wait: the oldest go, and are told', async () => {
+  const { outbox, dropped, open } = boxOf((items) => items.map(() => down))
+  open.add(0)
+  await outbox.deliver(
+    Array.from({ length: 10_003 }, (_, i) => item(String(i))),
+    false,
+  )
+  expect(dropped).toEqual(['0', '1', '2'])
+  await outbox.end()
+  expect(dropped).toHaveLength(10_003)
+})

@@ -1,0 +1,166 @@
+// Shards of one store fail apart: a breaker each, whoever asked.
+import { eventually } from '@tollgate/testing'
+import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
+import { shardOf } from '../../src/requests/key.js'
+import { closesWithTest, endFaults } from '../support/faults.js'
+import { comesToStay } from '../support/outage.js'
+import { clusterStore, idsApart, SHARDS } from '../support/shards.js'
+
+afterEach(endFaults)
+
+const [HERE, THERE, OTHER] = idsApart(3) as [string, string, string]
+const shardOfId = (id: string): number => shardOf(id, SHARDS)
+
+/** A cluster of which some shards are gone, and a limiter on it. */
+function start(options: Partial<LimiterOptions> = {}): {
+  limiter: Limiter
+  gone: Set<number>
+  asked: string[]
+  states: string[]
+} {
+  const inner = memoryStore()
+  const gone = new Set<number>()
+  const asked: string[] = []
+  const orGone =
+    <Batch extends readonly { readonly shard: number }[], T>(how: string, ask: (batch: Batch) => T) =>
+    async (batch: Batch): Promise<Awaited<T>> => {
+      const shard = batch[0]?.shard ?? 0
+      asked.push(`${how} ${shard}`)
+      if (gone.has(shard)) throw new Error('gone')
+      return await ask(batch)
+    }
+  const store = clusterStore(
+    {
+      consume: orGone('consume', (batch: Parameters<Store['consume']>[0]) => inner.consume(batch)),
+      peek: orGone('peek', (batch: Parameters<Store['peek']>[0]) => inner.peek(batch)),
+      refund: orGone('refund', (batch: Parameters<Store['refund']>[0]) => inner.refund(batch)),
+    },
+    inner,
+  )
+  const limiter = createLimiter({
+    limit: '100/h',
+    store,
+    deadlineMs: 5000,
+    local: { instances: 1 },
+    ...options,
+  } as LimiterOptions)
+  const states: string[] = []
+  limiter.on('breaker', ({ state, shard }) => states.push(`${shard} ${state}`))
+  return { limiter: closesWithTest(limiter), gone, asked, states }
+}
+
+test('a dead second shard opens its own breaker, and the first decides on, without a flap', async () => {
+  const { limiter, gone, states } = start()
+  gone.add(shardOfId(THERE))
+  for (const subjects of [
+    [HERE, THERE],
+    [THERE, HERE],
+  ]) {
+    for (let i = 0; i < 10; i += 1) expect((await limiter.consume(subjects)).allowed).toBe(true)
+  }
+  expect(states).toEqual([`${shardOfId(THERE)} open`])
+  expect(limiter.health()).toEqual({ status: 'degraded', openShards: [shardOfId(THERE)] })
+  expect((await limiter.consume(HERE)).source).toBe('store')
+  expect((await limiter.peek(HERE)).limits[0]?.remaining).toBe(79)
+  gone.clear()
+  await eventually(() => limiter.health().status === 'ok')
+  expect(states).toEqual(['open', 'half-open', 'closed'].map((state) => `${shardOfId(THERE)} ${state}`))
+  await comesToStay(async () => (await limiter.peek(THERE)).limits[0]?.remaining ?? -1, 80)
+})
+
+test('under closed, what a shard gave goes back when another cannot answer, and 503 is said', async () => {
+  const { limiter, gone } = start({ onStoreFailure: 'closed' })
+  gone.add(shardOfId(THERE))
+  for (let i = 0; i < 8; i += 1) {
+    expect(await limiter.consume([HERE, THERE])).toMatchObject({
+      allowed: false,
+      source: 'closed',
+      reason: 'store-unavailable',
+      limits: [],
+    })
+  }
+  await comesToStay(async () => (await limiter.peek(HERE)).limits[0]?.remaining ?? -1, 100)
+})
+
+test('a shard that is given up is not asked for a joint request, either', async () => {
+  const { limiter, gone, asked } = start({ onStoreFailure: 'open' })
+  gone.add(shardOfId(THERE))
+  for (let i = 0; i < 3; i += 1) await limiter.consume(THERE)
+  expect(limiter.health().status).toBe('degraded')
+  asked.length = 0
+  for (let i = 0; i < 5; i += 1) {
+    expect(await limiter.consume([HERE, THERE])).toMatchObject({ allowed: true, source: 'open' })
+  }
+  expect(asked.filter((one) => one === `consume ${shardOfId(HERE)}`)).toHaveLength(5)
+  // But for probes, which come every quarter of a second.
+  expect(asked.filter((one) => one === `consume ${shardOfId(THERE)}`).length).toBeLessThan(3)
+})
+
+describe('each subject has the policy of its own plan, and all must allow', () => {
+  const plans = {
+    open: { limits: '2/h', onStoreFailure: 'open' },
+    closed: { limits: '2/h', onStoreFailure: 'closed' },
+    local: { limits: '2/h', onStoreFailure: 'local' },
+    other: { limits: '9/h', onStoreFailure: 'local' },
+  } as const
+  type Name = keyof typeof plans
+  const subjectsOf = (names: readonly Name[]): { id: string; plan: Name }[] =>
+    names.map((plan, i) => ({ id: [HERE, THERE, OTHER][i] as string, plan }))
+  const allGone = (gone: Set<number>): void => {
+    for (let shard = 0; shard < SHARDS; shard += 1) gone.add(shard)
+  }
+
+  test.each<[Name[], string]>([
+    [['open', 'closed'], 'closed store-unavailable'],
+    [['closed', 'local'], 'closed store-unavailable'],
+    [['local', 'closed', 'open'], 'closed store-unavailable'],
+    [['open', 'open'], 'open ok, open ok, open ok'],
+    [['open', 'local'], 'local ok, local ok, local quota-exceeded'],
+    [['other', 'local'], 'local ok, local ok, local quota-exceeded'],
+  ])('%p', async (names, expected) => {
+    const { limiter, gone } = start({ limit: undefined as never, plans })
+    allGone(gone)
+    const said: string[] = []
+    for (let i = 0; i < 3; i += 1) {
+      const { source, reason = 'ok' } = await limiter.consume(subjectsOf(names))
+      said.push(`${source} ${reason}`)
+    }
+    expect([...new Set(said)].join(', ')).toBe([...new Set(expected.split(', '))].join(', '))
+    expect(said.filter((one) => one.endsWith('ok')).length).toBe(
+      expected.split(', ').filter((one) => one.endsWith('ok')).length,
+    )
+  })
+
+  test('what was limited locally for a request that another policy denied is charged to nobody', async () => {
+    const { limiter, gone } = start({ limit: undefined as never, plans })
+    allGone(gone)
+    for (let i = 0; i < 5; i += 1) {
+      expect((await limiter.consume(subjectsOf(['local', 'closed']))).source).toBe('closed')
+    }
+    const [alone] = subjectsOf(['local'])
+    expect(await limiter.consume(alone as { id: string; plan: Name }, { cost: 2 })).toMatchObject({
+      allowed: true,
+      source: 'local',
+    })
+    gone.clear()
+    await eventually(() => limiter.health().status === 'ok')
+    await eventually(() => expect(limiter.stats().reconciled).toEqual({ units: 2, dropped: 0 }))
+  })
+
+  test('in one shard, too: the policy of each subject holds in one step', async () => {
+    const same = [HERE, ...Array.from({ length: 500 }, (_, i) => `same${i}`)].filter(
+      (id) => shardOfId(id) === shardOfId(HERE),
+    )
+    const { limiter, gone } = start({ limit: undefined as never, plans })
+    allGone(gone)
+    const ask = async (...names: Name[]): Promise<string> =>
+      (await limiter.consume(names.map((plan, i) => ({ id: same[i] as string, plan })))).source
+    expect(await ask('local', 'closed')).toBe('closed')
+    expect([await ask('open', 'local'), await ask('open', 'local')]).toEqual(['local', 'local'])
+    const third = await limiter.consume([
+      { id: same[0] as string, plan: 'open' },
+      { id: same[1] as string, plan: 'local' },
+    ])
+    expect(third).toMatchObject({ allowed: false, violated: ['local.hour'], reason: 'quota-exceeded' })
+  })
+})

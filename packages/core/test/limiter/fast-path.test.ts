@@ -1,0 +1,156 @@
+import { eventually } from '@tollgate/testing'
+import type { FastPath } from '../../src/fast-path/fast-path.js'
+import { memoryStore, type Store } from '../../src/index.js'
+import { Events } from '../../src/limiter/events.js'
+import { Pipeline } from '../../src/limiter/pipeline.js'
+import { compilePlan } from '../../src/plans/plan.js'
+import type { Request } from '../../src/requests/request.js'
+import { asyncStore } from '../support/stores.js'
+
+const plan = compilePlan('default', '5/min', 'limit')
+const requestOf = (key: string, cost = 1): Request => {
+  const { set, limits } = plan
+  if (!set) throw new Error('unlimited')
+  const subject = { id: key }
+  const part = { key, set, cost, subject, limits, onStoreFailure: undefined, shard: 0 }
+  return { subject, plan, cost, parts: [part], limits, shard: 0, grant: 'all' }
+}
+
+/** Denies who is blocked, and remembers what it is told. */
+class FakePath implements FastPath {
+  readonly learnt: string[] = []
+  readonly forgotten: string[] = []
+  readonly wanted: Request[] = []
+  readonly #blocked: string
+
+  constructor(blocked: string) {
+    this.#blocked = blocked
+  }
+
+  answer(step: Request): ReturnType<FastPath['answer']> {
+    return keyOf(step) === this.#blocked ? { source: 'closed', allowed: false, step } : undefined
+  }
+
+  learn(request: Request, { limits }: Parameters<NonNullable<FastPath['learn']>>[1]): void {
+    this.learnt.push(`${keyOf(request)}: ${limits[0]?.remaining}`)
+  }
+
+  forget(keys: readonly string[]): void {
+    this.forgotten.push(...keys)
+  }
+
+  due(): readonly Request[] {
+    return this.wanted.splice(0)
+  }
+}
+
+const keyOf = ({ parts }: Request): string | undefined => parts[0]?.key
+
+/** A pipeline with two fast paths, and what its store is asked for. */
+function start(make: (asked: string[]) => Store): {
+  pipeline: Pipeline
+  paths: [FakePath, FakePath]
+  asked: string[]
+} {
+  const asked: string[] = []
+  const paths: [FakePath, FakePath] = [new FakePath('first'), new FakePath('second')]
+  const options = {
+    store: make(asked),
+    onStoreFailure: 'closed',
+    local: { instances: 1 },
+    deadlineMs: 5000,
+    fastPaths: paths,
+  } as const
+  return { pipeline: new Pipeline(options, new Events({})), paths, asked }
+}
+
+const kinds: [string, (asked: string[]) => Store][] = [
+  [
+    'answers at once',
+    (asked) => {
+      const inner = memoryStore()
+      const consume: Store['consume'] = (batch) => {
+        asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
+        return inner.consume(batch)
+      }
+      return asyncStore({
+        ...asyncStore(),
+        synchronous: true,
+        consume,
+        peek: (b) => inner.peek(b),
+        refund: (b) => inner.refund(b),
+        reset: (k, s) => inner.reset(k, s),
+      })
+    },
+  ],
+  [
+    'answers later',
+    (asked) => {
+      const inner = memoryStore()
+      const consume: Store['consume'] = async (batch) => {
+        asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
+        return inner.consume(batch)
+      }
+      return asyncStore({ consume }, inner)
+    },
+  ],
+]
+
+describe.each(kinds)('fast paths before a store that %s', (_, make) => {
+  test('what is known is answered, by the first that knows, and the store is not asked', async () => {
+    const { pipeline, asked, paths } = start(make)
+    for (const key of ['first', 'second']) {
+      expect(await pipeline.consume(requestOf(key))).toMatchObject({ allowed: false, source: 'closed' })
+      expect(await pipeline.peek(requestOf(key))).toMatchObject({ allowed: false, source: 'closed' })
+    }
+    expect(asked).toEqual([])
+    expect(paths.map(({ learnt }) => learnt)).toEqual([[], []])
+    expect(pipeline.stats().decisions.closed.denied).toBe(2)
+  })
+
+  test('what the store says is learnt, of requests and of looks, allowed or not', async () => {
+    const { pipeline, asked, paths } = start(make)
+    expect(await pipeline.consume(requestOf('acme', 4))).toMatchObject({ allowed: true, source: 'store' })
+    expect((await pipeline.consume(requestOf('acme', 4))).allowed).toBe(false)
+    await pipeline.peek(requestOf('acme'))
+    for (const { learnt } of paths) expect(learnt).toEqual(['acme: 1', 'acme: 1', 'acme: 1'])
+    expect(asked).toEqual(['acme', 'acme'])
+  })
+
+  test('a subject that is reset is forgotten', async () => {
+    const { pipeline, paths } = start(make)
+    await pipeline.reset({ shard: 0, keys: ['acme', 'acme*search'] })
+    for (const { forgotten } of paths) expect(forgotten).toEqual(['acme', 'acme*search'])
+  })
+
+  test('what is due is sent once, and its path alone learns the answer', async () => {
+    const { pipeline, paths, asked } = start(make)
+    const [path, other] = paths
+    path.wanted.push(requestOf('lease', 3))
+    await pipeline.consume(requestOf('acme'))
+    await eventually(() => expect(path.learnt).toHaveLength(2))
+    expect(path.learnt.toSorted()).toEqual(['acme: 4', 'lease: 2'])
+    expect(other.learnt).toEqual(['acme: 4'])
+    expect(asked.toSorted()).toEqual(['acme', 'lease'])
+    // Nobody waited for it: it is no decision.
+    expect(pipeline.stats().decisions.store.allowed).toBe(1)
+    await pipeline.close()
+  })
+
+  test('what is due and is not answered is no failure of a request', async () => {
+    const { pipeline, paths } = start((asked) => {
+      const store = make(asked)
+      const consume: Store['consume'] = (batch, call) => {
+        if (batch.some((request) => keyOf(request as Request) === 'lease')) throw new Error('down')
+        return store.consume(batch, call)
+      }
+      return { ...store, consume }
+    })
+    paths[0].wanted.push(requestOf('lease'))
+    expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
+    await new Promise(setImmediate)
+    expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
+    expect(paths[0].learnt).toEqual(['acme: 4', 'acme: 3'])
+    await pipeline.close()
+  })
+})
