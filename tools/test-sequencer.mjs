@@ -5,6 +5,7 @@ const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequen
 /** Files that take a minute: one of them that begins last is waited for by all. */
 const LONGEST = [
   'faults/test/short',
+  'faults/test/soak',
   'core/test/redis-cluster-clients',
   'testing/test/packed',
   'laws/07-plans-move',

@@ -50,7 +50,7 @@ export function check(what, got, expected) {
 /** Asks until it is so, for what happens after an answer; resolves with the last value. */
 export async function eventually(ask, expected) {
   let value = await ask()
-  for (let i = 0; i < 50 && value !== expected; i += 1) {
+  for (let i = 0; i < 500 && value !== expected; i += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     value = await ask()
   }

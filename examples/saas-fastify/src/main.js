@@ -17,7 +17,6 @@ await app.register(async (api) => {
   })
   await api.register(rateLimit, {
     limiter,
-    hook: 'preHandler',
     identify: (request) => request.tenant,
     refundWhen,
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, type Chunk } from 'luaparse'
-import { kernels } from '../src/algorithms/registry.js'
+import { implementations } from '../src/algorithms/registry.js'
 import * as generated from '../src/stores/redis/scripts.generated.js'
 
 const src = join(__dirname, '../src')
@@ -32,7 +32,7 @@ const scripts = [
 
 test('there are scripts to check', () => {
   expect(scripts.map(([name]) => name).slice(0, 2)).toEqual(['consumeScript', 'refundScript'])
-  expect(ones.map(([name]) => name)).toEqual(Object.keys(kernels).sort())
+  expect(ones.map(([name]) => name)).toEqual(Object.keys(implementations).sort())
 })
 
 describe.each(scripts)('%s', (_, name, text) => {
@@ -67,8 +67,8 @@ describe.each(scripts)('%s', (_, name, text) => {
 test('every algorithm has both twins, under one code that nobody else has', () => {
   const files = readdirSync(join(src, 'algorithms')).filter((file) => file.endsWith('.lua'))
   const names = files.map((file) => file.replace('.lua', ''))
-  expect(names.sort()).toEqual(Object.keys(kernels).sort())
-  const codes = Object.entries(kernels).map(([name, { code }]) => {
+  expect(names.sort()).toEqual(Object.keys(implementations).sort())
+  const codes = Object.entries(implementations).map(([name, { code }]) => {
     const lua = readFileSync(join(src, 'algorithms', `${name}.lua`), 'utf8')
     expect(lua).toContain(`local ${name.replaceAll('-', '_')} = { code = ${code},`)
     return code

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serveHandler, type Served } from '@tollgate/testing'
-import { createLimiter, rateLimit, type RateLimitHandler } from '../src/index.js'
+import { rateLimit, type Limiter, type RateLimitHandler } from '../src/index.js'
 
 type Bare = (req: unknown, res: unknown, next: (error?: unknown) => void) => void
 const bare = (handler: RateLimitHandler): Bare => handler as unknown as Bare
@@ -17,7 +17,7 @@ afterEach(async () => {
 test('a bare Node server: limited by address, with a body in the words that the client accepts', async () => {
   const handler = bare(rateLimit({ limit: '1/min' }))
   served = await serveHandler((req: IncomingMessage, res: ServerResponse) => {
-    handler(req, res, (error) => res.writeHead(error ? 500 : 200).end(String(error ?? 'ok')))
+    handler(req, res, (error) => res.writeHead(error ? 500 : 200).end(error ? 'failed' : 'ok'))
   })
   const ask = (): Promise<Response> =>
     fetch(served?.url ?? '', { headers: { accept: 'text/plain', 'x-forwarded-for': '203.0.113.1' } })
@@ -29,8 +29,7 @@ test('a bare Node server: limited by address, with a body in the words that the 
   })
 })
 
-const handlerLimiter = (handler: Bare): ReturnType<typeof createLimiter> =>
-  (handler as unknown as RateLimitHandler).limiter
+const handlerLimiter = (handler: Bare): Limiter => (handler as unknown as RateLimitHandler).limiter
 
 test('a mock of a request, with as little as can be', async () => {
   const next = jest.fn()

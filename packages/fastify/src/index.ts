@@ -8,19 +8,20 @@ import {
 import { createHttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { fastify, makeHook, noteErrorHandler, type Http, type RateLimitHook } from './adapter.js'
+import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
+import { STAGES, type Stage } from './last.js'
+import { mount, type Route } from './mount.js'
 
 export * from '@tollgate/core'
 export type { RateLimitHook } from './adapter.js'
 
-const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
-
 export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest, FastifyReply> {
   /**
-   * The stage that decides. Hooks of one stage run in the order they were added in, so `identify` finds what earlier
-   * ones left, such as the user. Default: `onRequest`.
+   * The stage that decides, after all other hooks of it, so that `identify` finds what they left, such as the user.
+   * Default: `preHandler` where there is an `identify`, since that is behind authentication wherever it stands. By
+   * address alone: `onRequest`, in the place where the plugin is registered, so as to guard the authentication after it.
    */
-  readonly hook?: (typeof HOOKS)[number]
+  readonly hook?: Stage
 }
 
 /** What one route or place can have otherwise than the plugin: all but what makes the limiter. */
@@ -48,16 +49,11 @@ declare module 'fastify' {
   }
 }
 
-/** What a route as it is declared, and that of a request, have in common. */
-interface Route {
-  readonly method?: string | readonly string[]
-  readonly url?: string | undefined
-  readonly config?: { readonly rateLimit?: unknown }
-}
-
 async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
-  const { hook = 'onRequest', ...given } = options
-  if (!HOOKS.includes(hook)) throw new ConfigError('hook', hook, `one of ${HOOKS.join(', ')}`)
+  const { hook, ...given } = options
+  if (hook !== undefined && !STAGES.includes(hook)) {
+    throw new ConfigError('hook', hook, `one of ${STAGES.join(', ')}`)
+  }
   const http = createHttpLimiter(fastify, given)
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
@@ -81,19 +77,9 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
 
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
   decorate(app, { rateLimit, rateLimiter: http.limiter })
-  let hasRoutes = false
-  app.addHook('onRoute', function (route) {
-    hasRoutes = true
-    // Here already, so that a mistake is thrown where the route is declared.
-    find(this, route)
-    noteErrorHandler(route)
-  })
-  // One hook of the context, and not one a route: so it is also run for routes that were declared before, in any
-  // context within this one, and for requests that match no route.
-  const run = makeHook((request) => find(request.server, request.routeOptions), decided)
-  app.addHook(hook as 'onRequest', run)
+  const hasRoutes = mount(app, find, decided, hook)
   app.addHook('onReady', async () => {
-    if (!hasRoutes) refuseUnlessEmpty(app)
+    if (!hasRoutes()) refuseUnlessEmpty(app)
   })
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
 }
@@ -142,7 +128,6 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
  * @example
  * await app.register(rateLimit, {
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
- *   hook: 'preHandler', // after authentication
  *   identify: (request) => ({ id: request.user.id, plan: request.user.plan }),
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * })

@@ -54,9 +54,9 @@ export interface Application {
   stop(): Promise<{ report: Report; exit: Exit }>
 }
 
-const STARTS_WITHIN_MS = 10_000
-/** ioredis waits 2 s for a connection to a server that hangs. */
-const ENDS_WITHIN_MS = 5000
+const STARTS_WITHIN_MS = 30_000
+/** ioredis waits 2 s for a connection to a server that hangs; a slow machine takes some more. */
+const ENDS_WITHIN_MS = 15_000
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
 export async function startApplication(
@@ -94,7 +94,10 @@ async function end(
   const told = firstMessage<Report>(child, ENDS_WITHIN_MS)
   if (child.connected) child.send('stop')
   const report = (await told) ?? { entries: [], breaker: [], storeErrors: {} }
-  const isByItself = await Promise.race([exited.then(() => true), sleep(ENDS_WITHIN_MS, false)])
+  const isByItself = await Promise.race([
+    exited.then(() => true),
+    sleep(ENDS_WITHIN_MS, false, { ref: false }),
+  ])
   if (!isByItself) child.kill('SIGKILL')
   const [code, signal] = await exited
   return { report, exit: { code, signal, isByItself, stderr: stderr() } }

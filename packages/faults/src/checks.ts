@@ -9,7 +9,6 @@ import {
   OPEN_P99_MS,
   QUOTA_OF,
   TENANTS,
-  TIMED,
   type Check,
 } from './settings.ts'
 
@@ -74,9 +73,11 @@ const RULES: Readonly<Record<Check, Rule>> = {
         .map(([units, bound, how]) => `${who} got ${units} in a window ${how}, bound ${bound}`)
     }),
 
+  'back at all': ({ fault }, { backMs }) =>
+    fault.isForGood || backMs !== undefined ? [] : ['it never asked the store again'],
+
   'back in time': ({ fault }, { backMs, storeShare }) => {
-    if (fault.isForGood) return []
-    if (backMs === undefined) return ['it never asked the store again']
+    if (fault.isForGood || backMs === undefined) return []
     const late = backMs > BACK_WITHIN_MS ? [`${backMs.toFixed(0)} ms after the store`] : []
     const share = `only ${(storeShare * 100).toFixed(0)} % of answers are the store's after that`
     return storeShare < LEAST_STORE_SHARE ? [...late, share] : late
@@ -94,20 +95,10 @@ const RULES: Readonly<Record<Check, Rule>> = {
 
 /** What is wrong with a run, in sentences; nothing when all is well. */
 export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
-  return violations(run, checks).map(({ what }) => what)
-}
-
-/** Whether all that is wrong with it can be the machine's doing. */
-export function isOnlyLate(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): boolean {
-  const wrong = violations(run, checks)
-  return wrong.length > 0 && wrong.every(({ check }) => TIMED.includes(check))
-}
-
-function violations(run: Run, checks: Readonly<Record<Check, boolean>>): { check: Check; what: string }[] {
   const figures = figuresOf(run)
   return (Object.keys(RULES) as Check[])
     .filter((check) => checks[check])
-    .flatMap((check) => RULES[check](run, figures).map((what) => ({ check, what: `${check}: ${what}` })))
+    .flatMap((check) => RULES[check](run, figures).map((what) => `${check}: ${what}`))
 }
 
 function tally(sentences: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http'
+import { Agent, request, type IncomingMessage } from 'node:http'
 import { CONTROLS, CONTROL_RATE, TENANTS } from './settings.ts'
 
 /** A request as its client saw it. */
@@ -8,10 +8,14 @@ export interface Answer {
   readonly ms: number
   /** 0 when there was no answer. */
   readonly status: number
+  /** What decided, as the application told its client. */
+  readonly source?: string
   readonly error?: string
 }
 
 export interface Load {
+  /** So far. */
+  readonly answers: readonly Answer[]
   /** All answers, once the last one is there or is given up. */
   stop(): Promise<Answer[]>
 }
@@ -51,6 +55,7 @@ export function startLoad(port: number): Load {
     }
   }, TICK_MS)
   return {
+    answers,
     stop: async () => {
       clearInterval(timer)
       await Promise.all(underWay)
@@ -63,16 +68,21 @@ export function startLoad(port: number): Load {
 function ask(agent: Agent, port: number, { who, path }: { who: string; path: string }): Promise<Answer> {
   const sentAt = now()
   return new Promise((resolve) => {
-    const settle = (status: number, error?: string): void =>
-      resolve({ who, sentAt, ms: now() - sentAt, status, ...(error !== undefined && { error }) })
+    const settle = (status: number, more: Pick<Answer, 'error' | 'source'> = {}): void =>
+      resolve({ who, sentAt, ms: now() - sentAt, status, ...more })
     const sent = request({ agent, host: '127.0.0.1', port, path, headers: { 'x-tenant': who } })
     sent.setTimeout(GIVES_UP_AFTER_MS, () => sent.destroy(new Error('no answer')))
-    sent.once('error', (error) => settle(0, error.message))
+    sent.once('error', (error) => settle(0, { error: error.message }))
     sent.once('response', (response) => {
       response.resume()
-      response.once('end', () => settle(response.statusCode ?? 0))
-      response.once('error', (error) => settle(0, error.message))
+      response.once('end', () => settle(response.statusCode ?? 0, sourceOf(response)))
+      response.once('error', (error) => settle(0, { error: error.message }))
     })
     sent.end()
   })
+}
+
+function sourceOf({ headers }: IncomingMessage): Pick<Answer, 'source'> {
+  const source = headers['x-source']
+  return typeof source === 'string' ? { source } : {}
 }

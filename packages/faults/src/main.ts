@@ -1,9 +1,8 @@
-// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault.
+// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault, and judges no times.
 import { parseArgs } from 'node:util'
-import { isOnlyLate, violationsOf } from './checks.ts'
+import { violationsOf } from './checks.ts'
 import { runOnCluster } from './cluster/cluster.ts'
 import { FAULTS, type Fault } from './faults.ts'
-import type { Run } from './figures.ts'
 import { runThrough } from './run.ts'
 import {
   CHECKS,
@@ -12,6 +11,7 @@ import {
   FULL,
   POLICIES,
   SHORT,
+  UNTIMED_CHECKS,
   type Framework,
   type Policy,
 } from './settings.ts'
@@ -28,8 +28,6 @@ const { values: options, positionals } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
-    // Other work shares the machine: what is late by it is made again, and what is Tollgate's doing comes again.
-    busy: { type: 'boolean', default: false },
     fault: { type: 'string', default: '' },
     framework: { type: 'string', default: '' },
     policy: { type: 'string', default: '' },
@@ -43,8 +41,8 @@ const { values: options, positionals } = parseArgs({
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-const checks = options.strict ? EVERY_CHECK : CHECKS
-const TRIES_WHEN_BUSY = 3
+const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
+
 /** The disturbance alone takes some of them. */
 const LEAST_SECONDS = 10
 
@@ -76,23 +74,13 @@ async function runAll(): Promise<number> {
   let wrong = 0
   say(head())
   for (const each of cases) {
-    const run = await runOf(each)
+    const run = await runThrough(each.fault, each.framework, each.policy, options.short ? SHORT : FULL)
     const violations = violationsOf(run, checks)
     say(row(run, violations))
     wrong += violations.length
   }
   say(`\n${cases.length} runs, ${wrong} violations`)
   return wrong === 0 ? 0 : 1
-}
-
-async function runOf({ fault, framework, policy }: Case): Promise<Run> {
-  const make = (): Promise<Run> => runThrough(fault, framework, policy, options.short ? SHORT : FULL)
-  let run = await make()
-  for (let tries = 1; options.busy && tries < TRIES_WHEN_BUSY && isOnlyLate(run, checks); tries += 1) {
-    say(`made again, ${fault.name}, ${framework}: ${violationsOf(run, checks).join('; ')}`)
-    run = await make()
-  }
-  return run
 }
 
 function all(): Case[] {

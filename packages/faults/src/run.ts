@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@tollgate/testing/redis'
 import { startApplication } from './application.ts'
 import type { Fault } from './faults.ts'
 import type { Run } from './figures.ts'
-import { now, startLoad } from './load.ts'
-import type { Framework, Pace, Policy } from './settings.ts'
+import { now, startLoad, type Load } from './load.ts'
+import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
+
+/** Answers in a fault that are not the store's, so many that some come once the breaker is open. */
+const ENOUGH = 60
 
 /** One application through one fault, under load. */
 export async function runThrough(
@@ -17,13 +21,19 @@ export async function runThrough(
     const startedAt = now()
     const application = await startApplication(framework, policy, scene.target)
     const load = startLoad(application.port)
-    if (!fault.fromStart) await sleep(pace.warmMs)
+    /** Real time must pass: windows are of so many ms, and rates are by the second. */
+    const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
+      await sleep(ms)
+      // What never comes about is for the checks to say.
+      if (pace.waits) await eventually(isSo).catch(() => {})
+    }
+    if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt))
     const beganAt = fault.fromStart ? startedAt : now()
     await scene.begin()
-    await sleep(pace.faultMs)
+    await pass(pace.faultMs, () => fault.isPartial === true || isNotByStore(load, beganAt))
     await scene.end()
     const returnedAt = fault.isForGood ? undefined : now()
-    await sleep(fault.isForGood ? 0 : pace.afterMs)
+    if (returnedAt !== undefined) await pass(pace.afterMs, () => isByStore(load, returnedAt))
     const answers = await load.stop()
     const { report, exit } = await application.stop()
     const { hasBreaker } = application
@@ -31,4 +41,17 @@ export async function runThrough(
   } finally {
     await scene.close()
   }
+}
+
+/** The store has decided for every good tenant. */
+function isByStore({ answers }: Load, since: number): boolean {
+  const decided = answers.filter(({ source, sentAt }) => source === 'store' && sentAt >= since)
+  return GOOD.every((good) => decided.some(({ who }) => who === good))
+}
+
+function isNotByStore({ answers }: Load, since: number): boolean {
+  const others = answers.filter(
+    ({ who, sentAt, source }) => sentAt >= since && source !== 'store' && !CONTROLS.includes(who),
+  )
+  return others.length >= ENOUGH
 }

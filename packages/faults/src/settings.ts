@@ -23,8 +23,8 @@ export interface Tenant {
   readonly rate: number
 }
 
-/** Units a window by plan. Exact logs, so that what is too many is too many by the law. */
-export const QUOTA_OF: Readonly<Record<string, number>> = { large: 60, small: 25 }
+/** Units a window by plan, of the large one more than a load that stalled a second catches up with. Exact logs, so that what is too many is too many by the law. */
+export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25 }
 
 export const FLOODING = 'flooding'
 /** Asks for what is not limited: what the machine adds to an answer that is there at once. */
@@ -45,9 +45,11 @@ export interface Pace {
   readonly warmMs: number
   readonly faultMs: number
   readonly afterMs: number
+  /** Each part lasts longer, until what it is for has been seen: on a slow machine that takes longer than elsewhere. */
+  readonly waits: boolean
 }
-export const FULL: Pace = { warmMs: 1500, faultMs: 5000, afterMs: 2500 }
-export const SHORT: Pace = { warmMs: 600, faultMs: 1500, afterMs: 1200 }
+export const FULL: Pace = { warmMs: 1500, faultMs: 5000, afterMs: 2500, waits: false }
+export const SHORT: Pace = { warmMs: 300, faultMs: 700, afterMs: 600, waits: true }
 
 /** Every rule that a run is judged by. One that is off fails nothing, unless the run is `--strict`. */
 export const CHECKS = {
@@ -57,16 +59,18 @@ export const CHECKS = {
   'the breaker opens': true,
   'who is let in': true,
   'no more than the plan': true,
+  'back at all': true,
   'back in time': true,
   'no crash': true,
 } satisfies Record<string, boolean>
 export type Check = keyof typeof CHECKS
-/** What a machine that others use can fail by itself. */
-export const TIMED: readonly Check[] = [
-  'in time before the breaker opens',
-  'at once while it is open',
-  'back in time',
-]
+/** Without what a machine that others use can fail by itself. That no answer takes seconds is judged all the same. */
+export const UNTIMED_CHECKS: Readonly<Record<Check, boolean>> = {
+  ...CHECKS,
+  'in time before the breaker opens': false,
+  'at once while it is open': false,
+  'back in time': false,
+}
 export const EVERY_CHECK = Object.fromEntries(Object.keys(CHECKS).map((name) => [name, true])) as Record<
   Check,
   boolean

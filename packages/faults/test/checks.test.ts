@@ -1,5 +1,5 @@
 import type { Entry } from '../src/application.ts'
-import { isOnlyLate, violationsOf } from '../src/checks.ts'
+import { violationsOf } from '../src/checks.ts'
 import type { Run } from '../src/figures.ts'
 import type { Answer } from '../src/load.ts'
 import {
@@ -10,6 +10,7 @@ import {
   GOOD,
   QUOTA_OF,
   TENANTS,
+  UNTIMED_CHECKS,
   WAITING,
   WINDOW_MS,
 } from '../src/settings.ts'
@@ -107,9 +108,9 @@ test('a run can be late by the machine alone, but not wrong by it', () => {
   const entries = change((each) => isGood(each) && isOpen(each), { ms: 3 })
   const lost = { who: 'acme', sentAt: BEGAN, ms: 5000, status: 0, error: 'no answer' }
   const answers = [...answersOf(entries), lost]
-  expect(isOnlyLate(runWith({ entries }))).toBe(true)
-  expect(isOnlyLate(runWith({ entries, answers }))).toBe(false)
-  expect(isOnlyLate(runWith())).toBe(false)
+  expect(judge({ entries })).toHaveLength(1)
+  expect(violationsOf(runWith({ entries }), UNTIMED_CHECKS)).toEqual([])
+  expect(violationsOf(runWith({ entries, answers }), UNTIMED_CHECKS)).toHaveLength(1)
 })
 
 describe('what is wrong is told', () => {
@@ -215,7 +216,7 @@ describe('what is wrong is told', () => {
     [
       'one that does not',
       { entries: change((each) => each.at >= RETURNED && !CONTROLS.includes(each.who), { source: 'open' }) },
-      'back in time: it never asked the store again',
+      'back at all: it never asked the store again',
     ],
     [
       'one that only tries now and then',

@@ -1,5 +1,4 @@
 export * from './redis/index.ts'
-export { eventually, SOON_MS } from './eventually.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
 export { deployCluster, deployOne, type Deployment, type DeploymentOptions } from './redis/deployment.ts'

@@ -15,13 +15,15 @@ async function start(
   const program = join(examples, name, 'src/main.js')
   const env = { ...process.env, REDIS_URL: redisUrl, PORT: port }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
+  const crashed = once(child, 'exit').then(() => Promise.reject(new Error(`${name} did not start`)))
+  await Promise.race([once(child.stdout, 'data'), crashed])
+  crashed.catch(() => {})
   return {
     ask: () => fetch(`http://127.0.0.1:${port}/items`, { headers: { 'x-api-key': 'key-of-globex' } }),
     stop: async () => {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
-      const late = sleep(3000, ['it did not end'], { ref: false })
+      const late = sleep(20_000, ['it did not end'], { ref: false })
       const [code] = (await Promise.race([exited, late])) as unknown[]
       child.kill('SIGKILL')
       return code

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { startProxy, startRedis, type Proxy, type RedisServer } from '../src/index.ts'
+import { ask, eventually, startProxy, startRedis, type Proxy, type RedisServer } from '../src/index.ts'
 
 describe('a proxy before a Redis', () => {
   let server: RedisServer
@@ -14,7 +13,11 @@ describe('a proxy before a Redis', () => {
   beforeEach(async () => {
     proxy = await startProxy(server)
     // Without retries what was under way fails; ioredis would forget it, and its promise would never settle.
-    client = new Redis(proxy.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 })
+    client = new Redis(proxy.url, {
+      retryStrategy: () => 20,
+      maxRetriesPerRequest: 0,
+      disconnectTimeout: 100,
+    })
     client.on('error', () => {})
     await client.flushall()
   })
@@ -34,7 +37,7 @@ describe('a proxy before a Redis', () => {
     const before = proxy.open
     const socket = connect(proxy.port, '127.0.0.1')
     await once(socket, 'connect')
-    while (proxy.open === before) await sleep(5)
+    await eventually(() => proxy.open > before)
     return socket
   }
   // Not by once of node:events, which fails at the first error on the way.
@@ -48,15 +51,23 @@ describe('a proxy before a Redis', () => {
   })
 
   test('holds answers back for so long, in their order, and no longer than it should', async () => {
-    expect(await timed()).toBeLessThan(100)
+    const pings = async (): Promise<number> => {
+      const stats = String(await ask(server.port, 'INFO', 'commandstats'))
+      return Number(/cmdstat_ping:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+    }
+    await ready()
     proxy.latency(200)
+    const before = await pings()
     const slow = [timed(), timed()]
-    await sleep(100)
+    await eventually(async () => (await pings()) === before + 2)
     proxy.latency(0)
     const answers = await Promise.all([client.incr('n'), client.incr('n'), client.incr('n')])
     expect(answers).toEqual([1, 2, 3])
     for (const ms of await Promise.all(slow)) expect(ms).toBeGreaterThan(190)
-    expect(await timed()).toBeLessThan(100)
+    // The fastest of several, since a busy machine holds back any of them.
+    const times = []
+    for (let i = 0; i < 20; i += 1) times.push(await timed())
+    expect(Math.min(...times)).toBeLessThan(190)
   })
 
   test('cuts connections with a reset, and new ones go through', async () => {
@@ -86,8 +97,7 @@ describe('a proxy before a Redis', () => {
     const closed = once(socket, 'close')
     proxy.cutAfterBytes(9)
     socket.write('PING\r\n')
-    await sleep(50)
-    expect(got).toBe('+PONG\r\n')
+    await eventually(() => got === '+PONG\r\n')
     socket.write('PING\r\n')
     await closed
     expect(got).toBe('+PONG\r\n+P')
@@ -99,7 +109,9 @@ describe('a proxy before a Redis', () => {
     const socket = await raw()
     socket.write('PING\r\n')
     const answered = Promise.race([incremented, once(socket, 'data')]).then(() => 'answered')
-    expect(await Promise.race([answered, sleep(200, 'silence')])).toBe('silence')
+    // What the proxy passes on is answered before a connection that is made only now.
+    const silence = ask(server.port, 'PING').then(() => 'silence')
+    expect(await Promise.race([answered, silence])).toBe('silence')
     await proxy.restore()
     expect(await incremented).toBe(1)
     await answered

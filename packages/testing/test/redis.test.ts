@@ -13,7 +13,12 @@ import {
 } from '../src/index.ts'
 
 const ping = async (url: string): Promise<string> => {
-  const client = new Redis(url, { lazyConnect: true, retryStrategy: null, commandTimeout: 300 })
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: null,
+    commandTimeout: 2000,
+    disconnectTimeout: 100,
+  })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
-import { startCluster, startSentinel, startTlsRedis, type RedisCluster } from '../src/index.ts'
+import { eventually, startCluster, startSentinel, startTlsRedis, type RedisCluster } from '../src/index.ts'
 
 const ended: (() => unknown)[] = []
 afterEach(async () => {
@@ -109,7 +108,7 @@ describe('sentinels', () => {
     expect(old).toBe(sentinel.nodes[0])
     await sentinel.whenFailedOver(old)
     expect(await sentinel.primary()).toBe(sentinel.nodes[1])
-    await until(async () => client.set(KEY, 'there'))
+    await eventually(async () => Boolean(await client.set(KEY, 'there')))
     expect(await client.get(KEY)).toBe('there')
     expect(String(await client.config('GET', 'port'))).toContain(String(sentinel.nodes[1]?.port))
   })
@@ -137,9 +136,3 @@ describe('a Redis behind TLS', () => {
     await expect(connect().connect()).rejects.toThrow()
   })
 })
-
-async function until(does: () => Promise<unknown>): Promise<void> {
-  for (const end = Date.now() + 5000; Date.now() < end; await sleep(20)) {
-    if (await does().then(Boolean, () => false)) return
-  }
-}

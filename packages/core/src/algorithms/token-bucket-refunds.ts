@@ -31,18 +31,24 @@ const MOST_NOTES = 8
 const MOST_PARTS = 2 ** 48 - 1
 
 /**
- * Parts that went back from before some units, after these were taken. What stood before them has nothing in common
- * with where they stand. Times and rounding leave doubts of 2 µs: then it is taken to have stood before them.
+ * Parts that went back from before some units, after these were taken. Where that is in doubt they are taken to have
+ * stood before: of refunds in the same µs it is not known which came first, and places are exact to 2 µs.
  */
 export function goneBefore(units: Standing, wentBack: readonly WentBack[]): number {
   const doubt = 2 * units.pace + 16
   let gone = 0
+  // The part of it that is beyond doubt. What stands too far back by it would seem not to be behind later ones.
+  let sure = 0
   for (const { scale, when, place, parts } of wentBack) {
     if (when < units.at) continue
     const size = 2 ** (units.scale - scale)
-    const ownPlace = units.place - drained(when - units.at, units.pace) - gone
-    const isBefore = place === 0 || Math.floor(place * size) - doubt <= ownPlace - units.parts
-    if (isBefore) gone += Math.ceil(parts * size)
+    const ownPlace = units.place - drained(when - units.at, units.pace) - sure
+    if (place !== 0 && Math.floor(place * size) - doubt > ownPlace - units.parts) continue
+    const isSure = gone === sure && place !== 0 && when > units.at
+    gone += Math.ceil(parts * size)
+    if (isSure) sure = gone
+    // In the µs that they were taken in, all of them are still there.
+    else if (when === units.at) gone = Math.min(gone, Math.max(units.place - units.parts, 0))
   }
   return gone
 }

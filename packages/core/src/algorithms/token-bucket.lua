@@ -80,6 +80,7 @@ end
 function token_bucket.start(limit)
   if limit.is_over then measure(limit, limit.scale, 0) end
   limit.filled, limit.elapsed, limit.level, limit.went_back = 0, 0, 0, ''
+  limit.is_other = false
 end
 
 local function until_fits(limit, cost)
@@ -131,9 +132,10 @@ function token_bucket.force(limit, used)
     total, age = total + used[i], used[i + 1]
   end
   level = max(level - floor(age * rate + 0.5), 0)
-  local denied = min(ceil(max(limit.level + level - MOST_LEVEL, 0) / unit), total)
-  -- Above the brim it drains faster.
-  measure(limit, limit.kept, limit.level + max(level - denied * unit, 0))
+  local room = MOST_LEVEL - limit.level
+  local denied = min(ceil(max(level - room, 0) / unit), total)
+  -- Doubles do not hold the largest levels exactly. Above the brim it drains faster.
+  measure(limit, limit.kept, limit.level + min(max(level - denied * unit, 0), room))
   limit.level, limit.elapsed = limit.filled, 0
   return total - denied
 end

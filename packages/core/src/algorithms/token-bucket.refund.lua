@@ -3,17 +3,21 @@
 -- token-bucket-refunds.ts.
 local MOST_NOTES = 8
 
--- Parts that went back from before some units after these were taken at `at`; they then stood at `place`.
+-- Parts that went back from before some units after these were taken at `at`; they then stood at `place`. Where that is
+-- in doubt they are taken to have stood before: of refunds in the same µs it is not known which came first, and places
+-- are exact to 2 µs. `sure` is the part of it that is beyond doubt: what stands too far back by it would seem not to be
+-- behind later ones.
 local function gone_before(limit, at, place, parts)
-  local doubt, gone = 2 * limit.pace + 16, 0
+  local doubt, gone, sure = 2 * limit.pace + 16, 0, 0
   for from = 1, #limit.went_back, NOTE do
     local scale, when, note_place, note_parts = unpack_bytes(NOTE_FORMAT, limit.went_back, from)
-    if when >= at then
-      local size = 2 ^ (limit.kept - scale)
-      local own_place = place - floor((when - at) * limit.pace + 0.5) - gone
-      if note_place == 0 or floor(note_place * size) - doubt <= own_place - parts then
-        gone = gone + ceil(note_parts * size)
-      end
+    local size = 2 ^ (limit.kept - scale)
+    local own_place = place - floor((when - at) * limit.pace + 0.5) - sure
+    if when >= at and (note_place == 0 or floor(note_place * size) - doubt <= own_place - parts) then
+      local is_sure = gone == sure and note_place > 0 and when > at
+      gone = gone + ceil(note_parts * size)
+      -- In the µs that they were taken in, all of them are still there.
+      if is_sure then sure = gone elseif when == at then gone = min(gone, max(place - parts, 0)) end
     end
   end
   return gone

@@ -99,8 +99,10 @@ export const tokenBucket: Implementation<TokenBucketState, TokenBucketParams> = 
       age = usage.ageUs
     }
     level = Math.max(level - drained(age, rate), 0)
-    const denied = Math.min(Math.ceil(Math.max(levelNow + level - MOST_LEVEL, 0) / unit), units)
-    write(state, levelNow + Math.max(level - denied * unit, 0), params)
+    const room = MOST_LEVEL - levelNow
+    const denied = Math.min(Math.ceil(Math.max(level - room, 0) / unit), units)
+    // Doubles do not hold the largest levels exactly.
+    write(state, levelNow + Math.min(Math.max(level - denied * unit, 0), room), params)
     return units - denied
   },
 

@@ -8,6 +8,11 @@ import * as timers from 'node:timers'
  */
 export const { setImmediate, setTimeout, clearTimeout } = timers
 
+/** Resolves after so many ms. A process that has nothing else to do may end before. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+}
+
 /** The time since this process started, in ms, to the µs. */
 export const elapsedMs = performance.now.bind(performance)
 

@@ -1,7 +1,7 @@
 import type { StoreError } from '../base/errors.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
-import { refundOf } from '../requests/refund.js'
+import { refundOf } from '../stores/receipts.js'
 import type { Part, Request } from '../requests/request.js'
 import { isTaken, unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'

@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from '../base/timers.js'
 import { compileLimits } from '../plans/limit-set.js'
 import { parseLimit } from '../plans/limit.js'
-import { refundOf } from '../requests/refund.js'
+import { refundOf } from '../stores/receipts.js'
 import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 

@@ -3,7 +3,7 @@ import { LruMap } from '../base/lru-map.js'
 import { microsecondClock } from '../base/microsecond-clock.js'
 import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
 import { capacityOf, shareOf } from '../plans/scaled-limits.js'
-import { refundOf } from '../requests/refund.js'
+import { refundOf } from '../stores/receipts.js'
 import { unitsTaken } from '../requests/verdict.js'
 import type { Grant, LimitOutcome, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { NEVER } from '../algorithms/implementation.js'
@@ -124,7 +124,7 @@ export class LocalLimiter {
     const removed = parts.map(({ key, set }) => this.#ledger.remove(key, set, units, atUs))
     if (!removed.includes(true)) return false
     this.#nowMs = this.#clocks.nowMs()
-    this.#shares.refund([refundOf({ shard: 0, grant: 'all', parts: this.#sharesOf(parts) }, outcome, units)])
+    this.#shares.refund([refundOf({ shard: 0, parts: this.#sharesOf(parts) }, outcome, units)])
     return true
   }
 

@@ -9,7 +9,7 @@ import type { Subject } from '../plans/subject.js'
 import { hiderOf } from '../limiter/hider.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
-import { isUnknownIp, subjectOfIp } from './identify.js'
+import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
   checkHttpOptions,
@@ -24,6 +24,8 @@ import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
+  /** Whether it asks nobody who pays, and so need not wait for authentication. */
+  readonly isByAddress: boolean
   /**
    * Decides a request: true to go on; false when it has been answered. Throws or rejects with what `identify`,
    * `cost`, `skip` or another function of the options threw, for the framework's error handling.
@@ -56,6 +58,7 @@ const told = new Set<string>()
 
 class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
+  readonly isByAddress: boolean
   readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
@@ -68,7 +71,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
     checkHttpOptions(options)
-    const { allowList, blockList, headers, limiter } = options
+    const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
     // A copy, so that what was checked stays as it was.
     this.#options = { ...options }
@@ -76,6 +79,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? createLimiter(limiterOptions(options))
     this.#writeHeaders = headerWriter(headers, hiderOf(this.limiter))
+    this.isByAddress = isByAddress(identify)
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }

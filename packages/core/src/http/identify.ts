@@ -91,7 +91,18 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
     throw new ConfigError('byIp.plan', plan, 'the name of a plan')
   }
   // Also of a client without an address: left out of several subjects, its limits would be passed by.
-  return ({ ip }) => ({ ...subjectOfIp(ip, ipv6Prefix), plan })
+  const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
+    return { ...subjectOfIp(ip, ipv6Prefix), plan }
+  }
+  return Object.assign(identify, { [BY_ADDRESS]: true })
+}
+
+/** A registered symbol, since a process may load both builds of core. */
+const BY_ADDRESS = Symbol.for('tollgate.byAddress')
+
+/** Whether who pays can be told before anyone is authenticated: by the address alone. */
+export function isByAddress(identify: object | undefined): boolean {
+  return identify === undefined || BY_ADDRESS in identify
 }
 
 const UNKNOWN = 'unknown'

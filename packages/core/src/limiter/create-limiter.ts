@@ -9,6 +9,7 @@ import { PlanResolver } from '../requests/plan-resolver.js'
 import { needSubject, RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
 import type { Subjects } from '../requests/subject.js'
+import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
@@ -23,6 +24,7 @@ import {
 import { Pipeline } from './pipeline.js'
 import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
+import { needSupported } from './supported-plans.js'
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
@@ -66,6 +68,7 @@ class ScopedConsumer implements Consumer {
 
 class StoreLimiter implements Limiter {
   readonly #events = new Events(this)
+  readonly #store: StoreAbilities
   readonly #plans: PlanResolver
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
@@ -81,6 +84,10 @@ class StoreLimiter implements Limiter {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
     })
+    this.#store = store
+    for (const plan of this.#plans.plans) {
+      needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
+    }
     this.#builder = new RequestBuilder({
       plans: this.#plans,
       hide: this[HIDE_ID],
@@ -129,12 +136,16 @@ class StoreLimiter implements Limiter {
   }
 
   scope(options: ScopeOptions): Consumer {
-    return new ScopedConsumer(this.#builder, this.#pipeline, compileScope(options))
+    const scope = compileScope(options)
+    for (const { plan, path } of [scope, ...scope.stacked]) needSupported(this.#store, plan, path)
+    return new ScopedConsumer(this.#builder, this.#pipeline, scope)
   }
 
   setPlans(plans: PlansInput, options: { readonly defaultPlan?: string } = {}): void {
     needOptions(options, ['defaultPlan'])
-    this.#plans.setPlans({ plans, ...options }, () => {})
+    this.#plans.setPlans({ plans, ...options }, (plan) =>
+      needSupported(this.#store, plan, `plans.${plan.name}`),
+    )
   }
 
   forgetPlan(subject: Subject | string): void {

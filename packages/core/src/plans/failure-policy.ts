@@ -1,5 +1,5 @@
 import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject } from './subject.js'
 
 /**
  * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; or

@@ -40,16 +40,16 @@ export class PlanResolver {
   }
 
   /**
-   * @param check refuses plans, by throwing
+   * @param check refuses a plan, by throwing
    * @throws {ConfigError} when one is wrong; the plans then stay as they were
    */
-  setPlans(given: PlanOptions, check: (plans: Iterable<Plan>) => void): void {
+  setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
     // The default plan stays the one it was, where there still is one of that name.
     const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
     const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
     const plans = compilePlans(given, defaultPlan, this.#plans)
     if (this.#lookup) needDefault(plans, defaultPlan)
-    check(plans.byName.values())
+    for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans
     this.#defaultPlan = defaultPlan
   }

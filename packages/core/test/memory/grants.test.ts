@@ -1,5 +1,5 @@
 // What the memory store gives and takes back, on a clock of ours.
-import { ask, FIVE, one, part, refundPart, remainingOf, setOf, storeAt, upTo } from './support.js'
+import { ask, one, part, refundPart, remainingOf, setOf, storeAt, upTo } from './support.js'
 
 const TWO = setOf(
   { quota: 5, window: 'min', algorithm: 'fixed-window' },
@@ -85,14 +85,4 @@ test('what was used of other plans counts as long as it can, of however many the
   expect(sets.map((set) => remainingOf(store.peek([ask(part('a', 1, set))])[0]!)[0])).toEqual(
     sets.map(() => 4),
   )
-})
-
-test('what other plans left goes once it cannot count', () => {
-  const { store, clock } = storeAt()
-  const long = setOf({ quota: 5, window: 'd' })
-  one(store, ask(part('a', 1, long)))
-  one(store, ask(part('a', 1, FIVE)))
-  clock.now += 3_600_000 + 86_400_000 - 1
-  one(store, ask(part('a', 1, FIVE)))
-  expect(remainingOf(store.peek([ask(part('a', 1, long))])[0]!)).toEqual([5])
 })

@@ -1,5 +1,7 @@
 // What can no longer count leaves while others come, at a bounded cost a request; and what is forgotten early is told.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import { createEntry, writeEntry } from '../../src/stores/memory/entry.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { ask, FIVE, one, part, setOf, storeAt } from './support.js'
 
@@ -8,10 +10,12 @@ const KEPT_S = 3660
 const MONTH = setOf('5/month')
 
 /** One-time subjects, so many a request, one request a second. */
+let floods = 0
 function flood(at: ReturnType<typeof storeAt>, subjects: number, keys: number): void {
+  floods += 1
   for (let i = 0; i < subjects; i += keys) {
     at.clock.now += 1000
-    one(at.store, ask(...Array.from({ length: keys }, (_, k) => part(`once ${i + k}`))))
+    one(at.store, ask(...Array.from({ length: keys }, (_, k) => part(`once ${floods}:${i + k}`))))
   }
 }
 
@@ -45,6 +49,22 @@ test('idle subjects leave while one other is busy', () => {
   clock.now += KEPT_S * 1000
   for (let i = 0; i < 1010; i += 1) one(store, ask(part('busy')))
   expect(store.size).toBe(1)
+})
+
+test('what was used of other plans leaves once it cannot count', () => {
+  const DAY = setOf('5/d')
+  const entry = createEntry('a', DAY)
+  const write = (set: LimitSet, now: number): void => {
+    writeEntry(entry, { set, states: set.limits.map(() => ({})) }, { now, keptUs: 0 })
+  }
+  const dayUs = 86_400_000_000
+  write(DAY, 0)
+  write(FIVE, 1)
+  expect([entry.others.length, entry.expires]).toEqual([1, dayUs])
+  write(FIVE, dayUs - 1)
+  expect(entry.others).toHaveLength(1)
+  write(FIVE, dayUs)
+  expect([entry.others.length, entry.expires]).toEqual([0, dayUs + 60_000_000])
 })
 
 test('what is denied, peeked or refunded adds nobody', () => {

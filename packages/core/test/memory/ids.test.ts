@@ -60,3 +60,14 @@ test('ids are remembered for ten minutes at least and twenty at most, or while t
   expect(ids.get('id 999999', start + 3 * kept)).toBe(999_999)
   expect(ids.get('id 900000', start + 3 * kept)).toBe(900_000)
 })
+
+test('an id is remembered for ten minutes from when it came, whenever that is', () => {
+  const kept = ID_KEPT_MS * 1000
+  for (let from = 0; from < 2 * kept; from += kept / 10) {
+    const ids = new RememberedIds<number>()
+    ids.set('first', 1, 0)
+    for (let now = 0; now < from; now += kept / 20) ids.get('none', now)
+    ids.set('id', 1, from)
+    for (let now = from; now < from + kept; now += kept / 20) expect(ids.get('id', now)).toBe(1)
+  }
+})

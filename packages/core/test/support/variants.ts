@@ -1,4 +1,4 @@
-import { kernels, type AlgorithmName } from '../../src/algorithms/registry.js'
+import { implementations, type AlgorithmName } from '../../src/algorithms/registry.js'
 import type { LimitOptions } from '../../src/index.js'
 
 /** A way to configure an algorithm, and what of it the laws speak. */
@@ -63,4 +63,6 @@ export function windowOf(variant: Variant, windowMs: number): number {
 }
 
 /** A new algorithm that no variant tries would be one that no law holds for. */
-export const untried = Object.keys(kernels).filter((name) => !variants.some(({ kernel }) => kernel === name))
+export const untried = Object.keys(implementations).filter(
+  (name) => !variants.some(({ kernel }) => kernel === name),
+)

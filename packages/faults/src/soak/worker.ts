@@ -1,5 +1,6 @@
 // A limiter in a process of its own under steady load, without HTTP; tells its parent whom it let in.
 import { createLimiter, redisStore, type PlanInput } from '@tollgate/core'
+import { eventually } from '@tollgate/testing/redis'
 import { connect } from '../app/client.mjs'
 import { now } from '../load.ts'
 import { DEADLINE_MS } from '../settings.ts'
@@ -70,7 +71,7 @@ function newBatch(): Batch {
 
 async function stop(): Promise<void> {
   clearInterval(load)
-  await new Promise((resolve) => setTimeout(resolve, 10 * DEADLINE_MS))
+  await eventually(() => underWay === 0).catch(() => {})
   clearInterval(telling)
   tell()
   await limiter.close()

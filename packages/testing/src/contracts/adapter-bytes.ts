@@ -83,8 +83,7 @@ function storeThatSays(wait: number | Error): Store {
       if (wait instanceof Error) throw wait
       return { at: 1, limits: [{ wait, remaining: 7, reset: 12_345_678 }] }
     })
-  const refund: Store['refund'] = (batch) => batch.map(() => false)
-  return { synchronous: true, consume: answer, peek: answer, refund, reset: () => {} }
+  return { synchronous: true, consume: answer, peek: answer, refund: () => [false], reset: () => {} }
 }
 
 /** Status, header names and values as they came; and the body, unless the application made it. */

@@ -13,6 +13,7 @@ import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
+import { refundContract } from './refund-contract.ts'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
 export interface ServeOptions {
@@ -61,6 +62,7 @@ export function adapterContract(name: string, serve: Serve): void {
   for (const [store, makeStore] of stores) {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
+    refundContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)

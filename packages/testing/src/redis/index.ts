@@ -1,3 +1,4 @@
+export { eventually, SOON_MS } from '../eventually.ts'
 export { ask } from './admin.ts'
 export { findRedisBinary, NO_REDIS, type Machine } from './binary.ts'
 export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './server.ts'

@@ -30,7 +30,8 @@ export interface RedisServerOptions {
   readonly config?: string
 }
 
-const STARTED_WITHIN_MS = 10_000
+/** A slow machine takes seconds. */
+const STARTED_WITHIN_MS = 30_000
 
 /** A real Redis or Valkey server on 127.0.0.1 that keeps nothing on disk. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
@@ -115,6 +116,6 @@ function isAnswering(port: number): Promise<boolean> {
     }
     socket.once('data', (data) => settle(data.toString().startsWith('+PONG')))
     socket.once('error', () => settle(false))
-    socket.setTimeout(500, () => settle(false))
+    socket.setTimeout(2000, () => settle(false))
   })
 }

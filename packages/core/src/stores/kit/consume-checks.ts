@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { limitSetOf } from '../../plans/limit-set-of.js'
-import type { Outcome } from '../contract.js'
+import type { LimitOutcome, Outcome } from '../contract.js'
 import { all, isTaken, remainingOf, taken, type Check } from './bench.js'
 
 export const consumeChecks: readonly Check[] = [
@@ -41,7 +41,8 @@ export const consumeChecks: readonly Check[] = [
     name: 'says -1 for a cost that can never fit, and takes nothing',
     async run(bench) {
       const [outcome] = await bench.consume(all(bench.part('a', 6)))
-      assert.deepEqual(outcome?.limits, [{ wait: -1, remaining: 5, reset: 0 }])
+      const { wait, remaining, reset } = (outcome as Outcome).limits[0] as LimitOutcome
+      assert.deepEqual({ wait, remaining, reset }, { wait: -1, remaining: 5, reset: 0 })
       assert.deepEqual(await bench.left('a'), [5])
     },
   },

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
+import type { LimitSet } from '../../plans/limit-set.js'
 import type { LimitOutcome, Outcome } from '../contract.js'
-import { all, isTaken, type Bench, type Check } from './bench.js'
+import { refundOf } from '../receipts.js'
+import { all, force, isTaken, type Bench, type Check } from './bench.js'
 
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
@@ -27,6 +29,27 @@ async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Pr
   }
 }
 
+/** Long before any window of the checks. */
+const LONG_US = 100 * 24 * 3_600_000_000
+
+/** What does nothing must not age what is kept: written without its time, it would count as older than it is. */
+async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<void> {
+  const request = all(bench.part(key, 2, set))
+  const [first] = (await bench.consume(request)) as [Outcome]
+  for (let i = 0; i < 3; i += 1) {
+    await sleep(40)
+    const refund = refundOf(request, { ...first, at: first.at - LONG_US }, 1)
+    assert.deepEqual(await bench.refund(refund), [false], `${key}: what came back long ago does not go back`)
+    await bench.consume(force([bench.used(key, set, [])]), all(bench.part(key, 9, set)))
+  }
+  const [last] = (await bench.peek(request)) as [Outcome]
+  const [before, after] = [first, last].map(({ at, limits }) => at + (limits[0]?.reset ?? 0)) as [
+    number,
+    number,
+  ]
+  assert.ok(Math.abs(after - before) < 20_000, `${key}: units came back ${before - after} µs too early`)
+}
+
 export const timeChecks: readonly Check[] = [
   {
     name: 'time: who waits as long as told is admitted, and who comes earlier is not, by every algorithm',
@@ -37,6 +60,12 @@ export const timeChecks: readonly Check[] = [
           comesBackAsTold(bench, algorithm, { quota: 2, window: WINDOW_MS, algorithm }),
         ),
       )
+    },
+  },
+  {
+    name: 'time: what takes and gives nothing changes no time, by every algorithm',
+    async run(bench) {
+      await Promise.all(bench.algorithms.map((name) => agesNothing(bench, name, bench.set(5, name))))
     },
   },
   {

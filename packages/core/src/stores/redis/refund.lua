@@ -76,12 +76,16 @@ local function give_back(parts, id_key)
   local remembered = id_key and call('GET', id_key)
   if remembered then return tonumber(remembered) or error(FOREIGN, 0) end
   set_apart(parts)
-  local known, given = {}, false
+  local known, changed, given = {}, {}, false
   for i = 1, #parts do
     known[i] = load_part(parts[i])
   end
   for i = 1, #parts do
-    if known[i] then given = give_part(parts[i]) or given end
+    local part = parts[i]
+    -- Units of one subject can come in several parts.
+    if changed[part.key] then known[i] = load_part(part) end
+    changed[part.key] = true
+    if known[i] then given = give_part(part) or given end
   end
   if id_key then call('SET', id_key, given and '1' or '0', 'PX', ARGV[3]) end
   return given and 1 or 0

@@ -84,6 +84,27 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
     [/time: who waits/],
   ],
   [
+    'a refund that gives nothing ages what is kept',
+    (inner) => {
+      let aged = 0
+      const older = (outcomes: unknown): Outcome[] =>
+        (outcomes as Outcomes).map((outcome) => ({
+          ...outcome,
+          limits: outcome.limits.map((limit) => ({ ...limit, reset: Math.max(limit.reset - aged, 0) })),
+        }))
+      return {
+        consume: (batch) => older(inner.consume(batch)),
+        peek: (batch) => older(inner.peek(batch)),
+        refund: (batch) => {
+          const answers = inner.refund(batch) as boolean[]
+          aged += answers.filter((given) => !given).length * 40_000
+          return answers
+        },
+      }
+    },
+    [/time: what takes and gives nothing/],
+  ],
+  [
     'it counts in ms',
     (inner) => ({
       consume: (batch) => asks(inner, batch).map((outcome) => ({ ...outcome, at: outcome.at / 1000 })),

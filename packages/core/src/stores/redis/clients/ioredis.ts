@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause, setImmediate } from '../../../base/timers.js'
 import { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
 import { slotOf } from '../slots.js'
@@ -164,7 +164,7 @@ function clusterPort(client: Cluster): RedisPort {
   const becoming = shared(async () => {
     if (isClosed) throw closed()
     if (client.status !== 'ready') await becomeReady(client)
-    await Promise.race([connectNodes(client), sleep(FIRST_CONNECTIONS_MS, undefined, { ref: false })])
+    await Promise.race([connectNodes(client), pause(FIRST_CONNECTIONS_MS)])
     isWarm = true
   })
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)

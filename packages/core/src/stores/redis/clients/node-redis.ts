@@ -1,3 +1,4 @@
+import { elapsedMs } from '../../../base/timers.js'
 import { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
 import { slotOf } from '../slots.js'
@@ -138,7 +139,7 @@ function readiness(
   const start = async (): Promise<unknown> => {
     isClosed = false
     return client.connect().catch(async (error: unknown) => {
-      failed = { at: performance.now(), error: storeErrorOf(error) }
+      failed = { at: elapsedMs(), error: storeErrorOf(error) }
       // A sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
       if (client.isOpen) await client.destroy()
       // A start that failed ends some kinds of client as if somebody had closed them.
@@ -149,7 +150,7 @@ function readiness(
   const becoming = shared(async () => {
     if (client.isOpen) return untilReady(client, signs, () => undefined)
     if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw closed()
-    if (performance.now() - failed.at < START_AGAIN_MS) throw failed.error
+    if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
     await untilReady(client, signs, start)
     // A pool has no event for it.
     wasReady = true

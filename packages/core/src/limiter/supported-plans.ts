@@ -1,0 +1,17 @@
+import { ConfigError } from '../base/errors.js'
+import type { Plan } from '../plans/plan.js'
+import type { StoreAbilities } from '../stores/contract.js'
+import { unsupportedBy } from '../stores/store-check.js'
+
+/**
+ * Refuses a plan whose limits the store cannot count.
+ *
+ * @param path where the user wrote it: `plans.free`
+ * @throws {ConfigError}
+ */
+export function needSupported(store: StoreAbilities, plan: Plan | undefined, path: string): void {
+  const missing = plan?.set && unsupportedBy(store, plan.set)
+  if (missing === undefined) return
+  const { algorithms = [] } = store
+  throw new ConfigError(path, missing, `an algorithm that this store can count by: ${algorithms.join(', ')}`)
+}

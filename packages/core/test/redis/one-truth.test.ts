@@ -1,0 +1,190 @@
+// Law 5 at the level of stores: Redis and memory answer any schedule alike, whatever is asked of them.
+import { testPrefix } from '@tollgate/testing'
+import fc from 'fast-check'
+import type { Receipt, Usage } from '../../src/algorithms/implementation.js'
+import { memoryStore, redisStore, type LimitInput } from '../../src/index.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { Answer, Store, StoreRequest } from '../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
+import { advance } from '../support/schedules.js'
+import { receiptsOf, setOf } from '../support/store-requests.js'
+import { variants } from '../support/variants.js'
+
+afterAll(closeBenches)
+
+const gapUs = fc.oneof(
+  fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001, -1, -250_000, -2_000_000),
+  fc.integer({ min: 0, max: 400_000 }),
+  fc.integer({ min: 0, max: 5_000_000 }),
+)
+const used = fc.record({
+  units: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(300, 70_000, 2 ** 39)),
+  ageUs: fc.oneof(fc.constantFrom(0, 1, 999_999, 1_000_000), fc.integer({ min: 0, max: 4_000_000 })),
+})
+const usage = fc.array(used, { maxLength: 6 }).map((list) => list.sort((a, b) => b.ageUs - a.ageUs))
+const id = fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined })
+const parts = fc.uniqueArray(
+  fc.record({
+    key: fc.constantFrom('k', 'l', 'm'),
+    set: fc.nat({ max: 3 }),
+    cost: fc.integer({ min: 1, max: 20 }),
+  }),
+  { minLength: 1, maxLength: 3, selector: ({ key }) => key },
+)
+const request = fc.record({
+  parts,
+  grant: fc.constantFrom('all', 'all', 'upTo', 'force'),
+  usages: fc.array(usage, { minLength: 4, maxLength: 4 }),
+  id,
+})
+const act = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('consume'),
+      gapUs,
+      batch: fc.array(request, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('peek'), gapUs, batch: fc.tuple(request) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('refund'),
+      gapUs,
+      backs: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 2 }),
+      units: fc.integer({ min: 0, max: 20 }),
+      id,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('reset'), gapUs, keys: fc.subarray(['k', 'l', 'm']) }),
+  },
+)
+type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
+type Made = typeof request extends fc.Arbitrary<infer T> ? T : never
+
+/** Limit sets that share some limits, and have the same with another quota. */
+function setsOf(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
+  return [
+    setOf(...limits),
+    setOf(...[...limits].reverse()),
+    setOf(...larger),
+    setOf(...limits.slice(0, 1), '9/7s'),
+  ]
+}
+
+function requestOf({ parts: asked, grant, usages, id: own }: Made, sets: readonly LimitSet[]): StoreRequest {
+  const isForce = grant === 'force'
+  return {
+    shard: 0,
+    grant: grant as StoreRequest['grant'],
+    ...(isForce && own !== undefined && { id: own }),
+    parts: asked.map(({ key, set, cost }) => ({
+      key,
+      set: sets[set] as LimitSet,
+      cost,
+      ...(isForce && { used: (sets[set] as LimitSet).limits.map((_, i) => usages[i] as Usage[]) }),
+    })),
+  }
+}
+
+interface Taken {
+  readonly key: string
+  readonly set: LimitSet
+  readonly receipts: readonly Receipt[]
+}
+
+function takenBy({ parts: asked, grant }: StoreRequest, answer: Answer | undefined): Taken[] {
+  if (!answer || !('limits' in answer) || grant === 'force') return []
+  if (grant === 'all' && answer.limits.some(({ wait }) => wait !== 0)) return []
+  const receipts = receiptsOf(answer, 0)
+  let next = 0
+  return asked.map(({ key, set, cost }) => {
+    const own = receipts.slice(next, (next += set.limits.length))
+    return {
+      key,
+      set,
+      receipts: own.map((receipt) => ({ ...receipt, units: answer.limits[0]?.granted ?? cost })),
+    }
+  })
+}
+
+async function replay(
+  store: Store,
+  clock: Clock,
+  sets: readonly LimitSet[],
+  acts: readonly Act[],
+): Promise<unknown[]> {
+  const taken: Taken[] = []
+  const said: unknown[] = []
+  for (const next of acts) {
+    advance(clock, next.gapUs)
+    if ('keys' in next) {
+      said.push(await store.reset(next.keys, 0))
+    } else if ('backs' in next) {
+      const refunds = next.backs.flatMap((back) => taken.at(-1 - back) ?? [])
+      const request = {
+        shard: 0,
+        ...(next.id !== undefined && { id: `r${next.id}` }),
+        parts: refunds.map((part) => ({
+          ...part,
+          receipts: part.receipts.map((receipt) => ({
+            ...receipt,
+            units: Math.min(receipt.units, next.units),
+          })),
+        })),
+      }
+      said.push(await store.refund([request, request]))
+    } else {
+      const isPeek = next.kind === 'peek'
+      const batch = next.batch.map((made) => requestOf(isPeek ? { ...made, grant: 'all' } : made, sets))
+      const answers = await store[isPeek ? 'peek' : 'consume'](batch)
+      said.push(answers)
+      if (!isPeek) taken.push(...batch.flatMap((asked, i) => takenBy(asked, answers[i])))
+    }
+  }
+  return said
+}
+
+async function agree(sets: readonly LimitSet[], acts: readonly Act[]): Promise<void> {
+  const clocks = [{ now: START_MS }, { now: START_MS }] as const
+  const memory = memoryStore({ now: () => clocks[0].now })
+  const redis = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clocks[1].now })
+  const [given, wanted] = [
+    await replay(redis, clocks[1], sets, acts),
+    await replay(memory, clocks[0], sets, acts),
+  ]
+  const at = given.findIndex((answer, i) => JSON.stringify(answer) !== JSON.stringify(wanted[i]))
+  if (at >= 0) throw new Error(`they part at ${at} of: ${JSON.stringify(acts.slice(0, at + 1))}`)
+}
+
+const schedule = fc.array(act, { minLength: 1, maxLength: 25 })
+
+/** Many at the same time, since most of a case is waiting. A case that fails is given as it was found. */
+async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
+  const some = fc.array(cases, { minLength: 50, maxLength: 50 })
+  await fc.assert(
+    fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds)))),
+    {
+      numRuns: 10,
+      endOnFailure: true,
+    },
+  )
+}
+
+test.each(variants)('one limit: $name', async (variant) => {
+  await forMany(schedule, (acts) =>
+    agree(setsOf([variant.limit(20, 1000)], [variant.limit(300, 1000)]), acts),
+  )
+})
+
+test('several limits', async () => {
+  const some = fc.array(fc.constantFrom(...variants), { minLength: 2, maxLength: 4 })
+  await forMany(fc.tuple(some, schedule), async ([chosen, acts]) => {
+    const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
+    const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
+    await agree(setsOf(limits, larger), acts)
+  })
+})

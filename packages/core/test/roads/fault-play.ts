@@ -1,0 +1,213 @@
+// Plays a schedule through a fault: before, during and after it. Windows are of a day, so that what is used is a plain
+// sum, and what may not be known of a request is a range.
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createLimiter,
+  type Decision,
+  type FailurePolicy,
+  type Limiter,
+  type Store,
+} from '../../src/index.js'
+import { inputOf, type Kind } from './limits.js'
+import { Random } from './random.js'
+import { Case } from './tally.js'
+
+const DAY_MS = 86_400_000
+const DEADLINE_MS = 60
+/** Far more than any deadline: an answer that takes this long is none. */
+const ANSWERED_WITHIN_MS = 10_000
+const QUIET_WITHIN_MS = 8000
+
+export type Phase = 'before' | 'during' | 'after'
+
+export interface FaultWorld {
+  /** What limiters are given. */
+  store(prefix: string): Store
+  /** The same counts on a way without faults. */
+  direct(prefix: string): Store
+  /** Whether counts of before the fault are gone after it. */
+  readonly losesData: boolean
+  /** Whether nothing that is asked during it reaches the server. */
+  readonly isUnsent: boolean
+  /** Whether a part of it stays away. */
+  readonly staysDown: boolean
+}
+
+/** What is known to have been used by a subject, and what may have been, of each phase. */
+interface Books {
+  least: number
+  most: number
+  /** Admitted by the store, less what it gave back, or may have. */
+  admitted: number
+}
+
+const QUOTAS = { large: 60, small: 4 } as const
+type Size = keyof typeof QUOTAS
+
+export class FaultPlay {
+  readonly case: Case
+  readonly #random: Random
+  readonly #world: FaultWorld
+  readonly #prefix: string
+  readonly #limiter: Limiter
+  readonly #direct: Limiter
+  readonly #books = new Map<string, Books>()
+  readonly #made: { decision: Decision; ids: string[]; cost: number }[] = []
+  #owed = 0
+
+  constructor(seed: number, prefix: string, world: FaultWorld) {
+    this.case = new Case(seed)
+    this.#random = new Random(seed)
+    this.#world = world
+    this.#prefix = `${prefix}:${seed}`
+    const kind = this.#random.pick<Kind>(['log', 'fixed', 'bucket'])
+    const plans = Object.fromEntries(
+      Object.entries(QUOTAS).map(([name, quota]) => {
+        return [name, inputOf({ kind, quota, windowMs: DAY_MS, burst: quota }, 'day')]
+      }),
+    )
+    const onStoreFailure = this.#random.pick<FailurePolicy>(['open', 'closed', 'local', 'local'])
+    const options = { plans, defaultPlan: 'small', local: { instances: 1 } } as const
+    this.#limiter = createLimiter({
+      ...options,
+      store: world.store(this.#prefix),
+      onStoreFailure,
+      deadlineMs: DEADLINE_MS,
+    })
+    this.#direct = createLimiter({
+      ...options,
+      store: world.direct(this.#prefix),
+      onStoreFailure: 'closed',
+      deadlineMs: 2000,
+    })
+  }
+
+  /** So many ticks of requests and refunds. */
+  async phase(phase: Phase): Promise<void> {
+    if (phase === 'during') this.case.faults += 1
+    if (phase === 'after' && this.#world.losesData) this.#forget()
+    for (let tick = 0; tick < 5; tick += 1) {
+      const count = this.#random.int(1, 4)
+      await Promise.all(Array.from({ length: count }, () => this.#consume(phase)))
+      if (this.#random.chance(0.5)) await this.#refund(phase)
+    }
+  }
+
+  /** Once the store decides again. */
+  async recovered(): Promise<void> {
+    await eventually(
+      async () => (await this.#limiter.consume({ id: 'warm', plan: 'large' })).source === 'store',
+    )
+  }
+
+  #forget(): void {
+    this.#made.splice(0)
+    for (const books of this.#books.values()) books.least = 0
+  }
+
+  async #consume(phase: Phase): Promise<void> {
+    const ids = this.#random.some(['large-a', 'large-b', 'small-a', 'small-b'], this.#random.int(1, 2))
+    const cost = this.#random.int(1, 2)
+    const who = ids.map((id) => ({ id, plan: id.split('-')[0] as Size }))
+    const late = sleep(ANSWERED_WITHIN_MS, undefined, { ref: false })
+    const decision = await Promise.race([this.#limiter.consume(who, { cost }), late])
+    this.case.check(9, decision !== undefined, () => 'a request was not answered')
+    if (!decision) return
+    this.case.decisions += 1
+    if (!decision.allowed) this.case.denials += 1
+    for (const id of ids) this.#enter(id, decision, cost, phase)
+    if (decision.source === 'local' && decision.allowed) this.#owed += cost * ids.length
+    this.#made.push({ decision, ids, cost })
+  }
+
+  #enter(id: string, { allowed, source }: Decision, cost: number, phase: Phase): void {
+    const books = this.#booksOf(id)
+    const wasSent = phase !== 'during' || !this.#world.isUnsent
+    if (source === 'store') {
+      if (!allowed) return
+      books.least += cost
+      books.most += cost
+      books.admitted += cost
+    } else {
+      // Its reply never came, so the store may have counted it; and what was let in is told the store later.
+      const isOwed = source === 'local' && allowed
+      if (isOwed) books.least += cost
+      books.most += (isOwed ? cost : 0) + (wasSent ? cost : 0)
+    }
+  }
+
+  /** A decision of the store, twice at times: the second time gives nothing. */
+  async #refund(phase: Phase): Promise<void> {
+    const all = this.#made.filter(({ decision }) => decision.allowed && decision.source === 'store')
+    if (all.length === 0) return
+    const made = this.#random.pick(all)
+    this.#made.splice(this.#made.indexOf(made), 1)
+    const [first, second] = await Promise.all([
+      this.#limiter.refund(made.decision),
+      this.#limiter.refund(made.decision),
+    ])
+    this.case.check(11, !second, () => 'a refund was given twice')
+    if (first) this.case.refunds += 1
+    for (const id of made.ids) {
+      const books = this.#booksOf(id)
+      // Whether the store gave it is not known when it did not say so.
+      books.least -= made.cost
+      if (first) books.most -= made.cost
+      books.admitted -= made.cost
+    }
+    // A busy machine can be late, too, and tells so.
+    const isExcused = phase !== 'before' || this.#limiter.stats().storeErrors > 0
+    this.case.check(11, first || isExcused, () => 'a refund was refused without a fault')
+  }
+
+  #booksOf(id: string): Books {
+    const books = this.#books.get(id) ?? { least: 0, most: 0, admitted: 0 }
+    this.#books.set(id, books)
+    return books
+  }
+
+  /** When nothing is under way and all that is owed was told, what is used is what the books say. */
+  async close(): Promise<void> {
+    if (!this.#world.staysDown) {
+      await eventually(() => {
+        const { settled, pending } = this.#limiter.stats()
+        return pending === 0 && settled.units + settled.dropped >= this.#owed
+      })
+    }
+    const { dropped } = this.#limiter.stats().settled
+    for (const [id, books] of this.#books) await this.#audit(id, books, dropped)
+    await this.#limiter.close()
+  }
+
+  async #audit(id: string, { least, most, admitted }: Books, dropped: number): Promise<void> {
+    const plan = id.split('-')[0] as Size
+    const quota = QUOTAS[plan]
+    const times = this.#world.losesData ? 2 : 1
+    this.case.check(1, admitted <= quota * times, () => `${admitted} of ${quota} admitted by the store`)
+    const [from, to] = [Math.max(Math.min(least, quota) - dropped, 0), Math.min(most, quota)]
+    let used = -1
+    let source = ''
+    const look = async (): Promise<boolean> => {
+      const decision = await this.#direct.peek({ id, plan })
+      source = decision.source
+      used = quota - (decision.limits[0]?.remaining ?? NaN)
+      return source === 'store' && used >= from && used <= to
+    }
+    await eventually(look, 1000)
+    // A shard that stays away has nothing to be held against it.
+    if (source !== 'store' && this.#world.staysDown) return
+    const says = (): string => `${used} of ${quota} used by ${id}, not ${from}..${to} (${this.#prefix})`
+    this.case.check(2, used >= from && used <= to, says)
+    this.case.check(11, used <= to, says)
+  }
+}
+
+/** Waits for a condition, but not for ever: what is asked afterwards says what is wrong. */
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  withinMs = QUIET_WITHIN_MS,
+): Promise<void> {
+  for (const until = performance.now() + withinMs; performance.now() < until; await sleep(10)) {
+    if (await isSo()) return
+  }
+}

@@ -1,0 +1,75 @@
+// A way to a server that loses or delays what it says, though what it was asked to do was done.
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { Random } from './random.js'
+
+/** `refuse`: nothing arrives. `swallow`: every other script runs, and the connection ends before its answer. */
+export type Way = 'pass' | 'refuse' | 'swallow' | 'delay'
+
+export class LossyProxy {
+  readonly port: number
+  readonly #server: Server
+  readonly #links = new Set<() => void>()
+  readonly #delayMs: number
+  readonly #random = new Random(1)
+  #way: Way = 'pass'
+  /** Answers that were lost or late. */
+  met = 0
+
+  private constructor(server: Server, target: number, delayMs: number) {
+    this.#server = server
+    this.#delayMs = delayMs
+    this.port = (server.address() as AddressInfo).port
+    server.on('connection', (socket) => this.#take(socket, target))
+  }
+
+  static async start(target: number, delayMs: number): Promise<LossyProxy> {
+    const server = createServer({ noDelay: true }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    server.unref()
+    return new LossyProxy(server, target, delayMs)
+  }
+
+  set way(way: Way) {
+    this.#way = way
+    if (way === 'refuse') for (const reset of this.#links) reset()
+  }
+
+  close(): void {
+    for (const reset of this.#links) reset()
+    this.#server.close()
+  }
+
+  #take(client: Socket, target: number): void {
+    if (this.#way === 'refuse') {
+      this.met += 1
+      return void client.resetAndDestroy()
+    }
+    const server = connect({ port: target, host: '127.0.0.1', noDelay: true })
+    const reset = (): void => {
+      this.#links.delete(reset)
+      client.resetAndDestroy()
+      server.resetAndDestroy()
+    }
+    this.#links.add(reset)
+    let isLost = false
+    client.on('data', (data: Buffer) => {
+      isLost ||= this.#way === 'swallow' && isScript(data) && this.#random.chance(0.5)
+      server.write(data)
+    })
+    server.on('data', (data: Buffer) => {
+      if (isLost || this.#way === 'delay') this.met += 1
+      if (isLost) return reset()
+      if (this.#way !== 'delay') return void client.write(data)
+      setTimeout(() => client.writable && client.write(data), this.#delayMs)
+    })
+    for (const socket of [client, server]) {
+      socket.on('error', reset)
+      socket.on('close', reset)
+    }
+  }
+}
+
+function isScript(data: Buffer): boolean {
+  return /\r\n(eval|evalsha|fcall)\r\n/i.test(data.toString('latin1'))
+}

@@ -1,0 +1,86 @@
+// Plays many schedules on a road, and gives jest a test for each law of it.
+import { Play, type Road } from './play.js'
+import { probe } from './probes.js'
+import { scheduleOf, type ScheduleOptions } from './schedule.js'
+import { Case, LAWS, type Tally } from './tally.js'
+
+/** 2026-01-31T12:34:56.789Z */
+const START_MS = 1_769_862_896_789
+
+/** Schedules at once: most of one is waiting for a store. */
+const AT_ONCE = 40
+
+/**
+ * Plays one schedule again with TOLLGATE_ROADS_SEED=seed, others than the usual with TOLLGATE_ROADS_FROM=seed, and only
+ * so many with TOLLGATE_ROADS_COUNT=count.
+ */
+export function seeds(usual: number): number[] {
+  const one = process.env['TOLLGATE_ROADS_SEED']
+  if (one !== undefined) return [Number(one)]
+  const count = Math.min(usual, Number(process.env['TOLLGATE_ROADS_COUNT'] ?? usual))
+  const from = Number(process.env['TOLLGATE_ROADS_FROM'] ?? 1)
+  return Array.from({ length: count }, (_, i) => from + i)
+}
+
+export interface Played {
+  readonly case: Case
+  /** Everything that was told. */
+  readonly told: readonly string[]
+}
+
+export async function playOn(road: Road, seed: number, options: ScheduleOptions = {}): Promise<Played> {
+  const schedule = scheduleOf(seed, options)
+  const done = new Case(seed)
+  const play = new Play(road, schedule, done, { now: START_MS })
+  await play.run()
+  if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
+  return { case: done, told: play.told }
+}
+
+/** Calls it for each, a few at a time. */
+export async function forEachOf<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<void>,
+  atOnce = AT_ONCE,
+): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < all.length) {
+      const one = all[next] as T
+      next += 1
+      await act(one)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+export interface Wanted {
+  readonly road: string
+  readonly laws: readonly number[]
+  /** Schedules that must have tried each law. */
+  readonly schedules: number
+  /** Whether the road has faults. */
+  readonly faults?: number
+}
+
+/** A test for each law of a road: it held, and it was tried. */
+export function describeLaws(tally: Tally, { road, laws, schedules, faults = 0 }: Wanted): void {
+  const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
+  describe(road, () => {
+    test.each(laws.map((law) => [law, LAWS[law]] as const))('law %i, %s', (law) => {
+      expect(tally.brokenBy(law, road)).toEqual([])
+    })
+
+    // A schedule in which nothing was denied or given back would prove little.
+    const unlessPart = isPart === undefined ? test : test.skip
+    unlessPart('every law met denials, refunds and faults', () => {
+      for (const law of laws) {
+        const row = tally.row(law, road)
+        const told = { law, ...row }
+        expect(told.schedules).toBeGreaterThanOrEqual(schedules)
+        expect([told, told.checks > 0, told.denials > 0, told.refunds > 0]).toEqual([told, true, true, true])
+        expect(told.faults).toBeGreaterThanOrEqual(faults)
+      }
+    })
+  })
+}

@@ -1,0 +1,64 @@
+// What is asked once a schedule has been played: laws 3 and 4 by trying, and law 7 at the moment of a change.
+import { capacityOf, type LimitSpec } from './limits.js'
+import { plansInput, type Play } from './play.js'
+import { Random } from './random.js'
+import type { Ask, Plans, Schedule } from './schedule.js'
+import type { Case } from './tally.js'
+
+/** Does no more than this many requests one after another. */
+const MOST_PROBED = 8
+
+export async function probe(play: Play, schedule: Schedule, given: Case): Promise<void> {
+  const random = new Random(schedule.seed ^ 0x5eed)
+  const who = random.pick(schedule.subjects)
+  const place = random.pick(['app', 'stacked', 'both'] as const)
+  await sumsUp(play, { place, who: [who], cost: 1 }, given)
+  if (!given.isBroken) await movesNow(play, schedule, random)
+}
+
+/** As many pass as were said to be left, the next is denied, and passes after as long as it was told. */
+async function sumsUp(play: Play, ask: Ask, given: Case): Promise<void> {
+  const { limits } = await play.look(ask)
+  const left = Math.min(...limits.map(({ remaining }) => remaining))
+  for (let i = 0; i < Math.min(left, MOST_PROBED); i += 1) {
+    const { allowed } = await play.lone(ask)
+    given.check(3, allowed, () => `${left} were left, ${i} passed`)
+    if (given.isBroken) return
+  }
+  if (left > MOST_PROBED) return
+  const denied = await play.lone(ask)
+  given.check(3, !denied.allowed, () => `${left} were left, and one more passed`)
+  const wait = denied.retryAfterMs
+  if (given.isBroken || wait === null || play.isLive) return
+  play.advance((wait - 1) * 1000)
+  const early = await play.lone(ask)
+  if (!early.allowed) play.advance(1000)
+  const later = early.allowed ? early : await play.lone(ask)
+  given.check(4, later.allowed, () => `denied after ${wait} ms, as it was told`)
+  // Units that share a slot may be back a little before.
+  const isCoarse = play.oracle
+    .linesOf(ask)
+    .some(({ spec }) => spec.kind === 'coarse' || spec.kind === 'bucket')
+  if (!isCoarse) given.check(4, !early.allowed, () => `admitted 1 ms before the ${wait} ms it was told`)
+}
+
+/** Every plan gets other quotas: what was used stays used, at that very moment. */
+async function movesNow(play: Play, schedule: Schedule, random: Random): Promise<void> {
+  const moved = Object.fromEntries(
+    Object.entries(schedule.versions[0] as Plans).map(([name, specs]) => [
+      name,
+      specs.map((spec) => other(spec, random)),
+    ]),
+  )
+  play.limiter.setPlans(plansInput(moved))
+  play.oracle.setPlans(moved)
+  for (const who of schedule.subjects.slice(0, 2)) await play.settled({ place: 'app', who: [who], cost: 1 })
+}
+
+function other(spec: LimitSpec, random: Random): LimitSpec {
+  const more = random.int(1, 9)
+  // A bucket keeps its pace: how one of another drains is asked elsewhere.
+  return spec.kind === 'bucket'
+    ? { ...spec, burst: spec.burst + more }
+    : { ...spec, quota: capacityOf(spec) + more }
+}

@@ -1,0 +1,38 @@
+/** Random numbers that come again with the same seed. */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0
+  }
+
+  /** From 0 to just below 1 (mulberry32). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let t = this.#state
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** A whole number, both ends included. */
+  int(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1))
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.int(0, from.length - 1)] as T
+  }
+
+  /** Some of them, each once, in a random order. */
+  some<T>(from: readonly T[], count: number): T[] {
+    const left = [...from]
+    return Array.from({ length: Math.min(count, left.length) }, () => {
+      return left.splice(this.int(0, left.length - 1), 1)[0] as T
+    })
+  }
+}

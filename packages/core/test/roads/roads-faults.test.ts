@@ -1,0 +1,61 @@
+import { testPrefix } from '@tollgate/testing'
+import { clusterFaults } from './cluster-faults.js'
+import { FaultPlay, type FaultWorld } from './fault-play.js'
+import { describeLaws, seeds } from './many.js'
+import { serverFaults, type Fault } from './server-faults.js'
+import { Tally } from './tally.js'
+
+const tally = new Tally()
+const LAWS = [1, 2, 9, 11]
+const SCHEDULES = 20
+/** Schedules that meet a fault together, each with a limiter and subjects of its own. */
+const AT_ONCE = 10
+
+let rejections = 0
+const onRejection = (): void => void (rejections += 1)
+
+const faults: readonly Fault[] = [...serverFaults, ...clusterFaults]
+
+async function meet(fault: Fault, some: readonly number[]): Promise<void> {
+  const place = await fault.start()
+  try {
+    const prefix = testPrefix()
+    const world: FaultWorld = { losesData: false, isUnsent: false, staysDown: false, ...fault, ...place }
+    const plays = some.map((seed) => new FaultPlay(seed, prefix, world))
+    const all = async (act: (play: FaultPlay) => Promise<void>): Promise<void> => {
+      await Promise.all(plays.map(act))
+    }
+    await all((play) => play.recovered())
+    await all((play) => play.phase('before'))
+    await place.begin()
+    await all((play) => play.phase('during'))
+    await place.end()
+    if (!world.staysDown) await all((play) => play.recovered())
+    await all((play) => play.phase('after'))
+    await all((play) => play.close())
+    for (const play of plays) {
+      play.case.check(9, rejections === 0, () => 'a rejection was not handled')
+      tally.add(fault.name, play.case)
+    }
+  } finally {
+    await place.stop()
+  }
+}
+
+beforeAll(async () => {
+  // Jest takes over what a process does with a rejection, but tells its listeners.
+  process.on('unhandledRejection', onRejection)
+  const all = seeds(SCHEDULES)
+  for (const fault of faults) {
+    for (let i = 0; i < all.length; i += AT_ONCE) await meet(fault, all.slice(i, i + AT_ONCE))
+  }
+}, 240_000)
+
+afterAll(() => {
+  process.off('unhandledRejection', onRejection)
+  tally.print()
+})
+
+for (const { name } of faults) {
+  describeLaws(tally, { road: name, laws: LAWS, schedules: SCHEDULES, faults: SCHEDULES })
+}

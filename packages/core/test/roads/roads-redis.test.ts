@@ -1,0 +1,101 @@
+import { testPrefix } from '@tollgate/testing'
+import { createLimiter, redisStore } from '../../src/index.js'
+import { benches, closeBenches, sharedRedis } from '../support/benches.js'
+import { leavesNothing } from './idle.js'
+import { describeLaws, forEachOf, playOn, seeds } from './many.js'
+import type { Road } from './play.js'
+import { Tally } from './tally.js'
+
+const tally = new Tally()
+const prefix = testPrefix()
+let limiters = 0
+
+/** The server's clock is the schedule's, so that every µs can be told. */
+const server: Road = {
+  name: 'one server',
+  isAtomic: true,
+  limiter: (options, clock) => {
+    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}`, now: () => clock.now })
+    return createLimiter({
+      ...options,
+      store,
+      deadlineMs: 10_000,
+      onStoreFailure: 'closed',
+      local: { instances: 1 },
+    })
+  },
+}
+
+const memory: Road = {
+  name: 'memory',
+  isAtomic: true,
+  limiter: (options, clock) => (benches[0] as (typeof benches)[number]).limiter(options, clock),
+}
+
+const SKEW_MS = 7_200_000
+let skew = 0
+
+/** The server's own clock, and one of the application that is hours off, now ahead, now behind. */
+const skewed: Road = {
+  name: 'one server, clocks apart',
+  isAtomic: true,
+  isLive: true,
+  law: 6,
+  onStep: () => {
+    skew = skew === SKEW_MS ? -SKEW_MS : SKEW_MS
+  },
+  limiter: (options) => {
+    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}` })
+    return createLimiter({
+      ...options,
+      store,
+      deadlineMs: 10_000,
+      onStoreFailure: 'closed',
+      local: { instances: 1 },
+    })
+  },
+}
+
+const DAY_MS = 86_400_000
+
+/** Law 5: what is told is the same, word for word, up to where requests race. */
+async function playOnBoth(seed: number): Promise<void> {
+  const { case: done, told } = await playOn(server, seed)
+  const inMemory = await playOn(memory, seed)
+  if (!done.isBroken && !inMemory.case.isBroken) {
+    const length = Math.max(told.length, inMemory.told.length)
+    for (let i = 0; i < length; i += 1) {
+      done.check(5, told[i] === inMemory.told[i], () => `${told[i]} here, ${inMemory.told[i]} in memory`)
+    }
+  }
+  tally.add(server.name, done)
+}
+
+beforeAll(async () => {
+  await forEachOf(seeds(1350), playOnBoth)
+  await leavesNothing(sharedRedis(), seeds(1000), (done) => tally.add(server.name, done))
+  const real = Date.now
+  const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + skew)
+  const long = {
+    kinds: ['log', 'window', 'fixed', 'month', 'bucket'],
+    windowsMs: [10 * DAY_MS, 30 * DAY_MS],
+  } as const
+  await forEachOf(seeds(1000), async (seed) => {
+    tally.add(skewed.name, (await playOn(skewed, seed, { ...long, gaps: false, steps: 10 })).case)
+  })
+  spy.mockRestore()
+}, 240_000)
+
+afterAll(async () => {
+  tally.print()
+  await closeBenches()
+})
+
+describeLaws(tally, { road: server.name, laws: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11], schedules: 1000 })
+describeLaws(tally, { road: skewed.name, laws: [6], schedules: 1000 })
+
+test('law 10: no key is long, or holds what could break a command or a slot', async () => {
+  const keys = await sharedRedis().keys(`${prefix}*`)
+  expect(keys.length).toBeGreaterThan(1000)
+  expect(keys.filter((key) => !/^[\x21-\x7e]{1,200}$/.test(key))).toEqual([])
+})

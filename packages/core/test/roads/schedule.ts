@@ -1,0 +1,225 @@
+import { counterName, HOUR_MS, type Kind, type LimitSpec } from './limits.js'
+import { Random } from './random.js'
+
+/** Where in an application a request is made; `own` is a group with limits in place of the plan's. */
+export const PLACES = ['app', 'group', 'own', 'stacked', 'both'] as const
+export type Place = (typeof PLACES)[number]
+
+export interface Who {
+  readonly id: string
+  readonly kind: 'id' | 'ip'
+  readonly plan: string
+}
+
+/** One request. */
+export interface Ask {
+  readonly place: Place
+  readonly who: readonly Who[]
+  readonly cost: number
+}
+
+export type Act =
+  /** Requests of one tick, which a store sees as batches; and refunds that race with them, by how long ago. */
+  | { readonly what: 'burst'; readonly asks: readonly Ask[]; readonly refunds: readonly number[] }
+  /** Refunds of decisions: how many decisions ago each was made. The same one may come twice, at once or later. */
+  | { readonly what: 'refund'; readonly back: readonly number[]; readonly atOnce: boolean }
+  | { readonly what: 'settle'; readonly back: number; readonly cost: number }
+  | { readonly what: 'reset'; readonly who: Who }
+  | { readonly what: 'plans'; readonly version: number }
+
+export interface Step {
+  readonly gapUs: number
+  readonly act: Act
+}
+
+export type Plans = Readonly<Record<string, readonly LimitSpec[]>>
+
+export interface Schedule {
+  readonly seed: number
+  /** Whether the clock goes back at times: then only what needs no clock is held against it. */
+  readonly goesBack: boolean
+  /** What `setPlans` chooses from. */
+  readonly versions: readonly Plans[]
+  readonly own: readonly LimitSpec[]
+  readonly stacked: readonly LimitSpec[]
+  readonly subjects: readonly Who[]
+  readonly steps: readonly Step[]
+}
+
+export interface ScheduleOptions {
+  /** Default: all of them. */
+  readonly kinds?: readonly Kind[]
+  readonly windowsMs?: readonly number[]
+  /** Default: any. With none, the clock is somebody else's. */
+  readonly gaps?: boolean
+  readonly steps?: number
+}
+
+const ALL_KINDS: readonly Kind[] = [
+  'log',
+  'log',
+  'coarse',
+  'window',
+  'fixed',
+  'hour',
+  'month',
+  'bucket',
+  'bucket',
+]
+const WINDOWS_MS = [700, 1000, 2500, 60_000]
+const PLAN_NAMES = ['free', 'pro', 'team'] as const
+const PLAIN = ['org', 'user-1', 'user-2', '10.0.0.1', '2001:db8::']
+const HOSTILE = [
+  '__proto__',
+  'constructor',
+  'a\r\nX-Injected: 1',
+  '{a}',
+  '}{',
+  '{',
+  '\u0000',
+  '\ud800',
+  '\udbff',
+  ' acme',
+  'acme ',
+  'acme',
+  'ACME',
+  '*',
+  '!s',
+  'acme!s',
+  'acme*g',
+  '@acme',
+  '#acme',
+  `${'x'.repeat(5000)}1`,
+  `${'x'.repeat(5000)}2`,
+]
+
+/** The same schedule for the same seed and options. */
+export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedule {
+  const random = new Random(seed)
+  const maker = new LimitMaker(random, options)
+  const goesBack = options.gaps !== false && random.chance(0.1)
+  const versions = [maker.plans(), maker.plans()]
+  const own = maker.limits()
+  const stacked = maker.limits(1)
+  const subjects = subjectsOf(random)
+  const count = random.int(6, options.steps ?? 22)
+  const kit = { random, subjects, goesBack, canRace: random.chance(0.2), windowsMs: maker.windowsMs }
+  const steps = Array.from({ length: count }, () => ({
+    gapUs: options.gaps === false ? 0 : gapOf(kit),
+    act: actOf(kit),
+  }))
+  return { seed, goesBack, versions, own, stacked, subjects, steps }
+}
+
+class LimitMaker {
+  readonly windowsMs: readonly number[]
+  readonly #random: Random
+  readonly #kinds: readonly Kind[]
+  /** A bucket of one length is the same everywhere: how one of another pace drains is a plan's own matter. */
+  readonly #buckets = new Map<number, LimitSpec>()
+
+  constructor(random: Random, { kinds = ALL_KINDS, windowsMs = WINDOWS_MS }: ScheduleOptions) {
+    this.#random = random
+    this.#kinds = kinds
+    this.windowsMs = random.some(windowsMs, 2)
+  }
+
+  plans(): Plans {
+    return Object.fromEntries(PLAN_NAMES.map((name) => [name, this.limits()]))
+  }
+
+  /** Of different counters each. */
+  limits(most = 3): LimitSpec[] {
+    const found = new Map<string, LimitSpec>()
+    for (let left = this.#random.int(1, most); left > 0; left -= 1) {
+      const limit = this.#limit()
+      found.set(counterName(limit), limit)
+    }
+    return [...found.values()]
+  }
+
+  #limit(): LimitSpec {
+    const random = this.#random
+    const kind = random.pick(this.#kinds)
+    const quota = random.int(1, 14)
+    if (kind === 'hour') return { kind, quota, windowMs: HOUR_MS, burst: quota }
+    if (kind === 'month') return { kind, quota, windowMs: 720 * HOUR_MS, burst: quota }
+    // Logs of one length are one counter, whatever their precision.
+    const windowMs = random.pick(this.windowsMs) + (kind === 'coarse' ? 100 : 0)
+    const made: LimitSpec = { kind, quota, windowMs, burst: random.int(1, 14) }
+    if (kind !== 'bucket') return made
+    const known = this.#buckets.get(windowMs) ?? made
+    this.#buckets.set(windowMs, known)
+    return known
+  }
+}
+
+/** Three plain ones and two hostile ones, in any order: the first are asked most. */
+function subjectsOf(random: Random): Who[] {
+  const who = (id: string): Who => {
+    const kind = /^[\d.:]+$|db8/.test(id) || random.chance(0.1) ? 'ip' : 'id'
+    return { id, kind, plan: random.pick(PLAN_NAMES) }
+  }
+  const plain = random.some(PLAIN, 3)
+  return random.some([...plain, ...random.some(HOSTILE, 2)], 5).map(who)
+}
+
+export function isHostile({ id }: Who): boolean {
+  return HOSTILE.includes(id)
+}
+
+interface Kit {
+  readonly random: Random
+  readonly subjects: readonly Who[]
+  readonly goesBack: boolean
+  readonly canRace: boolean
+  readonly windowsMs: readonly number[]
+}
+
+/** On and around the edges of windows, where mistakes are. */
+function gapOf({ random, goesBack, windowsMs }: Kit): number {
+  if (goesBack && random.chance(0.2)) return -random.pick([1, 250_000, 2_000_000])
+  if (random.chance(0.35)) return 0
+  const windowUs = random.pick(windowsMs) * 1000
+  if (random.chance(0.3)) {
+    return random.pick([1, 999, 1000, Math.floor(windowUs / 2), windowUs - 1, windowUs, windowUs + 1])
+  }
+  if (random.chance(0.04)) return random.pick([HOUR_MS * 1000, 31 * 24 * HOUR_MS * 1000])
+  return random.int(0, random.chance(0.7) ? Math.floor(windowUs / 3) : 2 * windowUs)
+}
+
+function actOf(kit: Kit): Act {
+  const { random } = kit
+  const back = (): number => random.int(0, 5)
+  const dice = random.next()
+  if (dice < 0.62) return burstOf(kit)
+  if (dice < 0.82) {
+    const several = Array.from({ length: random.int(1, 2) }, back)
+    return {
+      what: 'refund',
+      back: random.chance(0.3) ? several.flatMap((one) => [one, one]) : several,
+      atOnce: random.chance(0.5),
+    }
+  }
+  if (dice < 0.92) return { what: 'settle', back: back(), cost: random.int(0, 8) }
+  if (dice < 0.95) return { what: 'reset', who: random.pick(kit.subjects) }
+  return { what: 'plans', version: random.int(0, 1) }
+}
+
+function burstOf(kit: Kit): Act {
+  const { random, canRace } = kit
+  const asks = Array.from({ length: random.chance(0.5) ? 1 : random.int(2, 6) }, () => askOf(kit))
+  const refunds = canRace && random.chance(0.4) ? [random.int(0, 5)] : []
+  return { what: 'burst', asks, refunds }
+}
+
+function askOf({ random, subjects }: Kit): Ask {
+  const count = random.pick([1, 1, 1, 2, 2, 3])
+  // Mostly the first ones, on their own plan, so that counters fill up.
+  const from = random.chance(0.7) ? subjects.slice(0, Math.max(count, 3)) : subjects
+  const who = random.some(from, count).map((one) => {
+    return random.chance(0.2) ? { ...one, plan: random.pick(PLAN_NAMES) } : one
+  })
+  const place = random.pick(['app', 'app', 'app', ...PLACES] as const)
+  return { place, who, cost: random.chance(0.5) ? 1 : random.int(1, 7) }
+}

@@ -1,0 +1,93 @@
+/** The laws of the design, in the words of this report. */
+export const LAWS: Readonly<Record<number, string>> = {
+  1: 'never over',
+  2: 'all or nothing',
+  3: 'truthful remaining',
+  4: 'truthful retry',
+  5: 'one truth',
+  6: 'one clock',
+  7: 'plans move',
+  8: 'nothing left behind',
+  9: 'always an answer',
+  10: 'bounded size',
+  11: 'counted once',
+}
+
+/** What one schedule met. */
+export class Case {
+  readonly seed: number
+  decisions = 0
+  denials = 0
+  refunds = 0
+  faults = 0
+  readonly checks = new Map<number, number>()
+  readonly broken = new Map<number, string>()
+
+  constructor(seed: number) {
+    this.seed = seed
+  }
+
+  get isBroken(): boolean {
+    return this.broken.size > 0
+  }
+
+  /** One check of a law. The first time that it does not hold is kept: what follows from it is of no interest. */
+  check(law: number, holds: boolean, says: () => string): void {
+    this.checks.set(law, (this.checks.get(law) ?? 0) + 1)
+    if (!holds && !this.broken.has(law)) this.broken.set(law, `seed ${this.seed}: ${says()}`)
+  }
+}
+
+const COLUMNS = ['schedules', 'checks', 'decisions', 'denials', 'refunds', 'faults', 'broken'] as const
+type Row = Record<(typeof COLUMNS)[number], number>
+
+/** Counts by law and road. */
+export class Tally {
+  readonly #rows = new Map<string, Row>()
+  readonly #broken = new Map<string, string[]>()
+
+  add(road: string, done: Case): void {
+    for (const [law, checks] of done.checks) {
+      const row = this.row(law, road)
+      row.schedules += 1
+      row.checks += checks
+      for (const name of ['decisions', 'denials', 'refunds', 'faults'] as const) row[name] += done[name]
+      const broken = done.broken.get(law)
+      if (broken === undefined) continue
+      row.broken += 1
+      const key = `${law} ${road}`
+      this.#broken.set(key, [...(this.#broken.get(key) ?? []), broken])
+    }
+  }
+
+  row(law: number, road: string): Row {
+    const key = `${law} ${road}`
+    const row = this.#rows.get(key) ?? (Object.fromEntries(COLUMNS.map((name) => [name, 0])) as Row)
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /** The first few ways in which a law was broken on a road, and how many there were. */
+  brokenBy(law: number, road: string): string[] {
+    const all = this.#broken.get(`${law} ${road}`) ?? []
+    return all.length > 3 ? [...all.slice(0, 3), `and ${all.length - 3} more schedules`] : all
+  }
+
+  /** One line for each law and road. */
+  print(): void {
+    const head = ['law', 'road', ...COLUMNS]
+    const lines = [...this.#rows].map(([key, row]) => {
+      const [law = '', ...road] = key.split(' ')
+      return [`${law} ${LAWS[Number(law)]}`, road.join(' '), ...COLUMNS.map((name) => String(row[name]))]
+    })
+    const sorted = lines.toSorted((a, b) => parseInt(a[0] as string, 10) - parseInt(b[0] as string, 10))
+    const widths = head.map((_, i) =>
+      Math.max(...[head, ...sorted].map((line) => (line[i] as string).length)),
+    )
+    const show = (line: string[]): string =>
+      line
+        .map((cell, i) => (i < 2 ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number)))
+        .join('  ')
+    process.stdout.write(`\n${[head, ...sorted].map(show).join('\n')}\n`)
+  }
+}

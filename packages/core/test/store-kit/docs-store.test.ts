@@ -1,0 +1,20 @@
+// The store that docs/writing-a-store.md begins with keeps the contract.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { transformSync } from '@swc/core'
+import * as kit from '../../src/store.js'
+
+const page = readFileSync(join(__dirname, '../../../../docs/writing-a-store.md'), 'utf8')
+const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? []
+
+function load(): { mapStore(): kit.Store } {
+  const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
+  const { code } = transformSync(program, { jsc, module: { type: 'commonjs' } })
+  const exported = {} as { mapStore(): kit.Store }
+  // oxlint-disable-next-line typescript/no-implied-eval -- the page is ours
+  new Function('exports', 'require', code)(exported, () => kit)
+  return exported
+}
+
+const { mapStore } = load()
+for (const { name, check } of kit.storeContract(() => mapStore())) test(name, check)
