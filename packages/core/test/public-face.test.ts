@@ -59,13 +59,6 @@ describe('what core exports, and nothing by accident', () => {
   test('to authors of stores', () => {
     expect(Object.keys(store).sort()).toEqual(AUTHORS_OF_STORES)
   })
-
-  test.each(['express', 'fastify', 'koa'])('by way of %s: what users need', (name) => {
-    // Its text, since a framework cannot be loaded from here.
-    const source = readFileSync(join(__dirname, `../../${name}/src/index.ts`), 'utf8')
-    const all = [...source.matchAll(/^export \* from '(.+)'$/gm)].map(([, module]) => module)
-    expect(all).toEqual(['@tollgate/core'])
-  })
 })
 
 test('every event is told on the channel that channelOf names', () => {

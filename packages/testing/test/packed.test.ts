@@ -126,7 +126,9 @@ export const typed = (provider: MeterProvider): Instrumentation =>
 export const wrong = (): Instrumentation => instrument(() => {})
 `
 const METRICS_PACKAGES = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-metrics@2.12.0']
-const USED = {
+/** Names by module, as a program imports them. */
+type Needs = Readonly<Record<string, readonly string[]>>
+const USED: Needs = {
   '@opentelemetry/sdk-metrics': [
     'AggregationTemporality',
     'InMemoryMetricExporter',
@@ -136,13 +138,56 @@ const USED = {
   '@tollgate/core': ['createLimiter'],
   '@tollgate/metrics': ['instrument', 'instrumentAll'],
 }
-/** What the program needs, each line made of the names and their module. */
-const needs = (line: (names: string, module: string) => string): string =>
-  Object.entries(USED)
+/** An adapter and a store of the user's own, of two requests with a limit of one; and the store's test. */
+const FACES = `
+const adapter = {
+  framework: 'bare',
+  trustSetting: 'none',
+  method: () => 'GET',
+  header: () => undefined,
+  ip: () => '127.0.0.1',
+  hasLeft: () => false,
+  trustsProxy: () => false,
+  attach: () => {},
+  isSent: () => false,
+  getHeader: () => undefined,
+  setHeader: () => {},
+  end: () => {},
+  onEnd: () => {},
+}
+const main = async () => {
+  const store = memoryStore()
+  const http = createHttpLimiter(adapter, { limit: '1/min', store })
+  const answers = [await http.admit({}, {}), await http.admit({}, {})]
+  for (const { check } of storeContract(() => memoryStore())) await check()
+  console.log([...answers, channelOf('storeError'), store instanceof Object, new StoreError('down').reason].join())
+}
+void main()
+`
+const FACES_USED: Needs = {
+  '@tollgate/core': ['StoreError'],
+  '@tollgate/core/adapter': ['channelOf', 'createHttpLimiter'],
+  '@tollgate/core/store': ['memoryStore', 'storeContract'],
+}
+const FACES_PRINT = 'true,false,tollgate:store-error,true,unknown\n'
+const FACES_TYPED = `
+export const typed: HttpAdapter<object, object> = adapter
+export const own: Store = memoryStore({ maxSubjects: 10 })
+// @ts-expect-error: it cannot decide
+export const wrong: Store = { synchronous: true }
+`
+const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
+import type { Store } from '@tollgate/core/store'
+`
+/** What a program needs, each line made of the names and their module. */
+const needs = (used: Needs, line: (names: string, module: string) => string): string =>
+  Object.entries(used)
     .map(([module, names]) => line(names.join(', '), module))
     .join('\n')
-const esmNeeds = needs((names, module) => `import { ${names} } from '${module}'`)
-const cjsNeeds = needs((names, module) => `const { ${names} } = require('${module}')`)
+const importsOf = (used: Needs): string =>
+  needs(used, (names, module) => `import { ${names} } from '${module}'`)
+const requiresOf = (used: Needs): string =>
+  needs(used, (names, module) => `const { ${names} } = require('${module}')`)
 const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
   target: 'es2022',
@@ -192,6 +237,7 @@ describe('what is published', () => {
       expect([name, await run('node', [`${name}${extension}`])]).toEqual([name, '200,200,429\n'])
     }
     expect(await run('node', [`metrics${extension}`])).toBe('allowed 2,denied 1\n')
+    expect(await run('node', [`faces${extension}`])).toBe(FACES_PRINT)
   }
 
   test('works in a bare ESM project', async () => {
@@ -199,7 +245,8 @@ describe('what is published', () => {
       await project({
         'package.json': manifest('module'),
         ...programs('.js', esm),
-        'metrics.js': esmNeeds + METRICS,
+        'metrics.js': importsOf(USED) + METRICS,
+        'faces.js': importsOf(FACES_USED) + FACES,
       }),
       '.js',
     )
@@ -210,7 +257,8 @@ describe('what is published', () => {
       await project({
         'package.json': manifest('commonjs'),
         ...programs('.js', cjs),
-        'metrics.js': cjsNeeds + METRICS,
+        'metrics.js': requiresOf(USED) + METRICS,
+        'faces.js': requiresOf(FACES_USED) + FACES,
       }),
       '.js',
     )
@@ -223,9 +271,11 @@ describe('what is published', () => {
         'tsconfig.json': JSON.stringify({ compilerOptions: STRICT, include: ['*.ts', '*.cts'] }),
         ...programs('.ts', esm, true),
         ...programs('-cjs.cts', cts, true),
-        'metrics.ts': TYPE + esmNeeds + METRICS + METRICS_TYPED,
+        'metrics.ts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
+        'faces.ts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
         // What is imported is required, where a .cts is compiled.
-        'metrics-cjs.cts': TYPE + esmNeeds + METRICS + METRICS_TYPED,
+        'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
+        'faces-cjs.cts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
       },
       'typescript@7.0.2',
       '@types/node@20.19.25',

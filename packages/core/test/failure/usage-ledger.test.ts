@@ -1,10 +1,10 @@
 import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/usage-ledger.js'
-import { compileLimits, type LimitSet } from '../../src/plans/limit-set.js'
-import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
+import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitInput } from '../../src/plans/limit.js'
 
 const SECOND = 1_000_000
-const setOf = (...limits: LimitInput[]): LimitSet =>
-  compileLimits(limits.map((limit, i) => ({ ...parseLimit(limit, 'limit'), name: String(i) })))
+const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)
 const set = setOf('5/8s', '9/80s')
 const told = (used: readonly Used[], nowUs: number): unknown => used.map((one) => usageAt(one, nowUs))
 

@@ -35,7 +35,7 @@ export class Journal {
       this.storeErrors[error.code] = (this.storeErrors[error.code] ?? 0) + 1
     })
     try {
-      limiter.on('breaker', ({ state, partition }) => this.breaker.push({ at: now(), state, partition }))
+      limiter.on('breaker', ({ state, shard }) => this.breaker.push({ at: now(), state, shard }))
       return true
     } catch {
       return false
