@@ -25,11 +25,18 @@ export class DeadlineCall<T> implements Call {
   #isSent = false
   #isSettled = false
 
-  constructor(ask: (call: Call) => MaybePromise<T>, listener: CallListener<T>, deadlineMs: number) {
+  /** @param isAwaited whether a request waits for it; else a process that has nothing else to do may end before */
+  constructor(
+    ask: (call: Call) => MaybePromise<T>,
+    listener: CallListener<T>,
+    deadlineMs: number,
+    isAwaited = true,
+  ) {
     this.#ask = ask
     this.#listener = listener
     // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
     this.#timer = setTimeout(() => setImmediate(() => this.#expire(deadlineMs)), deadlineMs)
+    if (!isAwaited) this.#timer.unref()
   }
 
   get isSent(): boolean {

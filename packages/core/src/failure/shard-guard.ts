@@ -87,7 +87,7 @@ export class ShardGuard {
           if (!isA(value, StoreError)) onLate?.(value)
         },
       }
-      const call = new DeadlineCall(ask, listener, this.#deadlineMs)
+      const call = new DeadlineCall(ask, listener, this.#deadlineMs, !isForced)
       this.#queue.enter(call)
     })
   }

@@ -41,7 +41,10 @@ export class Pipeline {
   readonly #giveBacks: GiveBacks
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
+  readonly #inTurn = new Set<Promise<Decision>>()
   #closed = false
+  /** Nothing is sent any more. */
+  #isOver = false
   #closing: Promise<void> | undefined
 
   constructor(options: PipelineOptions, events: Events) {
@@ -65,7 +68,7 @@ export class Pipeline {
   consume(request: Request): MaybePromise<Decision> {
     const known = this.#answerFast(request)
     if (known) return this.#inKind(this.#conclude(request, [known]))
-    if (request.steps) return consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all))
+    if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
     return this.#store.consume(request, this.#concludeAnswer)
@@ -119,10 +122,19 @@ export class Pipeline {
   async #close(): Promise<void> {
     this.#closed = true
     await this.#store.drain()
+    await Promise.all(this.#inTurn)
     await this.#fallback.end()
     await this.#giveBacks.end()
+    this.#isOver = true
     this.#unobserve?.()
     await this.#store.close()
+  }
+
+  /** Several steps: until the last of them is over, what was taken may have to go back. */
+  #consumeInTurn(request: Request): Promise<Decision> {
+    const asked = consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all))
+    this.#inTurn.add(asked)
+    return asked.finally(() => this.#inTurn.delete(asked))
   }
 
   #answerFast(request: Request): Verdict | undefined {
@@ -217,7 +229,7 @@ export class Pipeline {
     if (source === 'local') return this.#fallback.refund(step, units)
     // What the store counts late of it goes back, too.
     this.#fallback.revoke(step)
-    if (source !== 'store' || !outcome || this.#closed) return false
+    if (source !== 'store' || !outcome || this.#isOver) return false
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
