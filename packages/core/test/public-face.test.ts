@@ -20,6 +20,7 @@ test('what core exports, and nothing by accident', () => {
     'memoryStore',
     'onResponseEnd',
     'redisStore',
+    'refuseUpgrade',
     'subjectOfIp',
     'toError',
     'toThrown',

@@ -8,6 +8,7 @@ export {
   type Deployment,
   type DeploymentOptions,
 } from './redis/deployment.ts'
+export { upgradeContract } from './contracts/upgrade-contract.ts'
 export { storeContract } from './contracts/store-contract.ts'
 export { clientOf, serveHandler, type Client, type Served } from './served.ts'
 export { makeProject, packPackages, type Project } from './packed.ts'
