@@ -8,6 +8,7 @@ export {
   type Deployment,
   type DeploymentOptions,
 } from './redis/deployment.ts'
+export { trustContract } from './contracts/trust-contract.ts'
 export { upgradeContract } from './contracts/upgrade-contract.ts'
 export { storeContract } from './contracts/store-contract.ts'
 export { clientOf, serveHandler, type Client, type Served } from './served.ts'

@@ -242,8 +242,8 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     if (trustsProxy(req)) return
     told.add(framework)
     process.emitWarning(
-      `A request came with a forwarded header, but ${framework} trusts no proxy, so all clients behind one count ` +
-        `as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,
+      `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one ` +
+        `count as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,
       'TollgateWarning',
     )
   }
