@@ -30,6 +30,7 @@ export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis
 export type { MaybePromise } from './base/maybe-promise.js'
 export type { Store } from './stores/contract.js'
 export { LimitedError } from './http/limited-error.js'
+export { refuseUpgrade } from './http/upgrade.js'
 export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS, type HeaderOptions } from './http/headers.js'
 export type { ListOption } from './http/lists.js'

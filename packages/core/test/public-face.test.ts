@@ -20,6 +20,7 @@ const USERS = [
   'createLimiter',
   'memoryStore',
   'redisStore',
+  'refuseUpgrade',
   'subjectOfIp',
 ]
 const AUTHORS_OF_ADAPTERS = [

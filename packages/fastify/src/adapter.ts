@@ -17,13 +17,13 @@ const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 /** What Fastify says to core. A denial goes to the error handler of the application, where there is one. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
-  trustSetting: 'Fastify({ trustProxy: ... })',
+  trustSetting: 'Fastify({ trustProxy: [...networks] })',
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),
   ip: (request) => request.ip,
   hasLeft: (request) => hasLeft(request.raw.socket),
-  // Only there when a proxy is trusted.
-  trustsProxy: (request) => request.ips !== undefined,
+  // The peer, and further ones as far as they are trusted. The setting does not tell: of a number Fastify trusts nobody.
+  trustsProxy: (request) => (request.ips?.length ?? 0) > 1,
   attach: (request, decision) => void (request.rateLimit = decision),
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),

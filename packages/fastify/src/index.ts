@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
 import { STAGES, type Stage } from './last.js'
+import { warnOfLateIdentity } from './late-identity.js'
 import { mount, type Route } from './mount.js'
 
 export * from '@tollgate/core'
@@ -78,6 +79,8 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
+  const isEarly = hook !== undefined && hook !== 'preHandler'
+  if (isEarly && given.identify && !http.isByAddress) warnOfLateIdentity(app, given.identify, hook)
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })

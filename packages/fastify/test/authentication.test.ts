@@ -279,3 +279,43 @@ test('a guard and a plan in one stage: the guard first, both once', async () => 
   expect((await get('/', { headers: { 'x-user': 'd' } })).status).toBe(200)
   expect((await get('/', { headers: { 'x-user': 'e' } })).status).toBe(429)
 })
+
+describe('a stage that was chosen too early is told', () => {
+  const warningsOf = async (options: object, route: object): Promise<string[]> => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    await register(app, options)
+    app.get('/', route, ok)
+    for (let i = 0; i < 3; i += 1) await answers('/')
+    await new Promise((resolve) => setImmediate(resolve))
+    const told = warn.mock.calls.map(([message]) => String(message))
+    warn.mockRestore()
+    return told
+  }
+
+  test.each(['onRequest', 'preValidation'] as const)(
+    '%s, and authentication in preHandler: once',
+    async (hook) => {
+      const told = await warningsOf({ hook, limit: '99/min' }, { preHandler: authenticate })
+      expect(told).toEqual([expect.stringContaining(`in the stage ${hook},`)])
+      expect(told[0]).toContain("hook: 'preHandler'")
+    },
+  )
+
+  test('but not where they are found', async () => {
+    expect(await warningsOf({ hook: 'onRequest' }, { onRequest: authenticate })).toEqual([])
+  })
+
+  test('nor where there is nobody', async () => {
+    expect(await warningsOf({ hook: 'onRequest', limit: '99/min' }, {})).toEqual([])
+  })
+
+  test('nor where the second look throws', async () => {
+    const asked = new WeakSet<FastifyRequest>()
+    const once = (request: FastifyRequest): undefined => {
+      if (asked.has(request)) throw new Error('asked again')
+      asked.add(request)
+    }
+    const options = { hook: 'onRequest', limit: '99/min', identify: once }
+    expect(await warningsOf(options, { preHandler: authenticate })).toEqual([])
+  })
+})

@@ -18,6 +18,9 @@ const FREE: Readonly<Record<string, string>> = {
   limiter: "declare const limiter: import('@tollgate/core').Limiter;",
   decision: "declare const decision: import('@tollgate/core').Decision;",
   userId: 'declare const userId: string;',
+  // As of the package ws.
+  sockets:
+    "declare const sockets: import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void };",
   planOf: 'declare const planOf: (id: string) => Promise<string>;',
   render: 'declare const render: (page: unknown) => Promise<string[]>;',
 }

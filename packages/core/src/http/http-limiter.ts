@@ -20,6 +20,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
+import { warnOfProxy } from './proxy-warning.js'
 import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
 
 export interface HttpLimiter<Req, Res> {
@@ -52,9 +53,6 @@ export function createHttpLimiter<Req extends object, Res>(
 ): HttpLimiter<Req, Res> {
   return new Road(adapter, options)
 }
-
-/** Frameworks whose users were told of a proxy: they set its trust once, however many limiters they have. */
-const told = new Set<string>()
 
 class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -128,7 +126,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #identify(req: Req, res: Res): MaybePromise<boolean> {
     return chain(this.#await(req, this.#options.identify?.(req)), (identified) => {
       const subjects = readSubjects(identified) ?? [subjectOfIp(this.#ipOf(req))]
-      if (subjects.some(({ kind }) => kind === 'ip')) this.#warnOfProxy(req)
+      if (subjects.some(({ kind }) => kind === 'ip')) warnOfProxy(this.#adapter, req)
       const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
       if (this.#allowList || this.#blockList) return this.#checkLists(req, res, subjects, next)
       return this.#isLost(req, subjects) ? false : next()
@@ -235,18 +233,5 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       // The response is gone: there is no other way left to tell of it.
       process.emitWarning(`refundWhen threw: ${reasonOf(error)}`, 'TollgateWarning')
     }
-  }
-
-  /** Once a process: a proxy in front that is not trusted makes all its clients one. */
-  #warnOfProxy(req: Req): void {
-    const { header, trustsProxy, framework, trustSetting } = this.#adapter
-    if (told.has(framework) || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
-    if (trustsProxy(req)) return
-    told.add(framework)
-    process.emitWarning(
-      `A request came with a forwarded header, but ${framework} trusts no proxy, so all clients behind one count ` +
-        `as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,
-      'TollgateWarning',
-    )
   }
 }

@@ -1,0 +1,41 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Decision } from '../limiter/decision.js'
+import { headerWriter } from './headers.js'
+import { problemOf, renderProblem, retryAfterOf } from './problem.js'
+
+const writeHeaders = headerWriter()
+
+/**
+ * Answers a request to upgrade that was denied, as a middleware would have: 429, or 503 when the store could not answer,
+ * with `Retry-After` and the usual headers and body. Then it closes the connection. For a server's `upgrade` event, where
+ * there is a raw socket and no response.
+ *
+ * @param socket what the event gave, of HTTP/1.1
+ * @example
+ * server.on('upgrade', async (req, socket, head) => {
+ *   const decision = await limiter.consume(subjectOfIp(req.socket.remoteAddress))
+ *   if (!decision.allowed) return refuseUpgrade(socket, decision)
+ *   sockets.handleUpgrade(req, socket, head, (opened) => sockets.emit('connection', opened, req))
+ * })
+ */
+export function refuseUpgrade(socket: Duplex, decision: Decision): void {
+  const retryAfter = retryAfterOf(decision, 0)
+  const { status, contentType, body } = renderProblem(problemOf(decision, retryAfter), undefined)
+  const headers = new Map<string, string>()
+  writeHeaders(decision, {
+    get: (name) => headers.get(name),
+    set: (name, value) => void headers.set(name, value),
+  })
+  if (retryAfter !== undefined) headers.set('Retry-After', String(retryAfter))
+  headers.set('Cache-Control', 'no-store')
+  headers.set('Content-Type', contentType)
+  headers.set('Content-Length', String(Buffer.byteLength(body)))
+  headers.set('Connection', 'close')
+  const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`)
+  // A client that has left is no error of anyone here; without a listener it would end the process.
+  socket.once('error', () => {})
+  // Not by the client, who could keep half of the connection open.
+  socket.once('finish', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}

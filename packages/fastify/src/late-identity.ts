@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Identified, Identify } from '@tollgate/core'
+import { addLast, type Stage } from './last.js'
+
+/** So many requests that were counted by address are looked at again; that finds it, or there is nothing to find. */
+const LOOKS = 20
+
+/**
+ * Warns once when `identify` finds nobody in the stage that the user chose, but would have behind it: authentication is
+ * in a later one, and everyone is counted by address.
+ */
+export function warnOfLateIdentity(
+  app: FastifyInstance,
+  identify: Identify<FastifyRequest>,
+  stage: Stage,
+): void {
+  let left = LOOKS
+  const look = async (request: FastifyRequest): Promise<void> => {
+    const found = [await identify(request)].flat() as readonly Identified[]
+    if (!found.some(isSomebody) || left <= 0) return
+    left = 0
+    process.emitWarning(
+      `identify found nobody in the stage ${stage}, so a request was counted by its address, but somebody behind ` +
+        "preHandler: authentication comes after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
+      'TollgateWarning',
+    )
+  }
+  const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    if (left > 0 && request.rateLimit?.subject.kind === 'ip') {
+      left -= 1
+      // What it throws now was not asked for by anyone.
+      look(request).catch(() => {})
+    }
+    done()
+  }
+  app.addHook('onRoute', (route) => addLast(route, 'preHandler', check))
+}
+
+function isSomebody(found: Identified): boolean {
+  if (typeof found !== 'object' || found === null) return Boolean(found)
+  return Boolean(found.id) && found.kind !== 'ip'
+}

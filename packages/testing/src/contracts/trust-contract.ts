@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Served } from '../served.ts'
+
+const PAGE = join(__dirname, '../../../../docs/security.md')
+
+/** A setting of a framework, as docs/security.md has it, and whether clients can choose their address with it. */
+export interface TrustSetting {
+  readonly typed: string
+  readonly isChosen: boolean
+  /** An application that limits each address to one request. */
+  readonly serve: () => Promise<Served>
+}
+
+/** What the page says of trust in proxies: with the settings it tells to type, nobody chooses an address. */
+export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
+  describe(`trust in proxies, ${framework}`, () => {
+    let served: Served | undefined
+    afterEach(async () => {
+      await served?.close()
+      served = undefined
+    })
+
+    test.each(settings)(
+      '$typed: a client chooses its address: $isChosen',
+      async ({ typed, isChosen, serve }) => {
+        expect(readFileSync(PAGE, 'utf8')).toContain(`\`${typed}\``)
+        served = await serve()
+        // As a proxy sends it: what the client wrote, and behind it the address that the proxy saw.
+        const from = async (forwarded: string): Promise<number> => {
+          const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': forwarded.split(', ').at(-1) ?? '' }
+          return (await fetch(served?.url ?? '', { headers })).status
+        }
+        expect(await from('203.0.113.1, 198.51.100.7')).toBe(200)
+        expect(await from('203.0.113.2, 198.51.100.7')).toBe(isChosen ? 200 : 429)
+        expect(await from('203.0.113.2, 198.51.100.8')).toBe(isChosen ? 429 : 200)
+      },
+    )
+  })
+}
