@@ -70,39 +70,45 @@ const usedOf = async (limiter: Limiter): Promise<number> => {
 }
 
 describe.each(ways)('where a reply %s', (_, lose) => {
-  test.each([1, 3])('what was admitted beside the store is charged once, after %p lost replies', async (lost) => {
-    const lossy = new Lossy(lose)
-    const limiter = limiterOn(lossy.store)
-    const told: unknown[] = []
-    limiter.on('reconciliation', (reconciled) => told.push(reconciled))
-    expect((await limiter.consume('acme')).source).toBe('store')
-    lossy.isAway = true
-    lossy.toLose = lost
-    for (let i = 0; i < 2; i += 1) {
-      expect(await limiter.consume('acme', { cost: 5 })).toMatchObject({ allowed: true, source: 'local' })
-    }
-    lossy.isAway = false
-    await eventually(() => expect(told).toEqual([{ units: 10, dropped: 0 }]))
-    await eventually(async () => expect(await usedOf(limiter)).toBe(11))
-    // The same message each time: that it is one message is what makes it count once.
-    expect([lossy.ids.length, new Set(lossy.ids).size]).toEqual([lost + 1, 1])
-    await limiter.close()
-    expect(limiter.stats().reconciled).toEqual({ units: 10, dropped: 0 })
-  })
+  test.each([1, 3])(
+    'what was admitted beside the store is charged once, after %p lost replies',
+    async (lost) => {
+      const lossy = new Lossy(lose)
+      const limiter = limiterOn(lossy.store)
+      const told: unknown[] = []
+      limiter.on('reconciliation', (reconciled) => told.push(reconciled))
+      expect((await limiter.consume('acme')).source).toBe('store')
+      lossy.isAway = true
+      lossy.toLose = lost
+      for (let i = 0; i < 2; i += 1) {
+        expect(await limiter.consume('acme', { cost: 5 })).toMatchObject({ allowed: true, source: 'local' })
+      }
+      lossy.isAway = false
+      await eventually(() => expect(told).toEqual([{ units: 10, dropped: 0 }]))
+      await eventually(async () => expect(await usedOf(limiter)).toBe(11))
+      // The same message each time: that it is one message is what makes it count once.
+      expect([lossy.ids.length, new Set(lossy.ids).size]).toEqual([lost + 1, 1])
+      await limiter.close()
+      expect(limiter.stats().reconciled).toEqual({ units: 10, dropped: 0 })
+    },
+  )
 
-  test.each([1, 3])('a refund resolves false within the deadline, and counts once, after %p', async (lost) => {
-    const lossy = new Lossy(lose)
-    const limiter = limiterOn(lossy.store)
-    await limiter.consume('acme', { cost: 20 })
-    const decision = await limiter.consume('acme', { cost: 9 })
-    lossy.toLose = lost
-    expect(await limiter.refund(decision)).toBe(false)
-    await eventually(() => expect(lossy.ids).toHaveLength(lost + 1))
-    expect(new Set(lossy.ids).size).toBe(1)
-    await eventually(async () => expect(await usedOf(limiter)).toBe(20))
-    await limiter.close()
-    expect(lossy.ids).toHaveLength(lost + 1)
-  })
+  test.each([1, 3])(
+    'a refund resolves false within the deadline, and counts once, after %p',
+    async (lost) => {
+      const lossy = new Lossy(lose)
+      const limiter = limiterOn(lossy.store)
+      await limiter.consume('acme', { cost: 20 })
+      const decision = await limiter.consume('acme', { cost: 9 })
+      lossy.toLose = lost
+      expect(await limiter.refund(decision)).toBe(false)
+      await eventually(() => expect(lossy.ids).toHaveLength(lost + 1))
+      expect(new Set(lossy.ids).size).toBe(1)
+      await eventually(async () => expect(await usedOf(limiter)).toBe(20))
+      await limiter.close()
+      expect(lossy.ids).toHaveLength(lost + 1)
+    },
+  )
 
   test('what was taken of others when one denied goes back once', async () => {
     const lossy = new Lossy(lose)
@@ -124,7 +130,10 @@ test('a charge says what the store had no room for, and nothing else, as dropped
     if (isAway && batch[0]?.grant === 'all') throw new Error('away')
     const answers = (await inner.consume(batch)) as never as { at: number; limits: { granted?: number }[] }[]
     if (batch[0]?.grant !== 'force') return answers as never
-    const less = ({ granted = 0, ...limit }, i: number): object => ({ ...limit, granted: i ? granted : granted - 2 })
+    const less = ({ granted = 0, ...limit }, i: number): object => ({
+      ...limit,
+      granted: i ? granted : granted - 2,
+    })
     return answers.map(({ at, limits }) => ({ at, limits: limits.map(less) })) as never
   }
   const limiter = limiterOn(asyncStore({ consume }, inner), { limit: ['100/h', '500/d'] })

@@ -21,7 +21,8 @@ function start(options: Partial<LimiterOptions> = {}): {
   const inner = memoryStore()
   const gone = new Set<number>()
   const asked: string[] = []
-  const orGone = <Batch extends readonly { readonly shard: number }[], T>(how: string, ask: (batch: Batch) => T) =>
+  const orGone =
+    <Batch extends readonly { readonly shard: number }[], T>(how: string, ask: (batch: Batch) => T) =>
     async (batch: Batch): Promise<Awaited<T>> => {
       const shard = batch[0]?.shard ?? 0
       asked.push(`${how} ${shard}`)
@@ -125,7 +126,9 @@ describe('each subject has the policy of its own plan, and all must allow', () =
       said.push(`${source} ${reason}`)
     }
     expect([...new Set(said)].join(', ')).toBe([...new Set(expected.split(', '))].join(', '))
-    expect(said.filter((one) => one.endsWith('ok')).length).toBe(expected.split(', ').filter((one) => one.endsWith('ok')).length)
+    expect(said.filter((one) => one.endsWith('ok')).length).toBe(
+      expected.split(', ').filter((one) => one.endsWith('ok')).length,
+    )
   })
 
   test('what was limited locally for a request that another policy denied is charged to nobody', async () => {

@@ -11,7 +11,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** The texts that decode to the same bytes, by what the last character does not need. */
 function spellingsOf(text: string): string[] {
   const bytes = Buffer.from(text, 'base64url')
-  return [...ALPHABET]
+  return ALPHABET.split('')
     .map((last) => text.slice(0, -1) + last)
     .filter((one) => Buffer.from(one, 'base64url').equals(bytes))
 }

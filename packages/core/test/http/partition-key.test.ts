@@ -29,7 +29,7 @@ function header(options: Partial<RateLimitOptions<object>>): string {
     headers: { partitionKey: true },
     ...options,
   } as RateLimitOptions<object>)
-  http.admit({}, {})
+  void http.admit({}, {})
   return headers['RateLimit'] ?? ''
 }
 const keysOf = (options: Partial<RateLimitOptions<object>>): string[] =>

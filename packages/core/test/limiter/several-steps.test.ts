@@ -12,7 +12,13 @@ const now = (): number => START_MS
 const [ORG, USER, ...OTHERS] = idsApart(8) as [string, string, ...string[]]
 
 const limiterOn = (store: Store, options: Partial<LimiterOptions> = {}): Limiter =>
-  createLimiter({ limit: '100/min', store, deadlineMs: 10_000, onStoreFailure: 'closed', ...options } as LimiterOptions)
+  createLimiter({
+    limit: '100/min',
+    store,
+    deadlineMs: 10_000,
+    onStoreFailure: 'closed',
+    ...options,
+  } as LimiterOptions)
 const leftOf = async (limiter: Limiter, id: string, plan?: string): Promise<number> =>
   (await limiter.peek({ id, ...(plan !== undefined && { plan }) })).limits[0]?.remaining ?? -1
 
@@ -75,7 +81,10 @@ describe.each(kinds)('%s', (_, make) => {
 
   test('what was taken of others goes back when one denies, once', async () => {
     const inner = memoryStore({ now })
-    const limiter = limiterOn(make(inner), { plans: { few: '2/min', many: '5/min' }, limit: undefined as never })
+    const limiter = limiterOn(make(inner), {
+      plans: { few: '2/min', many: '5/min' },
+      limit: undefined as never,
+    })
     const few = { id: ORG, plan: 'few' }
     const many = { id: USER, plan: 'many' }
     await limiter.consume(many, { cost: 5 })
@@ -186,22 +195,25 @@ test('on a cluster what is of one subject is one step: its plan, its group and w
 })
 
 describe('settle for more, while the store fails', () => {
-  test.each(['closed', 'open'] as const)('%s: it says what was taken before, and what is counted late goes back', async (policy) => {
-    const inner = memoryStore({ now })
-    const late: (() => void)[] = []
-    const consume: Store['consume'] = async (batch) => {
-      if (batch[0]?.grant !== 'upTo') return inner.consume(batch)
-      const answers = inner.consume(batch)
-      await new Promise<void>((resolve) => late.push(resolve))
-      return answers
-    }
-    const limiter = limiterOn(asyncStore({ consume }, inner), { deadlineMs: 20, onStoreFailure: policy })
-    const decision = await limiter.consume(ORG, { cost: 5 })
-    expect(await limiter.settle(decision, 12)).toBe(5)
-    expect(await leftOf(limiter, ORG)).toBe(88)
-    for (const go of late) go()
-    await comesToStay(() => leftOf(limiter, ORG), 95)
-  })
+  test.each(['closed', 'open'] as const)(
+    '%s: it says what was taken before, and what is counted late goes back',
+    async (policy) => {
+      const inner = memoryStore({ now })
+      const late: (() => void)[] = []
+      const consume: Store['consume'] = async (batch) => {
+        if (batch[0]?.grant !== 'upTo') return inner.consume(batch)
+        const answers = inner.consume(batch)
+        await new Promise<void>((resolve) => late.push(resolve))
+        return answers
+      }
+      const limiter = limiterOn(asyncStore({ consume }, inner), { deadlineMs: 20, onStoreFailure: policy })
+      const decision = await limiter.consume(ORG, { cost: 5 })
+      expect(await limiter.settle(decision, 12)).toBe(5)
+      expect(await leftOf(limiter, ORG)).toBe(88)
+      for (const go of late) go()
+      await comesToStay(() => leftOf(limiter, ORG), 95)
+    },
+  )
 
   test('local: it says what this process admitted, which the store is told', async () => {
     const inner = memoryStore({ now })

@@ -1,11 +1,11 @@
 import { ask, deployCluster, eventually, startCluster, testPrefix, type Deployment } from '@tollgate/testing'
-import { Cluster, Redis } from 'ioredis'
+import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { createLimiter, redisStore, type Decision, type RedisClient, type Store } from '../../../src/index.js'
 import { compileLimits } from '../../../src/plans/limit-set.js'
 import { parseLimit } from '../../../src/plans/limit.js'
 import { shardOf } from '../../../src/requests/key.js'
-import type { Answer, StoreRequest } from '../../../src/stores/contract.js'
+import { ID_KEPT_MS, type Answer, type StoreRequest } from '../../../src/stores/contract.js'
 import { shardTags, slotOf } from '../../../src/stores/redis/slots.js'
 
 const set = compileLimits([parseLimit('100/min', 'limit')])
@@ -22,50 +22,14 @@ async function consumeOf(store: Store, requests: readonly StoreRequest[]): Promi
   await Promise.all(
     [...shards].map(async (shard) => {
       const places = requests.flatMap((one, i) => (one.shard === shard ? [i] : []))
-      const given = await store.consume(places.map((i) => requests[i] as StoreRequest))
+      const given = await Promise.resolve(
+        store.consume(places.map((i) => requests[i] as StoreRequest)),
+      ).catch((error: unknown) => places.map(() => error as Answer))
       places.forEach((place, i) => (answers[place] = given[i] as Answer))
     }),
   )
   return answers
 }
-
-describe('shards', () => {
-  test.each([1, 3, 16, 64, 1000, 1024])('%p are spread evenly over all slots', (count) => {
-    const slots = shardTags(count).map((tag) => slotOf(`p:{${tag}}:x`))
-    slots.forEach((slot, shard) => expect(Math.floor((slot * count) / 16_384)).toBe(shard))
-    expect(new Set(shardTags(count)).size).toBe(count)
-  })
-
-  test('are what they were: keys of today are found tomorrow', () => {
-    expect(shardTags(16).join()).toMatchInlineSnapshot(`"18,3,61,58,19,2,60,59,102,1,63,49,103,0,62,48"`)
-    expect(['', 'a', '@acme'].map((key) => shardOf(key, 16))).toMatchInlineSnapshot(`
-[
-  5,
-  12,
-  4,
-]
-`)
-  })
-
-  test('get as many keys each', () => {
-    const counts = new Array<number>(16).fill(0)
-    for (let i = 0; i < 16_000; i += 1) (counts[shardOf(`tenant-${i}`, 16)] as number) += 1
-    for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150)
-  })
-
-  test('are of cluster clients only, and a whole number', () => {
-    const single = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
-    expect(() => redisStore(single, { shards: 16 })).toThrow(/^shards: got 16, expected it to be left out/)
-    const options = { lazyConnect: true, retryDelayOnFailover: 0, enableOfflineQueue: false }
-    const cluster = new Cluster([{ port: 1 }], options)
-    for (const shards of [0, 1.5, 1025, '4']) {
-      expect(() => redisStore(cluster, { shards: shards as number })).toThrow(/^shards: got/)
-    }
-    const store = redisStore(cluster, { shards: 5 })
-    expect([store.shards, store.atomic]).toEqual([5, true])
-    expect(redisStore(single).shards).toBeUndefined()
-  })
-})
 
 describe('on a real cluster', () => {
   let deployment: Deployment
@@ -146,7 +110,57 @@ describe('on a real cluster', () => {
     )
     expect((await limiter.peek('t1')).limits[0]?.remaining).toBe(9)
     await Promise.all(ids.map((id) => limiter.reset(id)))
-    expect((await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*`)))).flat()).toEqual([])
+    // What is left are the ids of the refunds, in the shards of their subjects, for as long as they are remembered.
+    const rest = await Promise.all(
+      deployment.operators.map(async (one) => {
+        const found = await one.keys(`${prefix}:*`)
+        return Promise.all(found.map(async (key) => ({ key, ttlMs: await one.pttl(key) })))
+      }),
+    )
+    expect(rest.flat()).toHaveLength(30)
+    for (const { key, ttlMs } of rest.flat()) {
+      expect(key).toMatch(/:\{\d+\}:=[\w-]{1,64}$/)
+      expect([ttlMs > 0, ttlMs <= ID_KEPT_MS]).toEqual([true, true])
+    }
+  })
+
+  test('all that is counted of one subject is atomic: plan, group and what is stacked lie in one slot', async () => {
+    const prefix = testPrefix()
+    const store = redisStore(client, { prefix })
+    const limiter = createLimiter({ limit: '9/min', store, deadlineMs: 5000, onStoreFailure: 'closed' })
+    const exports = limiter.scope({ group: 'exports', limit: '8/min', stacked: { guard: '3/min' } })
+    const decisions = await Promise.all(Array.from({ length: 12 }, () => exports.consume('acme')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3)
+    // Denied with all limits told, as one step does, and nothing taken of any.
+    const denied = decisions.at(-1)
+    expect([denied?.violated, denied?.limits.map(({ remaining }) => remaining)]).toEqual([
+      ['guard.minute'],
+      [5, 0],
+    ])
+    const keys = (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}:*acme*`)))).flat()
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys.map(slotOf)).size).toBe(1)
+  })
+
+  test('organisation and user in two shards, sixteen in flight: as many as the user may, and no more counted', async () => {
+    const store = redisStore(client, { prefix: testPrefix() })
+    const plans = { org: '1000/h', user: '50/h burst 1' } as const
+    const limiter = createLimiter({ plans, store, deadlineMs: 5000, onStoreFailure: 'closed' })
+    const user = Array.from({ length: 99 }, (_, i) => `user${i}`).find(
+      (id) => shardOf(id, 16) !== shardOf('org', 16),
+    )
+    const subjects = [
+      { id: 'org', plan: 'org' },
+      { id: user as string, plan: 'user' },
+    ]
+    const left = async (): Promise<unknown> =>
+      (await limiter.peek({ id: 'org', plan: 'org' })).limits[0]?.remaining
+    const decisions = await Promise.all(Array.from({ length: 16 }, () => limiter.consume(subjects)))
+    const allowed = decisions.filter((decision) => decision.allowed)
+    expect(allowed).toHaveLength(1)
+    await eventually(async () => expect(await left()).toBe(999))
+    expect(await limiter.refund(allowed[0] as Decision)).toBe(true)
+    expect(await left()).toBe(1000)
   })
 
   test('where one server is gone, the others decide all that is theirs, at once', async () => {
