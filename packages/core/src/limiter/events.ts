@@ -50,22 +50,22 @@ type EventName = keyof LimiterEvents
 type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
 type AnyListener = (...args: never[]) => unknown
 
-/**
- * The channels of `node:diagnostics_channel` that the events of all limiters are told on, and what they are told as:
- * these, and the `limiter`.
- */
-const CHANNELS: {
-  readonly [Name in EventName]: readonly [string, (...args: LimiterEvents[Name]) => object]
-} = {
-  decision: ['tollgate:decision', (decision) => ({ decision })],
-  limited: ['tollgate:limited', (decision) => ({ decision })],
-  storeError: ['tollgate:store-error', (error, requests) => ({ error, requests })],
-  breaker: ['tollgate:breaker', (change) => change],
-  fallback: ['tollgate:fallback', (decision, error) => ({ decision, error })],
-  reconciliation: ['tollgate:reconciliation', (reconciled) => reconciled],
-  evicted: ['tollgate:evicted', (subjects) => ({ subjects })],
-  planError: ['tollgate:plan-error', (error, subject) => ({ error, subject })],
-  unknownPlan: ['tollgate:unknown-plan', (subject, used) => ({ subject, used })],
+/** What the events of all limiters are told as on their channels: these, and the `limiter`. */
+const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
+  decision: (decision) => ({ decision }),
+  limited: (decision) => ({ decision }),
+  storeError: (error, requests) => ({ error, requests }),
+  breaker: (change) => change,
+  fallback: (decision, error) => ({ decision, error }),
+  reconciliation: (reconciled) => reconciled,
+  evicted: (subjects) => ({ subjects }),
+  planError: (error, subject) => ({ error, subject }),
+  unknownPlan: (subject, used) => ({ subject, used }),
+}
+
+/** The channel of `node:diagnostics_channel` that all limiters of the process tell an event on: `tollgate:store-error`. */
+export function channelOf(event: EventName): string {
+  return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /**
@@ -116,7 +116,7 @@ export class Events {
     }
     const channel = this.#channels[name]
     // Subscribers that throw are told by Node, as an uncaught exception.
-    if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...CHANNELS[name][1](...args) })
+    if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
   }
 
   #check(name: unknown, listener: unknown): void {
@@ -127,7 +127,10 @@ export class Events {
 }
 
 function mapChannels(): Record<EventName, Channel> {
-  const entries = Object.entries(CHANNELS).map(([name, [channel]]) => [name, diagnostics.channel(channel)])
+  const entries = Object.keys(MESSAGES).map((name) => [
+    name,
+    diagnostics.channel(channelOf(name as EventName)),
+  ])
   return Object.fromEntries(entries) as Record<EventName, Channel>
 }
 

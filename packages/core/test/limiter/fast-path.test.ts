@@ -64,36 +64,23 @@ function start(make: (asked: string[]) => Store): {
   return { pipeline: new Pipeline(options, new Events({})), paths, asked }
 }
 
+/** A memory store that notes what it is asked for. */
+function noting(asked: string[]): Pick<Store, 'consume' | 'peek' | 'refund' | 'reset'> {
+  const inner = memoryStore()
+  return {
+    consume: (batch) => {
+      asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
+      return inner.consume(batch)
+    },
+    peek: (batch) => inner.peek(batch),
+    refund: (batch) => inner.refund(batch),
+    reset: (keys, shard) => inner.reset(keys, shard),
+  }
+}
+
 const kinds: [string, (asked: string[]) => Store][] = [
-  [
-    'answers at once',
-    (asked) => {
-      const inner = memoryStore()
-      const consume: Store['consume'] = (batch) => {
-        asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
-        return inner.consume(batch)
-      }
-      return asyncStore({
-        ...asyncStore(),
-        synchronous: true,
-        consume,
-        peek: (b) => inner.peek(b),
-        refund: (b) => inner.refund(b),
-        reset: (k, s) => inner.reset(k, s),
-      })
-    },
-  ],
-  [
-    'answers later',
-    (asked) => {
-      const inner = memoryStore()
-      const consume: Store['consume'] = async (batch) => {
-        asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
-        return inner.consume(batch)
-      }
-      return asyncStore({ consume }, inner)
-    },
-  ],
+  ['answers at once', (asked) => ({ synchronous: true, ...noting(asked) })],
+  ['answers later', (asked) => asyncStore({}, { synchronous: true, ...noting(asked) })],
 ]
 
 describe.each(kinds)('fast paths before a store that %s', (_, make) => {
