@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ID_KEPT_MS } from '@tollgate/core/store'
 import { ask, SOON_MS } from '@tollgate/testing/redis'
 import { now } from '../load.ts'
 import { BACK_WITHIN_MS, DEADLINE_MS, POLICIES, type Check, type Policy } from '../settings.ts'
@@ -118,7 +119,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
   // Real time must pass: keys go with their windows.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
-  const keys = Number(await ask(place.port, 'DBSIZE'))
+  const keys = await countLeft(place.port)
   const { store, all } = seen.inQuiet
   const unanswered = seen.underWay.reduce((sum, count) => sum + count, 0)
   const isTimed = checks['in time before the breaker opens']
@@ -141,6 +142,16 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
     ],
   ]
   return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
+}
+
+/** Keys of subjects that are idle, and remembered ids that do not go by themselves in time. */
+async function countLeft(port: number): Promise<number> {
+  let left = 0
+  for (const key of (await ask(port, 'KEYS', '*')) as string[]) {
+    const ms = key.startsWith('tollgate:=') ? Number(await ask(port, 'PTTL', key)) : -1
+    if (ms === -1 || ms > ID_KEPT_MS) left += 1
+  }
+  return left
 }
 
 interface Told {
