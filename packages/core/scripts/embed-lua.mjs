@@ -32,9 +32,12 @@ const localOf = (name) => name.replaceAll('-', '_')
 function algorithm(name, parts) {
   const [main, ...others] = read('algorithms', `${name}.lua`).split('-- @part ')
   const wanted = others.filter((text) => parts.includes(text.slice(0, text.indexOf('\n'))))
-  return [main, ...wanted.map((text) => text.slice(text.indexOf('\n') + 1))]
-    .join('')
-    .replace(/^-- @include (.+)$/gm, (_, path) => read(path))
+  return [main, ...wanted.map(partOf)].join('').replace(/^-- @include (.+)$/gm, (_, path) => read(path))
+}
+
+function partOf(text) {
+  const code = text.slice(text.indexOf('\n') + 1)
+  return text.startsWith('force\n') ? `if with_force then\n${code}\nend\n` : code
 }
 
 // In one function, so that a script makes only the algorithms that its requests use, and so that theirs take what

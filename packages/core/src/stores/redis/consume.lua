@@ -4,7 +4,8 @@
   KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. Behind those
                 of a request with an id: the key that remembers what was answered to it
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take, or look: answer the same and change nothing
+  ARGV[2]       take; force, which is the same where requests have that grant; or look: answer the same and change
+                nothing
   ARGV[3]       limit sets, as sets.lua says
   ARGV[4]       how long an id is remembered, in ms
   ARGV[5...]    requests, to the end. Those of one subject, each wholly or not at all: limit set (from 1), cost in units
@@ -27,8 +28,11 @@
 ]]
 -- @include prelude.lua
 
+-- Functions that few batches need cost all of them time.
+local with_force = ARGV[2] == 'force'
+
 -- Of some units those that a count of five bytes has room for.
-local function units_that_fit(units, count)
+local units_that_fit = with_force and function(units, count)
   return max(min(units, 2 ^ 40 - 1 - count), 0)
 end
 

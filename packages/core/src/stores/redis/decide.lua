@@ -1,5 +1,5 @@
 -- What an answer is made of. `take` is whether units are taken, or only looked at.
-local take = ARGV[2] == 'take'
+local take = ARGV[2] ~= 'look'
 local reply, size = { now, 0, 0, 0 }, 1
 
 -- A request of one subject that takes all of its cost or nothing.

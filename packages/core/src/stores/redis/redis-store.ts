@@ -167,7 +167,8 @@ class RedisStore implements Store {
   ): Promise<(Answer | typeof OUTSIDE)[]> {
     const sets = this.#limitSets()
     const { keys, args } = encodeRequests(batch, sets, this.#layout)
-    const sent = [this.#nowUs(), mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+    const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
+    const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
     return this.#consume
       .run({ keys, args: sent, shard: shardOf(batch), call })
       .then((given) => readAnswers(batch, this.#learnTime(given)))

@@ -174,8 +174,11 @@ describe('the version of the server', () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', (data) => {
-        const isInfo = data.toString().toLowerCase().includes('info\r\n$6\r\nserver')
-        socket.write(isInfo ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n')
+        // Several commands can come at once.
+        for (const command of data.toString().split(/(?=\*\d+\r\n)/)) {
+          const isInfo = command.toLowerCase().includes('info\r\n$6\r\nserver')
+          socket.write(isInfo ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n')
+        }
       })
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
