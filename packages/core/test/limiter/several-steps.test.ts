@@ -121,30 +121,42 @@ describe.each(kinds)('%s', (_, make) => {
     expect(await leftOf(limiter, USER)).toBe(0)
   })
 
-  test('after the deadline nothing is sent, and what is counted late goes back', async () => {
-    const asked: string[] = []
-    const release: (() => void)[] = []
-    const inner = make()
-    let isSlow = true
-    let counted = 0
-    const consume: Store['consume'] = async (batch, call) => {
-      asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
-      if (isSlow) await new Promise<void>((resolve) => release.push(resolve))
-      counted += 1
-      return inner.consume(batch, call)
-    }
-    const limiter = limiterOn({ ...inner, consume }, { deadlineMs: 20 })
-    const four = OTHERS.slice(0, 4)
-    expect(await limiter.consume(four)).toMatchObject({ allowed: false, source: 'closed' })
-    expect(asked).toHaveLength(1)
-    isSlow = false
-    for (const go of release) go()
-    const [first = ''] = asked
-    await eventually(() => counted === 1)
-    await comesToStay(() => leftOf(limiter, first), 100)
-    expect(asked).toHaveLength(1)
-    for (const id of four) expect(await leftOf(limiter, id)).toBe(100)
-  })
+  test.each([
+    ['closed', [100, 100, 100, 100]],
+    // What was let pass and is counted late stays counted.
+    ['open', [99, 100, 100, 100]],
+    // Counted late, given back, and charged as the others are.
+    ['local', [99, 99, 99, 99]],
+  ] as const)(
+    '%s: after the deadline nothing is sent, and of what is counted late stays what passed',
+    async (onStoreFailure, left) => {
+      const asked: string[] = []
+      const release: (() => void)[] = []
+      const inner = make()
+      let isSlow = true
+      let counted = 0
+      const consume: Store['consume'] = async (batch, call) => {
+        if (batch[0]?.grant !== 'all') return inner.consume(batch, call)
+        asked.push(...batch.map(({ parts }) => parts[0]?.key ?? ''))
+        if (isSlow) await new Promise<void>((resolve) => release.push(resolve))
+        counted += 1
+        return inner.consume(batch, call)
+      }
+      const options = { deadlineMs: 20, onStoreFailure, local: { instances: 1 } }
+      const limiter = limiterOn({ ...inner, consume }, options)
+      const four = OTHERS.slice(0, 4).toSorted()
+      expect(await limiter.consume(four)).toMatchObject({
+        allowed: onStoreFailure !== 'closed',
+        source: onStoreFailure,
+      })
+      expect(asked).toEqual(four.slice(0, 1))
+      isSlow = false
+      for (const go of release) go()
+      await eventually(() => counted === 1)
+      for (const [at, id] of four.entries()) await comesToStay(() => leftOf(limiter, id), left[at] ?? -1)
+      expect(asked).toEqual(four.slice(0, 1))
+    },
+  )
 
   test('all steps have one deadline together, not one each', async () => {
     const inner = make()
