@@ -33,6 +33,6 @@ type All<T> = (T extends unknown ? (one: T) => void : never) extends (all: infer
 export type OwnOptions = All<OptionsOf<Registered>>
 
 /** An implementation whose state, parameters and options only it knows. */
-export type AnyImplementation = Implementation<object, Params, OwnOptions>
+export type AnyImplementation = Implementation<object, Params, OwnOptions, Algorithm>
 
 export const implementations = registry as unknown as Readonly<Record<AlgorithmName, AnyImplementation>>

@@ -32,8 +32,8 @@ export class Bench {
 
   /** A limit whose window is so long that nothing comes back while a check runs. */
   limit(quota = 5, algorithm = this.algorithms[0] as AlgorithmName, window = '10 h'): LimitInput {
-    if (algorithm === 'calendar-window') return `${quota}/month`
-    return { quota, window, algorithm }
+    const { name } = implementations[algorithm]
+    return hasAnyWindow(algorithm) ? { quota, window, algorithm: name } : `${quota}/month`
   }
 
   /** So many units of one limit. */
@@ -111,6 +111,11 @@ export class Bench {
     if (this.store.synchronous) assert.ok(!isPromise(given), 'what a synchronous store answers is no promise')
     return given
   }
+}
+
+/** Whether its windows can be of any length. One that shares its name with another is meant by the window: a month. */
+export function hasAnyWindow(algorithm: AlgorithmName): boolean {
+  return implementations[algorithm].name === algorithm
 }
 
 export function all(...parts: readonly SubRequest[]): StoreRequest {

@@ -4,7 +4,7 @@ import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import type { LimitOutcome, Outcome } from '../contract.js'
 import { refundOf } from '../receipts.js'
-import { all, force, isTaken, type Bench, type Check } from './bench.js'
+import { all, force, hasAnyWindow, isTaken, type Bench, type Check } from './bench.js'
 
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
@@ -54,11 +54,9 @@ export const timeChecks: readonly Check[] = [
   {
     name: 'time: who waits as long as told is admitted, and who comes earlier is not, by every algorithm',
     async run(bench) {
-      const names = bench.algorithms.filter((name) => name !== 'calendar-window')
+      const names = bench.algorithms.filter(hasAnyWindow)
       await Promise.all(
-        names.map((algorithm) =>
-          comesBackAsTold(bench, algorithm, { quota: 2, window: WINDOW_MS, algorithm }),
-        ),
+        names.map((name) => comesBackAsTold(bench, name, bench.limit(2, name, `${WINDOW_MS}ms`))),
       )
     },
   },
