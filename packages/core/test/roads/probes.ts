@@ -1,6 +1,7 @@
 // What is asked once a schedule has been played: laws 3 and 4 by trying, and law 7 at the moment of a change.
 import { capacityOf, type LimitSpec } from './limits.js'
-import { plansInput, type Play } from './play.js'
+import { plansInput } from './places.js'
+import type { Play } from './play.js'
 import { Random } from './random.js'
 import type { Ask, Plans, Schedule } from './schedule.js'
 import type { Case } from './tally.js'
