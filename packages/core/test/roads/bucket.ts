@@ -22,6 +22,8 @@ export class Bucket {
   readonly #low: Queue
   readonly #high: Queue
   readonly #disputed = new Set<number>()
+  /** Poured in at a time with others, in an order that is not known. */
+  readonly #raced = new Map<number, number>()
   /** When units went back last. */
   #stirredAt = -1
 
@@ -31,15 +33,21 @@ export class Bucket {
     this.#high = new Queue(quota)
   }
 
-  take(id: number, units: number, at: number): void {
+  take(id: number, units: number, at: number, isRace: boolean): void {
     this.#drain(at)
-    for (const queue of [this.#low, this.#high]) queue.pour(id, units * this.#unit)
+    for (const queue of [this.#low, this.#high]) queue.pour({ id, parts: units * this.#unit, at })
+    if (isRace) {
+      this.#raced.set(id, at)
+      this.#disputed.add(id)
+    }
     if (at === this.#stirredAt) this.#disputed.add(id)
   }
 
   give(id: number, units: number, at: number): void {
     this.#drain(at)
-    this.#low.remove(id, units * this.#unit)
+    const racedAt = this.#raced.get(id)
+    if (racedAt !== undefined) this.#low.removeLatest(racedAt, units * this.#unit)
+    else this.#low.remove(id, units * this.#unit)
     if (!this.#disputed.has(id)) this.#high.remove(id, units * this.#unit)
     this.stir(at)
   }
@@ -58,7 +66,9 @@ export class Bucket {
 
   /** Units of a request that may be left, of so many, and those that surely are. */
   left(id: number, units: number, now: number): { least: number; most: number } {
-    const most = Math.min(this.#high.of(id, now) / this.#unit, units)
+    const racedAt = this.#raced.get(id)
+    const held = racedAt === undefined ? this.#high.of(id, now) : this.#high.ofAll(racedAt, now)
+    const most = Math.min(held / this.#unit, units)
     return { least: this.#disputed.has(id) ? 0 : most, most }
   }
 
@@ -68,8 +78,14 @@ export class Bucket {
   }
 }
 
+interface Poured {
+  readonly id: number
+  readonly parts: number
+  readonly at: number
+}
+
 class Queue {
-  poured: { readonly id: number; readonly parts: number }[] = []
+  poured: readonly Poured[] = []
   /** Since it was last empty. */
   #hasDrained = false
   readonly #pace: number
@@ -94,12 +110,30 @@ class Queue {
     return Math.min(Math.max(before + parts - gone, 0), parts)
   }
 
-  pour(id: number, parts: number): void {
-    this.poured.push({ id, parts })
+  /** Of all that were poured at a time. */
+  ofAll(at: number, now: number): number {
+    const peers = this.poured.filter((one) => one.at === at)
+    return sum(peers.map((peer) => ({ parts: this.of(peer.id, now) })))
+  }
+
+  pour(one: Poured): void {
+    this.poured = [...this.poured, one]
   }
 
   remove(id: number, most: number): void {
-    this.#keep(this.poured.map((one) => (one.id === id ? { id, parts: one.parts - most } : one)))
+    this.#keep(this.poured.map((one) => (one.id === id ? { ...one, parts: one.parts - most } : one)))
+  }
+
+  /** The last of what was poured at a time. */
+  removeLatest(at: number, most: number): void {
+    let left = most
+    const fromBack = this.poured.toReversed().map((one) => {
+      if (one.at !== at) return one
+      const own = Math.min(one.parts, left)
+      left -= own
+      return { ...one, parts: one.parts - own }
+    })
+    this.#keep(fromBack.toReversed())
   }
 
   drain(at: number): void {
@@ -108,15 +142,15 @@ class Queue {
     if (gone <= 0 || this.poured.length === 0) return
     this.#hasDrained = true
     this.#keep(
-      this.poured.map(({ id, parts }) => {
-        const own = Math.min(parts, gone)
+      this.poured.map((one) => {
+        const own = Math.min(one.parts, gone)
         gone -= own
-        return { id, parts: parts - own }
+        return { ...one, parts: one.parts - own }
       }),
     )
   }
 
-  #keep(poured: typeof this.poured): void {
+  #keep(poured: readonly Poured[]): void {
     this.poured = poured.filter(({ parts }) => parts > 0)
     if (this.poured.length === 0) this.#hasDrained = false
   }

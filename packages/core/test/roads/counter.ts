@@ -44,12 +44,13 @@ export class Counter {
     this.#bucket = spec.kind === 'bucket' ? new Bucket(spec) : undefined
   }
 
-  take(id: number, units: number, at: number): void {
+  /** @param isRace with others, in an order that is not known */
+  take(id: number, units: number, at: number, isRace: boolean): void {
     this.#prune(at)
     const take: Take = { what: 'take', id, at, units, gives: [] }
     this.#takes.set(id, take)
     this.#entries.push(take)
-    this.#bucket?.take(id, units, at)
+    this.#bucket?.take(id, units, at, isRace)
   }
 
   give(id: number, units: number, at: number): void {

@@ -14,6 +14,14 @@ export interface Charge {
   readonly units: number
 }
 
+interface Taking {
+  /** Left out: those of today's plans. */
+  readonly lines?: readonly Line[]
+  readonly at: number
+  readonly units: number
+  readonly isRace?: boolean
+}
+
 export class Oracle {
   readonly #schedule: Schedule
   readonly #counters = new Map<string, Counter>()
@@ -63,13 +71,14 @@ export class Oracle {
     }
   }
 
-  take(ask: Ask, lines: readonly Line[], at: number, units: number): Charge {
+  /** @param isRace with others, in an order that is not known */
+  take(ask: Ask, { lines = this.linesOf(ask), at, units, isRace = false }: Taking): Charge {
     const id = (this.#ids += 1)
     for (const line of lines) {
       const counter = this.#counterOf(line, ask)
       counter.worst = Math.max(counter.worst, worstCaseOf(line.spec))
       counter.quotas.add(line.spec.quota)
-      counter.take(id, units, at)
+      counter.take(id, units, at, isRace)
     }
     return { id, ask, lines, at, units }
   }

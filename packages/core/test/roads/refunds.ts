@@ -106,7 +106,7 @@ export class Refunds {
     // Of several steps the first may have taken more, and given it back.
     if (this.#play.isInSteps(lines)) oracle.stir(lines, now)
     if (more <= 0) return
-    oracle.take(ask, lines, now, more)
+    oracle.take(ask, { lines, at: now, units: more })
     judge.neverOver(lines, now)
   }
 
