@@ -1,11 +1,27 @@
-import { calendarStart, capacityOf, slotMsOf, type LimitSpec } from './limits.js'
-import { levelsOf } from './bucket.js'
+// One counter as a list of what happened to it. Nothing is kept of an answer: each is worked out anew from the list.
+import { Bucket } from './bucket.js'
+import { calendarStart, capacityOf, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
 
-/** What happened to one counter, in the order of the clock. Times in µs. */
-export type Entry =
-  | { readonly what: 'take'; readonly id: number; readonly at: number; readonly units: number }
-  | { readonly what: 'give'; readonly id: number; readonly at: number; readonly units: number }
-export type Take = Extract<Entry, { what: 'take' }>
+/** Times in µs. */
+interface Take {
+  readonly what: 'take'
+  readonly id: number
+  readonly at: number
+  readonly units: number
+  readonly gives: Give[]
+}
+
+interface Give {
+  readonly what: 'give'
+  readonly take: Take
+  readonly at: number
+  readonly units: number
+  /** How many of the units were still held, at most. */
+  readonly gave: number
+}
+
+/** In the order of the clock. */
+type Entry = Take | Give
 
 /** At least so many units, and at most so many: the same where the laws leave no choice. */
 export interface Bounds {
@@ -13,35 +29,85 @@ export interface Bounds {
   readonly most: number
 }
 
-/** Units left of a limit at an instant, from the ledger alone: nothing is kept between two calls. */
-export function roomOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds {
-  if (spec.kind === 'bucket') return roomOfBucket(entries, now, spec)
-  const used = usedOf(entries, now, spec)
-  const capacity = capacityOf(spec)
-  return { least: Math.max(capacity - used.most, 0), most: Math.max(capacity - used.least, 0) }
-}
+export class Counter {
+  readonly spec: LimitSpec
+  /** Of the limits that units were taken of. */
+  readonly quotas = new Set<number>()
+  /** The most that any of its limits lets through by law 1. */
+  worst = 0
+  #entries: Entry[] = []
+  readonly #takes = new Map<number, Take>()
+  readonly #bucket: Bucket | undefined
 
-/** Of the units that a request took, what a refund of `units` gives back at an instant. */
-export function givenOf(
-  entries: readonly Entry[],
-  { id, at, units }: { readonly id: number; readonly at: number; readonly units: number },
-  spec: LimitSpec,
-): Bounds {
-  if (spec.kind === 'bucket') {
-    const held = levelsOf(entries, at, spec)
-    const isDisputed = held.isDisputed(id)
-    const most = Math.min(held.most(id) / held.unit, units)
-    return { least: isDisputed ? 0 : most, most }
+  constructor(spec: LimitSpec) {
+    this.spec = spec
+    this.#bucket = spec.kind === 'bucket' ? new Bucket(spec) : undefined
   }
-  const take = entries.find((entry): entry is Take => entry.what === 'take' && entry.id === id)
-  if (!take) return { least: 0, most: 0 }
-  const counts = countsAt(entries, take, at, spec)
-  return { least: counts.least ? units : 0, most: counts.most ? units : 0 }
+
+  /** @param isRace with others, in an order that is not known */
+  take(id: number, units: number, at: number, isRace: boolean): void {
+    this.#prune(at)
+    const take: Take = { what: 'take', id, at, units, gives: [] }
+    this.#takes.set(id, take)
+    this.#entries.push(take)
+    this.#bucket?.take(id, units, at, isRace)
+  }
+
+  give(id: number, units: number, at: number): void {
+    const take = this.#takes.get(id)
+    if (!take) return
+    const give: Give = { what: 'give', take, at, units, gave: this.given(id, units, at).most }
+    take.gives.push(give)
+    this.#entries.push(give)
+    this.#bucket?.give(id, units, at)
+  }
+
+  /** Units were taken and went back at once. */
+  stir(at: number): void {
+    this.#bucket?.stir(at)
+  }
+
+  /** Units left of a limit of this counter at an instant. */
+  room(spec: LimitSpec, now: number): Bounds {
+    if (this.#bucket) return roomIn(this.#bucket, spec, now)
+    const used = usedOf(this.#entries, now, spec)
+    const capacity = capacityOf(spec)
+    return { least: Math.max(capacity - used.most, 0), most: Math.max(capacity - used.least, 0) }
+  }
+
+  /** Of the units that a request took, what a refund of `units` gives back at an instant. */
+  given(id: number, units: number, at: number): Bounds {
+    if (this.#bucket) return this.#bucket.left(id, units, at)
+    const take = this.#takes.get(id)
+    if (!take) return { least: 0, most: 0 }
+    const counts = countsAt(this.#entries, take, at, this.spec)
+    return { least: counts.least ? units : 0, most: counts.most ? units : 0 }
+  }
+
+  /** Law 1: units in force in the true window that ends now. What was given back is in force until it was. */
+  inForce(now: number): number {
+    const since = now - lawWindowMs(this.spec) * 1000
+    let units = 0
+    for (const entry of this.#entries) {
+      if (entry.at <= since) continue
+      if (entry.what === 'take') units += entry.units
+      // Units of before this window that went back in it are none of its units; a bucket's level has them all the same.
+      else if (entry.take.at > since || this.#bucket) units -= entry.gave
+    }
+    return Math.floor(units + 1e-9)
+  }
+
+  /** Forgets what cannot count any more, once that is all. */
+  #prune(now: number): void {
+    const last = this.#entries.at(-1)
+    const longestUs = (2 * this.spec.windowMs + slotMsOf(this.spec.windowMs)) * 1000
+    if (last && last.at + longestUs < now) this.#entries = []
+  }
 }
 
-function roomOfBucket(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds {
-  const { unit, low, high, tolerance } = levelsOf(entries, now, spec)
-  const left = (level: number): number => Math.max(Math.floor((spec.burst * unit - level) / unit), 0)
+function roomIn(bucket: Bucket, { burst }: LimitSpec, now: number): Bounds {
+  const { unit, low, high, tolerance } = bucket.at(now)
+  const left = (level: number): number => Math.max(Math.floor((burst * unit - level) / unit), 0)
   return { least: left(high + tolerance), most: left(Math.max(low - tolerance, 0)) }
 }
 
@@ -56,12 +122,13 @@ function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds
   let previous = 0
   for (const entry of entries) {
     if (entry.what !== 'take') continue
+    const counts = countsAt(entries, entry, now, spec)
+    if (!counts.most) continue
     const held = heldOf(entries, entry, spec)
     if (spec.kind === 'window' && ageInWindows(entry.at, now, spec) === 1) previous += held.most
     else {
-      const counts = countsAt(entries, entry, now, spec)
       if (counts.least) least += held.least
-      if (counts.most) most += held.most
+      most += held.most
     }
   }
   if (spec.kind !== 'window') return { least, most }
@@ -74,11 +141,10 @@ function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds
 function heldOf(entries: readonly Entry[], take: Take, spec: LimitSpec): Bounds {
   let least = take.units
   let most = take.units
-  for (const entry of entries) {
-    if (entry.what !== 'give' || entry.id !== take.id) continue
-    const counts = countsAt(entries, take, entry.at, spec)
-    if (counts.most) least -= entry.units
-    if (counts.least) most -= entry.units
+  for (const give of take.gives) {
+    const counts = countsAt(entries, take, give.at, spec)
+    if (counts.most) least -= give.units
+    if (counts.least) most -= give.units
   }
   return { least, most }
 }
@@ -130,7 +196,7 @@ function openWindow(
       count = 0
     }
   }
-  const inWindow = new Set<number>()
+  const inWindow = new Set<Take>()
   for (const entry of entries) {
     if (entry.at > now) break
     close(entry.at)
@@ -138,8 +204,8 @@ function openWindow(
     if (entry.what === 'take') {
       opened ??= entry.at
       count += entry.units
-      inWindow.add(entry.id)
-    } else if (inWindow.has(entry.id)) count -= entry.units
+      inWindow.add(entry)
+    } else if (inWindow.has(entry.take)) count -= entry.units
   }
   close(now)
   return { opened, count }

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { createLimiter, redisStore, type Decision, type Limiter } from '../../src/index.js'
 import { capacityOf } from './limits.js'
 import { forEachOf } from './many.js'
-import { plansInput, inputsOf } from './play.js'
+import { inputsOf, plansInput } from './places.js'
 import { scheduleOf, type Ask, type Plans, type Schedule } from './schedule.js'
 import { Case } from './tally.js'
 
@@ -13,8 +13,8 @@ const WINDOWS_MS = [10, 25, 40]
 /** A sliding window counts for two lengths, a bucket for its burst's. */
 const GONE_WITHIN_MS = 5000
 
-/** Ids of charges and refunds are remembered for ten minutes, in keys of such a name. */
-const REMEMBERED = /:ids?$/
+/** Ids of charges and refunds are remembered for ten minutes, in keys of such a name: `PREFIX:=ID`. */
+const REMEMBERED = /:=[\w-]+$/
 
 /** Plays schedules at once, and calls back with each when the server has had its time to forget. */
 export async function leavesNothing(

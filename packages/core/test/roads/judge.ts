@@ -1,7 +1,8 @@
 // Holds decisions against the oracle.
 import type { Decision } from '../../src/index.js'
 import { capacityOf } from './limits.js'
-import type { Line, Oracle } from './oracle.js'
+import { groupsOf, narrowestOf, type Grouping, type Line } from './lines.js'
+import type { Oracle } from './oracle.js'
 import type { Case } from './tally.js'
 
 const MS = 1000
@@ -15,11 +16,10 @@ export interface Asked {
   readonly isHostile: boolean
 }
 
-/** How many keys' worth of limits may be decided apart, one after another, and so not in one step. */
-export type Steps = 'one step' | 'several steps'
-
 /** What of a road the judge must know. */
 export interface Circumstances {
+  /** Which keys of a request are decided at once: others come one step after another, and the first that denies ends it. */
+  readonly grouping: Grouping
   /** Real time passes, which the oracle does not see: windows are long, and what is said of waits is not judged. */
   readonly isLive?: boolean
   /** A law that the whole road is about: what is left is held against it too. */
@@ -43,19 +43,53 @@ export class Judge {
     return decision.source === 'store'
   }
 
+  /** The lines that a decision tells of, by their names. */
+  linesTold({ limits }: Decision, lines: readonly Line[]): Line[] {
+    return limits.flatMap(({ name }) => lines.find((line) => line.name === name) ?? [])
+  }
+
+  /** Law 3: all limits are told where it is allowed, else those of the step that denied. */
+  tellsWhole(decision: Decision, lines: readonly Line[]): void {
+    const told = this.linesTold(decision, lines)
+    const isPart = !decision.allowed && this.#is.grouping !== 'all'
+    const whole = isPart
+      ? groupsOf(lines, this.#is.grouping)
+          .filter((group) => group.some((line) => told.includes(line)))
+          .flat()
+      : lines
+    const names = (some: readonly { readonly name: string }[]): string => some.map(({ name }) => name).join()
+    const wanted = names(lines.filter((line) => whole.includes(line)))
+    const holds = names(decision.limits) === wanted && wanted !== ''
+    this.#case.check(3, holds, () => `told of ${names(decision.limits)}, not ${wanted}`)
+  }
+
   /** Law 3, before the units are taken: what was left decides, no more and no less. */
   verdict(decision: Decision, { lines, cost, now }: Asked): void {
-    const { surely, possibly } = this.#oracle.fits(lines, cost, now)
+    const told = this.linesTold(decision, lines)
+    const { surely, possibly } = this.#oracle.fits(told, cost, now)
     const says = (): string => `cost ${cost}, ${this.#show(lines, now)}, told ${show(decision)}`
-    if (decision.allowed) this.#case.check(3, possibly, () => `allowed without room: ${says()}`)
-    else this.#case.check(3, !surely, () => `denied with room: ${says()}`)
-    if (!decision.allowed && this.#isWhole(decision, lines)) {
-      const lacking = lines.filter((line) => this.#oracle.room(line, now).most < cost).length
-      this.#case.check(
-        3,
-        decision.violated.length >= lacking,
-        () => `violated ${decision.violated.length}: ${says()}`,
-      )
+    if (decision.allowed) return this.#case.check(3, possibly, () => `allowed without room: ${says()}`)
+    this.#case.check(3, !surely, () => `denied with room: ${says()}`)
+    for (const line of told) {
+      const { least, most } = this.#oracle.room(line, now)
+      const isViolated = decision.violated.includes(line.name)
+      this.#case.check(3, isViolated ? least < cost : most >= cost, () => `violated ${line.name}: ${says()}`)
+    }
+    this.#case.check(
+      3,
+      decision.violated.every((name) => told.some((line) => line.name === name)),
+      () => `violated what is not told: ${says()}`,
+    )
+  }
+
+  /** Law 2: steps that are narrower than the one that denied were asked before it, so they had room. */
+  narrowestFirst(decision: Decision, { lines, cost, now }: Asked): void {
+    const told = this.linesTold(decision, lines)
+    const most = narrowestOf(told)
+    for (const group of groupsOf(lines, this.#is.grouping)) {
+      if (group.some((line) => told.includes(line)) || narrowestOf(group) >= most) continue
+      const { possibly } = this.#oracle.fits(group, cost, now)
+      this.#case.check(2, possibly, () => `asked a wider one first: ${this.#show(lines, now)}`)
     }
   }
 
@@ -69,81 +103,71 @@ export class Judge {
 
   /** What is told of each limit, after the units were taken: laws 3, 4 and 7. */
   told(decision: Decision, asked: Asked): void {
-    const { lines, now } = asked
-    this.#case.check(
-      3,
-      this.#isWhole(decision, lines),
-      () => `told ${decision.limits.length} of ${lines.length} limits`,
-    )
     this.remaining(decision, asked, 3)
     if (this.#is.isLive) return
-    decision.limits.forEach(({ remaining, resetMs }, i) => {
-      const line = lines[i]
-      if (!line || remaining >= capacityOf(line.spec)) return
-      const after = this.#oracle.room(line, now + resetMs * MS).most
-      const before = this.#oracle.room(line, now + Math.max(resetMs - 1, 0) * MS).least
+    for (const { line, remaining, resetMs } of this.#matched(decision, asked.lines)) {
+      if (remaining >= capacityOf(line.spec)) continue
+      const after = this.#oracle.room(line, asked.now + resetMs * MS).most
+      const before = this.#oracle.room(line, asked.now + Math.max(resetMs - 1, 0) * MS).least
       const holds = after > remaining && (before <= remaining || resetMs === 0)
       this.#case.check(4, holds, () => `reset ${resetMs} of ${remaining} left: ${before}, then ${after}`)
-    })
+    }
   }
 
   /** What is told to be left, by a decision or a look at the quiet store. */
   remaining(decision: Decision, { lines, now, isHostile }: Asked, law: 2 | 3): void {
     const laws = [law, ...(isHostile ? [10] : []), ...(this.#is.law === undefined ? [] : [this.#is.law])]
-    decision.limits.forEach(({ remaining, quota }, i) => {
-      const line = lines[i]
-      if (!line) return
+    for (const { line, remaining, quota } of this.#matched(decision, lines)) {
       const { least, most } = this.#oracle.room(line, now)
       const holds = remaining >= least && remaining <= most && quota === line.spec.quota
       const says = (): string =>
-        `${remaining} of ${quota} left, not ${least}..${most}: ${this.#show(lines, now)}`
+        `${line.name}: ${remaining} of ${quota} left, not ${least}..${most}: ${this.#show(lines, now)}`
       for (const one of this.#oracle.hasMoved(line) ? [...laws, 7] : laws) this.#case.check(one, holds, says)
-    })
+    }
   }
 
-  /** Whether what a look tells is what the ledger says: for what settles a moment later. */
+  /** Whether what a look tells is what the ledger says: for what goes back a moment later. */
   agrees(decision: Decision, { lines, now }: Asked): boolean {
-    return decision.limits.every(({ remaining }, i) => {
-      const room = this.#oracle.room(lines[i] as Line, now)
+    return this.#matched(decision, lines).every(({ line, remaining }) => {
+      const room = this.#oracle.room(line, now)
       return remaining >= room.least && remaining <= room.most
     })
   }
 
-  /** Law 4: who waits as told is admitted, who comes a ms earlier is not. */
-  retry(decision: Decision, { lines, cost, now }: Asked, steps: Steps): void {
+  /** Law 4: who waits as told is admitted by what denied, who comes a ms earlier is not. */
+  retry(decision: Decision, { lines, cost, now }: Asked): void {
     if (this.#is.isLive) return
+    const told = this.linesTold(decision, lines)
     const wait = decision.retryAfterMs
-    const never = lines.some(({ spec }) => capacityOf(spec) < cost)
-    const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(lines, now)}`
-    if (wait === null) return this.#case.check(4, never, says)
-    const judged = steps === 'one step' ? [lines] : [lines, ...apart(lines)]
-    const isRight = judged.some((some) => {
-      const then = this.#oracle.fits(some, cost, now + wait * MS).possibly
-      return wait > 0 && then && !this.#oracle.fits(some, cost, now + (wait - 1) * MS).surely
-    })
-    // Of several shards, the one that denies tells its own wait: another may deny for good.
-    this.#case.check(4, isRight && (steps === 'several steps' || !never), says)
+    const never = told.some(({ spec }) => capacityOf(spec) < cost)
+    const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(told, now)}`
+    if (wait === null || never) return this.#case.check(4, wait === null && never, says)
+    const then = this.#oracle.fits(told, cost, now + wait * MS).possibly
+    const isTooLate = this.#oracle.fits(told, cost, now + (wait - 1) * MS).surely
+    this.#case.check(4, wait > 0 && then && !isTooLate, says)
   }
 
-  #isWhole(decision: Decision, lines: readonly Line[]): boolean {
-    return decision.limits.length === lines.length
+  #matched(
+    { limits }: Decision,
+    lines: readonly Line[],
+  ): (Decision['limits'][number] & { readonly line: Line })[] {
+    return limits.flatMap((limit) => {
+      const line = lines.find(({ name }) => name === limit.name)
+      return line ? [{ ...limit, line }] : []
+    })
   }
 
   #show(lines: readonly Line[], now: number): string {
     const parts = lines.map((line) => {
       const { least, most } = this.#oracle.room(line, now)
-      return `${line.key.slice(0, 80)} ${capacityOf(line.spec)} has ${least === most ? least : `${least}..${most}`}`
+      const has = least === most ? least : `${least}..${most}`
+      return `${line.name} ${line.key.slice(0, 80)} ${capacityOf(line.spec)} has ${has}`
     })
     return parts.join('; ')
   }
 }
 
-/** By subject. */
-function apart(lines: readonly Line[]): Line[][] {
-  const owners = [...new Set(lines.map(({ owner }) => owner))]
-  return owners.map((owner) => lines.filter((line) => line.owner === owner))
-}
-
-function show({ allowed, limits, retryAfterMs }: Decision): string {
-  return JSON.stringify({ allowed, left: limits.map(({ remaining }) => remaining), retryAfterMs })
+function show({ allowed, limits, violated, retryAfterMs }: Decision): string {
+  const left = limits.map(({ name, remaining }) => `${name}: ${remaining}`)
+  return JSON.stringify({ allowed, left, violated, retryAfterMs })
 }

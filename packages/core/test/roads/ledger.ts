@@ -1,11 +1,14 @@
 import type { Decision } from '../../src/index.js'
-import type { Asked, Steps } from './judge.js'
+import type { Asked } from './judge.js'
+import type { Bounds } from './counter.js'
+import { capacityOf } from './limits.js'
+import { groupsOf } from './lines.js'
 import type { Charge } from './oracle.js'
 import type { Play } from './play.js'
 import { isHostile, type Ask } from './schedule.js'
 import type { Case } from './tally.js'
 
-type Books = Pick<Play, 'oracle' | 'judge' | 'nowUs'>
+type Books = Pick<Play, 'oracle' | 'judge' | 'nowUs' | 'grouping'>
 
 /** What the judge must know of a request that is decided now. */
 export function askedOf({ oracle, nowUs }: Books, ask: Ask): Asked {
@@ -17,43 +20,82 @@ export class Ledger {
   readonly #play: Books
   readonly #case: Case
   /** What was left of each limit of each request, before requests that no order is known of. */
-  #before: number[][] = []
+  #before: Bounds[][] = []
+  #given: Bounds[][] = []
 
   constructor(play: Books, given: Case) {
     this.#play = play
     this.#case = given
   }
 
-  before(asks: readonly Ask[]): void {
-    const { oracle, nowUs } = this.#play
-    this.#before = asks.map((ask) => oracle.linesOf(ask).map((line) => oracle.room(line, nowUs).least))
+  /** Before what raced with them was given back, and once it was. */
+  before(asks: readonly Ask[], give: () => void = () => {}): void {
+    const rooms = (): Bounds[][] => {
+      const { oracle, nowUs } = this.#play
+      return asks.map((ask) => oracle.linesOf(ask).map((line) => oracle.room(line, nowUs)))
+    }
+    this.#before = rooms()
+    give()
+    this.#given = rooms()
   }
 
-  enter(ask: Ask, decision: Decision, isRace: boolean, steps: Steps): Charge | undefined {
-    const { oracle, judge, nowUs } = this.#play
+  enter(ask: Ask, decision: Decision, isRace: boolean): Charge | undefined {
+    const { oracle, judge, nowUs, grouping } = this.#play
     const asked = askedOf(this.#play, ask)
+    const { lines } = asked
     if (decision.source !== 'store') return undefined
-    // Among requests at once on a road of several steps, a denial may come from units that are held for a moment.
-    if (decision.allowed || !isRace) judge.verdict(decision, asked)
-    const charge = decision.allowed ? oracle.take(ask, asked.lines, nowUs, ask.cost) : undefined
-    if (charge) judge.neverOver(asked.lines, nowUs)
+    judge.tellsWhole(decision, lines)
+    if (!isRace) judge.verdict(decision, asked)
+    const charge = decision.allowed ? oracle.take(ask, { at: nowUs, units: ask.cost, isRace }) : undefined
+    if (charge) judge.neverOver(lines, nowUs)
+    if (!charge && groupsOf(lines, grouping).length > 1) oracle.stir(lines, nowUs)
     if (isRace) return charge
-    if (decision.allowed || steps === 'one step') judge.told(decision, asked)
-    if (!decision.allowed) judge.retry(decision, asked, steps)
+    judge.told(decision, asked)
+    if (!decision.allowed) judge.retry(decision, asked)
+    if (!decision.allowed) judge.narrowestFirst(decision, asked)
     return charge
   }
 
-  /** A denial needs a limit that had no room, were all the others of its moment admitted. */
+  /** What is known of decisions of one moment whose order is not, since they were made in several steps. */
   after(asks: readonly Ask[], decisions: readonly Decision[]): void {
+    this.#fitTogether(asks, decisions)
+    this.#denialsAreDue(asks, decisions)
+  }
+
+  /** There is an order in which those that were allowed had room: if any, then with the smallest quotas first. */
+  #fitTogether(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle } = this.#play
+    const allowed = asks.flatMap((ask, i) => {
+      if (!decisions[i]?.allowed) return []
+      return oracle
+        .linesOf(ask)
+        .map((line, at) => ({ line, cost: ask.cost, room: this.#given[i]?.[at]?.most ?? 0 }))
+    })
+    const taken = new Map<string, number>()
+    for (const { line, cost, room } of allowed.toSorted(
+      (a, b) => capacityOf(a.line.spec) - capacityOf(b.line.spec),
+    )) {
+      const units = (taken.get(line.key) ?? 0) + cost
+      taken.set(line.key, units)
+      this.#case.check(3, units <= room, () => `${units} of ${line.key} allowed at once, ${room} were left`)
+    }
+  }
+
+  /** A denial needs a limit that had no room, were all the others of its moment admitted. */
+  #denialsAreDue(asks: readonly Ask[], decisions: readonly Decision[]): void {
+    const { oracle, judge } = this.#play
     const wanted = new Map<string, number>()
     for (const ask of asks) {
       for (const { key } of oracle.linesOf(ask)) wanted.set(key, (wanted.get(key) ?? 0) + ask.cost)
     }
     asks.forEach((ask, i) => {
-      if (decisions[i]?.allowed !== false) return
+      const decision = decisions[i]
+      if (decision?.allowed !== false) return
       const lines = oracle.linesOf(ask)
-      const isDue = lines.some(({ key }, at) => (this.#before[i]?.[at] ?? 0) < (wanted.get(key) ?? 0))
+      const told = judge.linesTold(decision, lines)
+      const isDue = lines.some((line, at) => {
+        return told.includes(line) && (this.#before[i]?.[at]?.least ?? 0) < (wanted.get(line.key) ?? 0)
+      })
       this.#case.check(2, isDue, () => `denied though all requests at once fit: ${JSON.stringify(ask)}`)
     })
   }

@@ -3,6 +3,7 @@ import { Play, type Road } from './play.js'
 import { probe } from './probes.js'
 import { scheduleOf, type ScheduleOptions } from './schedule.js'
 import { Case, LAWS, type Tally } from './tally.js'
+import { NoAnswer } from './within.js'
 
 /** 2026-01-31T12:34:56.789Z */
 const START_MS = 1_769_862_896_789
@@ -32,8 +33,13 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
   const schedule = scheduleOf(seed, options)
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
-  await play.run()
-  if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
+  try {
+    await play.run()
+    if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    done.check(9, false, () => error.message)
+  }
   return { case: done, told: play.told }
 }
 

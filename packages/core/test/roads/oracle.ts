@@ -1,16 +1,9 @@
 // What the laws say of a history, from the ledger of what was admitted and given back. It knows nothing of how Tollgate
 // counts: a counter is a list of events, and every answer is worked out anew from the list.
-import { givenOf, roomOf, type Bounds, type Entry } from './counter.js'
-import { counterName, lawWindowMs, worstCaseOf, type LimitSpec } from './limits.js'
+import { Counter, type Bounds } from './counter.js'
+import { capacityOf, worstCaseOf } from './limits.js'
+import { linesOf, type Line } from './lines.js'
 import type { Ask, Plans, Schedule, Who } from './schedule.js'
-
-/** One limit of a request: what it counts in, and whose it is. */
-export interface Line {
-  readonly key: string
-  readonly spec: LimitSpec
-  /** The subject, by its place in the request. */
-  readonly owner: number
-}
 
 /** A request that took units. */
 export interface Charge {
@@ -21,20 +14,21 @@ export interface Charge {
   readonly units: number
 }
 
-interface Counter {
-  readonly entries: Entry[]
-  /** The most that any of its limits lets through by law 1. */
-  worst: number
-  readonly spec: LimitSpec
-  readonly owner: string
-  /** Of the limits that units were taken of. */
-  readonly quotas: Set<number>
+interface Taking {
+  /** Left out: those of today's plans. */
+  readonly lines?: readonly Line[]
+  readonly at: number
+  readonly units: number
+  readonly isRace?: boolean
 }
 
 export class Oracle {
   readonly #schedule: Schedule
   readonly #counters = new Map<string, Counter>()
+  /** The keys of each subject's counters. */
+  readonly #owned = new Map<string, Set<string>>()
   #plans: Plans
+  #lines = new WeakMap<Ask, readonly Line[]>()
   #ids = 0
 
   constructor(schedule: Schedule) {
@@ -44,26 +38,22 @@ export class Oracle {
 
   setPlans(plans: Plans): void {
     this.#plans = plans
+    this.#lines = new WeakMap()
   }
 
   /** The limits of a request, in the order in which its decision tells them. */
-  linesOf({ place, who }: Ask, plans: Plans = this.#plans): Line[] {
-    const { own, stacked } = this.#schedule
-    const suffix = { app: '', stacked: '', group: '*g', both: '*g', own: '*h' }[place]
-    const lineOf = (one: Who, owner: number, spec: LimitSpec, at: string): Line => {
-      return { key: JSON.stringify([one.kind, one.id, at, counterName(spec)]), spec, owner }
-    }
-    const lines = who.flatMap((one, owner) => {
-      const specs = place === 'own' ? own : (plans[one.plan] as readonly LimitSpec[])
-      return specs.map((spec) => lineOf(one, owner, spec, suffix))
-    })
-    if (place !== 'stacked' && place !== 'both') return lines
-    return [...lines, ...stacked.map((spec) => lineOf(who[0] as Who, 0, spec, '!s'))]
+  linesOf(ask: Ask): readonly Line[] {
+    const known = this.#lines.get(ask)
+    if (known) return known
+    const lines = linesOf(ask, this.#plans, this.#schedule)
+    this.#lines.set(ask, lines)
+    return lines
   }
 
   /** What is left of a limit at a time. */
   room({ key, spec }: Line, now: number): Bounds {
-    return roomOf(this.#counters.get(key)?.entries ?? [], now, spec)
+    const capacity = capacityOf(spec)
+    return this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
   }
 
   /** Whether units of another quota are in the counter: a plan has moved. */
@@ -81,72 +71,55 @@ export class Oracle {
     }
   }
 
-  take(ask: Ask, lines: readonly Line[], at: number, units: number): Charge {
+  /** @param isRace with others, in an order that is not known */
+  take(ask: Ask, { lines = this.linesOf(ask), at, units, isRace = false }: Taking): Charge {
     const id = (this.#ids += 1)
     for (const line of lines) {
       const counter = this.#counterOf(line, ask)
       counter.worst = Math.max(counter.worst, worstCaseOf(line.spec))
       counter.quotas.add(line.spec.quota)
-      counter.entries.push({ what: 'take', id, at, units })
+      counter.take(id, units, at, isRace)
     }
     return { id, ask, lines, at, units }
   }
 
   /** What a refund of so many units of a request gives back, of each limit. */
   refundable({ id, lines }: Charge, units: number, at: number): Bounds[] {
-    return lines.map(({ key, spec }) =>
-      givenOf(this.#counters.get(key)?.entries ?? [], { id, at, units }, spec),
-    )
+    const nothing = { least: 0, most: 0 }
+    return lines.map(({ key }) => this.#counters.get(key)?.given(id, units, at) ?? nothing)
   }
 
   give({ id, lines }: Charge, units: number, at: number): void {
-    for (const { key } of lines) this.#counters.get(key)?.entries.push({ what: 'give', id, at, units })
+    for (const { key } of lines) this.#counters.get(key)?.give(id, units, at)
+  }
+
+  /** A request was denied in several steps: some of its limits may have taken its units, and given them back. */
+  stir(lines: readonly Line[], at: number): void {
+    for (const { key } of lines) this.#counters.get(key)?.stir(at)
   }
 
   /** Everything of a subject is as new. */
   reset(who: Who): void {
-    for (const [key, { owner }] of this.#counters) if (owner === ownerOf(who)) this.#counters.delete(key)
+    for (const key of this.#owned.get(nameOf(who)) ?? []) this.#counters.delete(key)
   }
 
-  /**
-   * Law 1, of a limit at a time that units were admitted: units in force in the true window that ends now, and the most
-   * there may be. What was given back is in force until the moment that it was.
-   */
+  /** Law 1, of a limit at a time that units were admitted: units in force in its true window, and the most there may be. */
   inForce({ key }: Line, now: number): { units: number; worst: number } {
     const counter = this.#counters.get(key)
-    if (!counter) return { units: 0, worst: 0 }
-    const { entries, spec, worst } = counter
-    const since = now - lawWindowMs(spec) * 1000
-    let units = 0
-    entries.forEach((entry, i) => {
-      if (entry.what === 'take') units += entry.at > since ? entry.units : 0
-      else units -= this.#gaveOf(entries.slice(0, i), entry, spec, since)
-    })
-    return { units: Math.floor(units + 1e-9), worst }
-  }
-
-  #gaveOf(before: readonly Entry[], entry: Entry, spec: LimitSpec, since: number): number {
-    const take = before.find(({ what, id }) => what === 'take' && id === entry.id)
-    // Units of before this window that went back in it are none of its units; a bucket's level has them all the same.
-    if (!take || (take.at <= since && (spec.kind !== 'bucket' || entry.at <= since))) return 0
-    return givenOf(before, entry, spec).most
+    return counter ? { units: counter.inForce(now), worst: counter.worst } : { units: 0, worst: 0 }
   }
 
   #counterOf({ key, spec, owner }: Line, ask: Ask): Counter {
-    const counter = this.#counters.get(key)
-    if (counter) return counter
-    const made = {
-      entries: [],
-      worst: 0,
-      spec,
-      owner: ownerOf(ask.who[owner] as Who),
-      quotas: new Set<number>(),
-    }
+    const known = this.#counters.get(key)
+    if (known) return known
+    const made = new Counter(spec)
     this.#counters.set(key, made)
+    const name = nameOf(ask.who[owner] as Who)
+    this.#owned.set(name, (this.#owned.get(name) ?? new Set()).add(key))
     return made
   }
 }
 
-function ownerOf({ kind, id }: Who): string {
+function nameOf({ kind, id }: Who): string {
   return JSON.stringify([kind, id])
 }

@@ -11,7 +11,7 @@ let client: Cluster
 
 const road: Road = {
   name: 'cluster',
-  isAtomic: false,
+  grouping: 'subjects',
   limiter: (options, clock) => {
     const store = redisStore(client, { prefix: testPrefix(), now: () => clock.now })
     return createLimiter({

@@ -8,8 +8,8 @@ const [memory] = benches
 const apart = jointBenches.find((bench) => !benches.includes(bench))
 
 const roads: readonly Road[] = [
-  { name: 'memory', isAtomic: true, limiter: (...given) => benchOf(memory).limiter(...given) },
-  { name: 'not atomic', isAtomic: false, limiter: (...given) => benchOf(apart).limiter(...given) },
+  { name: 'memory', grouping: 'all', limiter: (...given) => benchOf(memory).limiter(...given) },
+  { name: 'not atomic', grouping: 'keys', limiter: (...given) => benchOf(apart).limiter(...given) },
 ]
 
 function benchOf<T>(bench: T | undefined): T {

@@ -13,7 +13,7 @@ let limiters = 0
 /** The server's clock is the schedule's, so that every µs can be told. */
 const server: Road = {
   name: 'one server',
-  isAtomic: true,
+  grouping: 'all',
   limiter: (options, clock) => {
     const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}`, now: () => clock.now })
     return createLimiter({
@@ -28,7 +28,7 @@ const server: Road = {
 
 const memory: Road = {
   name: 'memory',
-  isAtomic: true,
+  grouping: 'all',
   limiter: (options, clock) => (benches[0] as (typeof benches)[number]).limiter(options, clock),
 }
 
@@ -38,7 +38,7 @@ let skew = 0
 /** The server's own clock, and one of the application that is hours off, now ahead, now behind. */
 const skewed: Road = {
   name: 'one server, clocks apart',
-  isAtomic: true,
+  grouping: 'all',
   isLive: true,
   law: 6,
   onStep: () => {

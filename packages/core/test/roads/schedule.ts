@@ -11,9 +11,9 @@ export interface Who {
   readonly plan: string
 }
 
-/** One request. */
+/** One request; `top` is only looked at: a group without limits of its own, and those that are stacked. */
 export interface Ask {
-  readonly place: Place
+  readonly place: Place | 'top'
   readonly who: readonly Who[]
   readonly cost: number
 }

@@ -1,0 +1,90 @@
+import { capacityOf, counterName, HOUR_MS, type LimitSpec } from './limits.js'
+import type { Ask, Plans, Schedule, Who } from './schedule.js'
+
+/** One limit of a request: what it counts in, what its decision calls it, and whose it is. */
+export interface Line {
+  readonly key: string
+  readonly name: string
+  readonly spec: LimitSpec
+  /** The subject, by its place in the request. */
+  readonly owner: number
+  /** Which of the request's keys it is in. */
+  readonly part: number
+}
+
+/** What keys of a request are decided at once: all, those of one subject (at least), or each by itself. */
+export type Grouping = 'all' | 'subjects' | 'keys'
+
+/** So much that it never denies: the stacked limits beside it are all that a look tells of. */
+export const NO_LIMIT: LimitSpec = { kind: 'log', quota: 1e6, windowMs: HOUR_MS, burst: 1 }
+
+const SUFFIXES = { app: '', stacked: '', group: '*g', both: '*g', own: '*h', top: '*top' } as const
+
+/** The limits of a request, in the order in which its decision tells them. */
+export function linesOf({ place, who }: Ask, plans: Plans, { own, stacked }: Schedule): Line[] {
+  const namer = new Namer()
+  const partOf = (specs: readonly LimitSpec[], where: Omit<Part, 'specs'>): Line[] =>
+    specs.map((spec, i) => ({
+      key: JSON.stringify([where.one.kind, where.one.id, where.suffix, counterName(spec)]),
+      name: namer.name(where.label, i),
+      spec,
+      owner: where.owner,
+      part: where.part,
+    }))
+  const lines = who.flatMap((one, owner) => {
+    const { specs, label } = planOf(one, place, plans, own)
+    const suffix = SUFFIXES[place]
+    return partOf(specs, { one, owner, suffix, part: owner, label: owner === 0 ? undefined : label })
+  })
+  if (place !== 'stacked' && place !== 'both' && place !== 'top') return lines
+  const onTop = { one: who[0] as Who, owner: 0, suffix: '!s', part: who.length, label: 's' }
+  return [...lines, ...partOf(stacked, onTop)]
+}
+
+interface Part {
+  readonly one: Who
+  readonly owner: number
+  readonly part: number
+  readonly suffix: string
+  readonly label: string | undefined
+  readonly specs: readonly LimitSpec[]
+}
+
+function planOf(
+  { plan }: Who,
+  place: Ask['place'],
+  plans: Plans,
+  own: readonly LimitSpec[],
+): { specs: readonly LimitSpec[]; label: string } {
+  if (place === 'own') return { specs: own, label: 'h' }
+  if (place === 'top') return { specs: [NO_LIMIT], label: 'top' }
+  return { specs: plans[plan] as readonly LimitSpec[], label: plan }
+}
+
+/** `l0` of who pays, `pro.l0` of others, `pro.l0-2` where that is taken. */
+class Namer {
+  readonly #taken = new Set<string>()
+
+  name(label: string | undefined, i: number): string {
+    const wanted = label === undefined ? `l${i}` : `${label}.l${i}`
+    let name = wanted
+    for (let n = 2; this.#taken.has(name); n += 1) name = `${wanted}-${n}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
+/** Lines that are decided at once, at least. */
+export function groupsOf(lines: readonly Line[], by: Grouping): Line[][] {
+  const groups = new Map<number, Line[]>()
+  for (const line of lines) {
+    const group = { all: 0, subjects: line.owner, keys: line.part }[by]
+    groups.set(group, [...(groups.get(group) ?? []), line])
+  }
+  return [...groups.values()]
+}
+
+/** The most that some limits let through at once. */
+export function narrowestOf(lines: readonly Line[]): number {
+  return Math.min(...lines.map(({ spec }) => capacityOf(spec)))
+}

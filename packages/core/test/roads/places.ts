@@ -1,0 +1,36 @@
+// What a user would write for the plans and places of a schedule.
+import type { Consumer, Limiter, LimiterOptions } from '../../src/index.js'
+import { inputOf, type LimitSpec } from './limits.js'
+import { NO_LIMIT } from './lines.js'
+import type { Ask, Plans, Schedule } from './schedule.js'
+
+export function plansInput(plans: Plans): NonNullable<LimiterOptions['plans']> {
+  return Object.fromEntries(Object.entries(plans).map(([name, specs]) => [name, inputsOf(specs)]))
+}
+
+export function inputsOf(specs: readonly LimitSpec[]): ReturnType<typeof inputOf>[] {
+  return specs.map((spec, i) => inputOf(spec, `l${i}`))
+}
+
+export type Places = Readonly<Record<Ask['place'], Consumer>>
+
+export function placesOf(limiter: Limiter, { own, stacked }: Schedule): Places {
+  const stack = { s: inputsOf(stacked) }
+  return {
+    app: limiter,
+    group: limiter.scope({ group: 'g' }),
+    own: limiter.scope({ group: 'h', limit: inputsOf(own) }),
+    stacked: limiter.scope({ stacked: stack }),
+    both: limiter.scope({ group: 'g', stacked: stack }),
+    top: limiter.scope({ group: 'top', limit: inputsOf([NO_LIMIT]), stacked: stack }),
+  }
+}
+
+/** One request for each key of another, so that a look tells of every limit, also where one that is full denies. */
+export function apart({ place, who }: Ask): Ask[] {
+  const [payer] = who
+  const isOnTop = place === 'stacked' || place === 'both' || place === 'top'
+  const alone = { stacked: 'app', both: 'group', app: 'app', group: 'group', own: 'own', top: 'top' } as const
+  const asks = who.map((one): Ask => ({ place: alone[place], who: [one], cost: 1 }))
+  return isOnTop && payer ? [...asks, { place: 'top', who: [payer], cost: 1 }] : asks
+}

@@ -1,0 +1,116 @@
+// What becomes of decisions that are given back or settled.
+import type { Decision } from '../../src/index.js'
+import type { Charge } from './oracle.js'
+import type { Play } from './play.js'
+import type { Act, Ask, Who } from './schedule.js'
+import type { Case } from './tally.js'
+import { answered } from './within.js'
+
+/** A decision, and what became of it. */
+export interface Made {
+  readonly decision: Decision
+  readonly who: readonly Who[]
+  readonly charge: Charge | undefined
+  taken: number
+  isSettled: boolean
+  /** Its subject was reset since: what a refund then gives back is not said. */
+  isStale: boolean
+}
+
+type Refund = Extract<Act, { what: 'refund' }>
+
+export class Refunds {
+  readonly #play: Play
+  readonly #case: Case
+  readonly #made: Made[] = []
+
+  constructor(play: Play, given: Case) {
+    this.#play = play
+    this.#case = given
+  }
+
+  remember(ask: Ask, decision: Decision, charge: Charge | undefined): void {
+    const taken = decision.allowed ? ask.cost : 0
+    this.#made.push({ decision, who: ask.who, charge, taken, isSettled: false, isStale: false })
+  }
+
+  forget({ id, kind }: Who): void {
+    for (const made of this.#made) {
+      if (made.who.some((one) => one.id === id && one.kind === kind)) made.isStale = true
+    }
+  }
+
+  /** A decision that can be given back in this schedule; none when there is none so far back. */
+  refundable(back: number): Made[] {
+    const made = this.#made.at(-1 - back)
+    return made && !made.isStale ? [made] : []
+  }
+
+  give({ decision }: Made): Promise<boolean> {
+    return answered(this.#play.limiter.refund(decision), 'a refund')
+  }
+
+  async refund({ back, atOnce }: Refund): Promise<void> {
+    const all = back.flatMap((one) => this.refundable(one))
+    if (atOnce) {
+      const given = await Promise.all(all.map((made) => this.give(made)))
+      given.forEach((isGiven, i) => this.gave(all[i] as Made, isGiven))
+    } else for (const made of all) this.gave(made, await this.give(made))
+    await this.#lookAt(all)
+  }
+
+  gave(made: Made, isGiven: boolean): void {
+    this.#play.tell(isGiven)
+    if (isGiven) this.#case.refunds += 1
+    this.#account(made, made.taken, isGiven)
+    if (isGiven) made.taken = 0
+  }
+
+  async settle(back: number, cost: number): Promise<void> {
+    const [made] = this.refundable(back)
+    if (!made) return
+    const { charge, taken, isSettled } = made
+    const total = await answered(this.#play.limiter.settle(made.decision, cost), 'a settlement')
+    this.#play.tell(total)
+    if (total < taken) this.#case.refunds += 1
+    if (charge && !isSettled && cost < taken) this.#account(made, taken - cost, total === cost)
+    else if (charge && !isSettled && this.#play.isJudged) this.#tookMore(charge, cost - taken, total - taken)
+    else if (this.#play.isJudged)
+      this.#case.check(11, total === taken, () => `settled twice: ${total}, not ${taken}`)
+    made.taken = total
+    made.isSettled = made.isSettled || taken > 0
+    await this.#lookAt([made])
+  }
+
+  /** Law 11: a refund gives once what has not come back by itself, and says so. */
+  #account(made: Made, units: number, isGiven: boolean): void {
+    const { charge, isSettled } = made
+    const { oracle, nowUs: now, isJudged } = this.#play
+    made.isSettled = true
+    if (!isJudged) return
+    const bounds = charge && !isSettled && units > 0 ? oracle.refundable(charge, units, now) : []
+    const [least, most] = [bounds.some((one) => one.least > 0), bounds.some((one) => one.most > 0)]
+    const says = (): string =>
+      `refund of ${units} said ${isGiven}: ${JSON.stringify({ isSettled, charge, bounds })}`
+    this.#case.check(11, isGiven ? most : !least, says)
+    if (charge && bounds.length > 0) oracle.give(charge, units, now)
+  }
+
+  /** As much as fits of what was too little. */
+  #tookMore({ ask, lines }: Charge, wanted: number, more: number): void {
+    const { oracle, judge, nowUs: now } = this.#play
+    const rooms = lines.map((line) => oracle.room(line, now))
+    const least = Math.min(wanted, ...rooms.map((room) => room.least))
+    const most = Math.min(wanted, ...rooms.map((room) => room.most))
+    this.#case.check(11, more >= least && more <= most, () => `settled ${more} more, not ${least}..${most}`)
+    // Of several steps the first may have taken more, and given it back.
+    if (this.#play.isInSteps(lines)) oracle.stir(lines, now)
+    if (more <= 0) return
+    oracle.take(ask, { lines, at: now, units: more })
+    judge.neverOver(lines, now)
+  }
+
+  async #lookAt(all: readonly Made[]): Promise<void> {
+    for (const { charge } of all.slice(0, 2)) if (charge) await this.#play.settled(charge.ask)
+  }
+}
