@@ -13,8 +13,8 @@ const WINDOWS_MS = [10, 25, 40]
 /** A sliding window counts for two lengths, a bucket for its burst's. */
 const GONE_WITHIN_MS = 5000
 
-/** Ids of charges and refunds are remembered for ten minutes, in keys of such a name: `PREFIX:=ID`. */
-const REMEMBERED = /:=[\w-]+$/
+/** Ids of charges and refunds are remembered for ten minutes, in keys of such a name: `PREFIX/=ID`. */
+const REMEMBERED = /\/=[\w-]+$/
 
 /** Plays schedules at once, and calls back with each when the server has had its time to forget. */
 export async function leavesNothing(

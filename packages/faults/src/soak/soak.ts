@@ -148,7 +148,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
 async function countLeft(port: number): Promise<number> {
   let left = 0
   for (const key of (await ask(port, 'KEYS', '*')) as string[]) {
-    const ms = key.startsWith('tollgate:=') ? Number(await ask(port, 'PTTL', key)) : -1
+    const ms = key.startsWith('tollgate/=') ? Number(await ask(port, 'PTTL', key)) : -1
     if (ms === -1 || ms > ID_KEPT_MS) left += 1
   }
   return left
