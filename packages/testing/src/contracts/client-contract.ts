@@ -220,7 +220,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter } = bench.limiter(bench.connect({ ports, keyPrefix: 'shop:' }), 5000)
       await limiter.consume('acme')
       const keys = (await Promise.all(operators.map((operator) => operator.keys('*')))).flat()
-      expect(keys).toEqual([expect.stringMatching(/^shop:test:.*:acme$/)])
+      expect(keys).toEqual([expect.stringMatching(/^shop:test:.*\/acme$/)])
       await limiter.reset('acme')
       expect((await Promise.all(operators.map((operator) => operator.dbsize()))).join()).toMatch(/^0(,0)*$/)
     })
