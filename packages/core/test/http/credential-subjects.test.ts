@@ -78,7 +78,7 @@ describe('a secret in a header stays in the process', () => {
       keys.push(JSON.stringify(given))
       return Promise.resolve(outcome as never)
     }
-    const store = { immediate: false, consume: see, peek: see, refund: see, reset: see }
+    const store = { synchronous: false, consume: see, peek: see, refund: see, reset: see }
     const limiter = createLimiter({ limit: '1/min', store: store as never })
     const told: Decision[] = []
     limiter.on('limited', (decision) => told.push(decision))

@@ -91,7 +91,7 @@ describe('law 9, always an answer', () => {
     const ids = ['list', 'hash', 'text', 'long text', 'empty']
     for (const id of [...ids, 'mine']) await limiter.consume(id)
     const keys = await client.keys(`${prefix}/*`)
-    const keyOf = (id: string): string => keys.find((key) => key.endsWith(`:${id}`)) ?? ''
+    const keyOf = (id: string): string => keys.find((key) => key.endsWith(`/${id}`)) ?? ''
     await client.del(keyOf('list'), keyOf('hash'))
     await client.lpush(keyOf('list'), 'x')
     await client.hset(keyOf('hash'), 'a', 'b')

@@ -83,7 +83,7 @@ test('one key a subject, whatever its limits, with the prefix of the store and o
   })
   await limiter.consume('acme')
   const keys = await client.keys('shop:*')
-  expect(keys).toEqual([expect.stringMatching(/^shop:limits:acme$/)])
+  expect(keys).toEqual([expect.stringMatching(/^shop:limits\/acme$/)])
   await limiter.reset('acme')
   expect(await client.exists(keys[0] as string)).toBe(0)
   await prefixed.quit()
