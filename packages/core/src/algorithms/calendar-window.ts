@@ -1,10 +1,11 @@
-import { createCalendar, isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar.js'
+import { createCalendar } from '../base/calendar.js'
 import { ConfigError } from '../base/errors.js'
 import { fnv1a } from '../base/hash.js'
 import { isTimeZone } from '../base/time-zone.js'
 import { shareOfUnits } from '../base/units.js'
 import { NEVER, OUTSIDE_CALENDAR, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 import type { LimitTerms, Params, Terms } from './limit-terms.js'
+import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar-anchor.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {

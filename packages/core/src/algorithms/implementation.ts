@@ -85,7 +85,7 @@ export const OUTSIDE_CALENDAR = -2
 /** A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then. */
 export const CLOCK_WENT_BACK_US = 1_000_000
 /** The largest count that a packed state holds: five bytes. */
-export const MOST_UNITS = 2 ** 40 - 1
+const MOST_UNITS = 2 ** 40 - 1
 
 /** How many of some units can be added to a count. */
 export function unitsThatFit(units: number, count: number): number {

@@ -31,7 +31,7 @@ export function isWindowLength(ms: number): boolean {
 }
 
 /** The id of windows of one length: two bits of unit, and how many. The script for Redis reads the length back. */
-export function windowIdOf(windowMs: number): number {
+function windowIdOf(windowMs: number): number {
   const unit = UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < LENGTHS)
   return unit * LENGTHS + windowMs / (UNITS_MS[unit] as number)
 }

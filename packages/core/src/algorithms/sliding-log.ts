@@ -1,17 +1,17 @@
 import { readDuration } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { shareOfUnits } from '../base/units.js'
-import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { NEVER, type Implementation, type Receipt } from './implementation.js'
 import { steadyTerms, type LimitTerms } from './limit-terms.js'
-
-export interface SlidingLogParams {
-  readonly quota: number
-  readonly windowUs: number
-  /** Requests that come in the same slot of this length share an entry: 1 keeps every µs apart. */
-  readonly slotUs: number
-  /** Bytes of a count in the packed log; only the script needs it. */
-  readonly unitBytes: number
-}
+import {
+  entryOf,
+  insert,
+  sameSlot,
+  timeOf,
+  writeLog,
+  type SlidingLogParams,
+  type SlidingLogState,
+} from './sliding-log-entries.js'
 
 export interface SlidingLogOptions {
   /**
@@ -19,19 +19,6 @@ export interface SlidingLogOptions {
    * Default: exact while the quota is at most 128, else window / 128. `'100ms'`, or a number of ms.
    */
   readonly precision?: string | number
-}
-
-/** The log: entry i holds `units[i]` units, the last of them taken at `times[i]`; oldest first, from `head`. */
-export interface SlidingLogState {
-  times: number[]
-  units: number[]
-  head: number
-  total: number
-  /** What is left of it now, and how far the clock has gone back since the last write (0 or less). */
-  headNow: number
-  totalNow: number
-  shift: number
-  now: number
 }
 
 /**
@@ -89,7 +76,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     },
 
     take(state, cost, { slotUs }) {
-      write(state)
+      writeLog(state)
       if (cost === 0) return
       const { times, units, now } = state
       const newest = times.length - 1
@@ -104,14 +91,14 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     },
 
     force(state, used, params) {
-      write(state)
+      writeLog(state)
       let granted = 0
       for (const { units, ageUs } of used) granted += insert(state, units, state.now - ageUs, params)
       return granted
     },
 
     give(state, receipt: Receipt, { slotUs }) {
-      write(state)
+      writeLog(state)
       const i = entryOf(state, receipt.at)
       if (i === undefined || !sameSlot(state.times[i] as number, receipt.at, slotUs)) return false
       const given = Math.min(receipt.units, state.units[i] as number)
@@ -124,36 +111,6 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       return true
     },
   }
-
-/** What two bytes count. */
-const MOST_ENTRIES = 2 ** 16 - 1
-
-/** Adds units at their own time; an entry of the same slot takes them in, and has the later time. */
-function insert(
-  state: SlidingLogState,
-  units: number,
-  at: number,
-  { windowUs, slotUs }: SlidingLogParams,
-): number {
-  if (at + windowUs <= state.now) return units
-  const { times, head } = state
-  let i = times.length
-  while (i > head && (times[i - 1] as number) >= at) i -= 1
-  const isAfter = i < times.length && sameSlot(times[i] as number, at, slotUs)
-  const isBefore = !isAfter && i > head && sameSlot(times[i - 1] as number, at, slotUs)
-  const fitting = unitsThatFit(units, state.total)
-  if (fitting === 0 || (!isAfter && !isBefore && times.length - head >= MOST_ENTRIES)) return 0
-  state.total = state.totalNow = state.total + fitting
-  if (isAfter) state.units[i] = (state.units[i] as number) + fitting
-  else if (isBefore) {
-    times[i - 1] = at
-    state.units[i - 1] = (state.units[i - 1] as number) + fitting
-  } else {
-    times.splice(i, 0, at)
-    state.units.splice(i, 0, fitting)
-  }
-  return fitting
-}
 
 /** Up to this many entries a log is kept exactly, or in as many slots. */
 const LOG_SLOTS = 128
@@ -174,34 +131,4 @@ function slotOf({ quota, window, options: { precision }, path }: LimitTerms<Slid
 /** Bytes that hold a count up to the quota. */
 function countBytes(quota: number): number {
   return Math.ceil(Math.log2(quota + 1) / 8)
-}
-
-function timeOf({ times, shift }: SlidingLogState, i: number): number {
-  return (times[i] as number) + shift
-}
-
-/** Makes what `load` found the state. */
-function write(state: SlidingLogState): void {
-  const { shift } = state
-  if (shift < 0) state.times = state.times.map((time) => time + shift)
-  state.head = state.headNow
-  state.total = state.totalNow
-  state.shift = 0
-  // Dropping from the front of an array costs its length, so it is done once for many.
-  if (state.head > 32 && state.head * 2 > state.times.length) {
-    state.times = state.times.slice(state.head)
-    state.units = state.units.slice(state.head)
-    state.head = state.headNow = 0
-  }
-}
-
-function sameSlot(a: number, b: number, slotUs: number): boolean {
-  return a - (a % slotUs) === b - (b % slotUs)
-}
-
-/** The entry that units taken at `at` are in: the oldest that is not older, since merging only moves entries on. */
-function entryOf({ times, head }: SlidingLogState, at: number): number | undefined {
-  let i = times.length
-  while (i > head && (times[i - 1] as number) >= at) i -= 1
-  return i < times.length ? i : undefined
 }

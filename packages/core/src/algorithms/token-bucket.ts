@@ -1,40 +1,21 @@
 import { LONGEST_WINDOW_MS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { isUnits, shareOfUnits } from '../base/units.js'
-import { NEVER, type Implementation, type Receipt } from './implementation.js'
+import { NEVER, type Implementation } from './implementation.js'
 import { steadyTerms, type LimitTerms } from './limit-terms.js'
-import { drained, goneBefore, NOTHING_WENT_BACK, noted, type WentBack } from './token-bucket-refunds.js'
-
-export interface TokenBucketParams {
-  readonly burst: number
-  /** One unit is 2^scale parts of level, so that a level is a whole number that doubles hold exactly. */
-  readonly scale: number
-  /** Parts that drain in a µs; not whole. */
-  readonly rate: number
-  readonly windowUs: number
-}
+import { drained, noted, NOTHING_WENT_BACK } from './token-bucket-refunds.js'
+import {
+  drainUs,
+  measure,
+  placeOf,
+  writeLevel,
+  type TokenBucketParams,
+  type TokenBucketState,
+} from './token-bucket-level.js'
 
 export interface TokenBucketOptions {
   /** token-bucket: units that may come at once. Default: the quota. */
   readonly burst?: number
-}
-
-export interface TokenBucketState {
-  /** How full the bucket was at the last write, in parts, and the scale of those. */
-  level: number
-  scale: number
-  /** The same as it is counted today, and a unit in its parts. */
-  filled: number
-  filledScale: number
-  unit: number
-  /** Parts that drain in a µs, how long they have, and what has not drained. */
-  pace: number
-  elapsed: number
-  levelNow: number
-  now: number
-  /** As of the last write, and those of it that can still matter. */
-  wentBack: readonly WentBack[]
-  wentBackNow: readonly WentBack[]
 }
 
 /** The most that a packed level holds: six bytes. */
@@ -117,7 +98,7 @@ export const tokenBucket: Implementation<
   },
 
   take(state, cost, params) {
-    write(state, state.levelNow + cost * state.unit, params)
+    writeLevel(state, state.levelNow + cost * state.unit, params)
   },
 
   // In parts of another size, which were of another burst: the level would be cut off at this one.
@@ -136,7 +117,7 @@ export const tokenBucket: Implementation<
     const room = MOST_LEVEL - levelNow
     const denied = Math.min(Math.ceil(Math.max(level - room, 0) / unit), units)
     // Doubles do not hold the largest levels exactly.
-    write(state, levelNow + Math.min(Math.max(level - denied * unit, 0), room), params)
+    writeLevel(state, levelNow + Math.min(Math.max(level - denied * unit, 0), room), params)
     return units - denied
   },
 
@@ -149,7 +130,7 @@ export const tokenBucket: Implementation<
       const note = { scale: state.filledScale, when: state.now, place, parts: given }
       state.wentBackNow = noted(state.wentBackNow, note, drainUs(params))
     }
-    write(state, level - given, params)
+    writeLevel(state, level - given, params)
     return given > 0
   },
 }
@@ -167,48 +148,4 @@ const LEVEL_BITS = 46
 /** As many parts of a unit as such a burst leaves bits for. */
 function scaleOf(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
-}
-
-/** Counts what was written in the parts of this burst, or where it is above the brim in its own, which can hold it. */
-function measure(state: TokenBucketState, { burst, scale, rate, windowUs }: TokenBucketParams): void {
-  state.filled = Math.ceil(state.level * 2 ** (scale - state.scale))
-  state.filledScale = scale
-  state.unit = 2 ** scale
-  state.pace = rate
-  if (state.filled <= burst * state.unit) return
-  const ownRate = rate * 2 ** (state.scale - scale)
-  state.filled = state.level
-  state.filledScale = state.scale
-  state.unit = 2 ** state.scale
-  state.pace = Math.max(ownRate, state.filled / Math.max(windowUs, (burst * state.unit) / ownRate))
-}
-
-function write(state: TokenBucketState, level: number, params: TokenBucketParams): void {
-  state.level = level
-  state.scale = state.filledScale
-  measure(state, params)
-  state.level = state.levelNow = state.filled
-  state.scale = state.filledScale
-  state.elapsed = 0
-  state.wentBack = state.wentBackNow
-}
-
-/** How long a bucket takes to drain, also one that is above the brim. */
-function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): number {
-  return Math.max(windowUs, (burst * 2 ** scale) / rate)
-}
-
-/**
- * Where the last of some units stands now, in parts from what drains next. A bucket drains in the order it was filled;
- * the level that they brought it to follows from the answer to their request.
- */
-function placeOf(
-  { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,
-  { units, at, remaining, reset }: Receipt,
-  { burst, rate }: TokenBucketParams,
-): number {
-  const place = (burst - remaining - 1) * unit + drained(reset, rate)
-  const left = place - drained(Math.max(now - at, 0), pace)
-  if (wentBackNow.length === 0) return left
-  return left - goneBefore({ at, place, parts: units * unit, scale: filledScale, pace }, wentBackNow)
 }

@@ -1,15 +1,13 @@
-import { elapsedMs } from '../base/timers.js'
 import { LruMap } from '../base/lru-map.js'
-import { microsecondClock } from '../base/microsecond-clock.js'
-import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
-import { capacityOf, shareOf } from '../plans/scaled-limits.js'
-import { refundOf } from '../stores/receipts.js'
+import { shareOf } from '../plans/scaled-limits.js'
 import { unitsTaken } from '../requests/verdict.js'
-import type { Grant, LimitOutcome, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
-import { NEVER } from '../algorithms/implementation.js'
+import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { ProcessStore } from '../stores/memory/process-store.js'
-import { StoreKnowledge, type Known } from './store-knowledge.js'
+import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
+import { CLOCKS, type LocalClocks } from './local-clocks.js'
+import { usedOf, waitable } from './local-share.js'
+import { refundOf } from '../stores/receipts.js'
 
 export interface LocalOptions {
   /**
@@ -51,16 +49,6 @@ interface Decided {
   readonly units: number
   readonly atUs: number
 }
-
-/** The clocks of this process; tests pass their own. */
-export interface LocalClocks {
-  /** ms since 1970. */
-  readonly nowMs: () => number
-  /** µs of a clock that nobody sets. */
-  readonly elapsedUs: () => number
-}
-
-const CLOCKS: LocalClocks = { nowMs: microsecondClock(), elapsedUs: () => elapsedMs() * 1000 }
 
 /**
  * Limits in this process while the store cannot: by the same plans, at a share of their quotas, from what the store
@@ -202,28 +190,4 @@ export class LocalLimiter {
 
 function first(outcomes: readonly Outcome[]): Outcome {
   return outcomes[0] as Outcome
-}
-
-/** What of each limit's share the store had used. */
-function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
-  return set.limits.map((limit, i) => {
-    const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
-    return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
-  })
-}
-
-/** When the store may be back, in µs. */
-const LATER = 1_000_000
-
-/** A cost that never fits a share may fit the plan, once the store is back. */
-function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
-  if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
-  const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
-  const later = (limit: LimitOutcome, i: number): LimitOutcome =>
-    limit.wait === NEVER && fits[i] ? { ...limit, wait: LATER } : limit
-  return { ...outcome, limits: outcome.limits.map(later) }
-}
-
-function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
-  return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
 }

@@ -1,27 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Decision, LimitState } from '../limiter/decision.js'
 import { limitsOf, ownersOf } from '../limiter/settlement.js'
-import { ConfigError } from '../base/errors.js'
-import { needOptions } from '../base/option-checks.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
-
-/** Which families of headers tell a client where it stands. */
-export interface HeaderOptions {
-  /** `RateLimit` and `RateLimit-Policy` of the IETF draft, one item a limit. Default: true. */
-  readonly standard?: boolean
-  /** `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds), of the limit closest to denying. Default: true. */
-  readonly single?: boolean
-  /** `X-RateLimit-*` of the same limit, its reset in seconds from now or since 1970. Default: false. */
-  readonly legacy?: false | 'delta' | 'epoch'
-  /**
-   * Adds `pk` to the standard ones: a short hash of whose each limit is. Short ids can be guessed from it, unless the
-   * limiter has `hashIds`, whose secret then goes into it. Default: false.
-   */
-  readonly partitionKey?: boolean
-  /** Lets scripts of other origins read all these headers (`Access-Control-Expose-Headers`). Default: false. */
-  readonly expose?: boolean
-}
+import { readHeaderOptions, type HeaderOptions } from './header-options.js'
 
 /** A response, as far as headers are concerned. */
 export interface ResponseHeaders {
@@ -42,7 +24,6 @@ export const RATE_LIMIT_HEADERS: string[] = [
   'Retry-After',
 ]
 const EXPOSE = 'Access-Control-Expose-Headers'
-const SWITCHES = ['standard', 'single', 'partitionKey', 'expose'] as const
 
 /**
  * Makes what writes a decision into headers. Nothing is written for decisions that no store made: there is no
@@ -56,7 +37,7 @@ export function headerWriter(
   options: HeaderOptions | false = {},
   hide?: HideId,
 ): (decision: Decision, response: ResponseHeaders) => void {
-  const { standard, single, legacy, partitionKey, expose } = checked(options)
+  const { standard, single, legacy, partitionKey, expose } = readHeaderOptions(options)
   const policies = new WeakMap<readonly unknown[], string>()
   return (decision, response) => {
     // Also before there is a number: a script that is denied for another reason wants to read Retry-After.
@@ -73,20 +54,6 @@ export function headerWriter(
     if (legacy === 'delta') setSingle('X-RateLimit', limit, seconds(limit.resetMs), response)
     if (legacy === 'epoch') setSingle('X-RateLimit', limit, seconds(Date.now() + limit.resetMs), response)
   }
-}
-
-function checked(options: HeaderOptions | false): Required<HeaderOptions> {
-  const none = { standard: false, single: false, legacy: false, partitionKey: false, expose: false } as const
-  if (options === false) return none
-  needOptions(options, Object.keys(none), 'headers')
-  const all = { ...none, standard: true, single: true, ...options }
-  for (const name of SWITCHES) {
-    if (typeof all[name] !== 'boolean') throw new ConfigError(`headers.${name}`, all[name], 'true or false')
-  }
-  if (![false, 'delta', 'epoch'].includes(all.legacy)) {
-    throw new ConfigError('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
-  }
-  return all
 }
 
 /** Whole seconds, rounded up. */

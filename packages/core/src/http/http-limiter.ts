@@ -12,8 +12,6 @@ import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
-  checkHttpOptions,
-  checkPlaceOptions,
   limiterOptions,
   placeOptions,
   scopeOptions,
@@ -22,6 +20,7 @@ import {
 } from './options.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
+import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter

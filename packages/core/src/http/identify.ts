@@ -74,7 +74,7 @@ export interface ByIpOptions {
   readonly plan?: string
 }
 
-export const IPV6_PREFIX = 64
+const IPV6_PREFIX = 64
 
 /**
  * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.

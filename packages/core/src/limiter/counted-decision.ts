@@ -1,11 +1,9 @@
 import { NEVER } from '../algorithms/implementation.js'
 import type { Limit } from '../plans/limit.js'
 import type { Subject } from '../plans/subject.js'
-import { ownersOf, type Part, type Request } from '../requests/request.js'
+import { ownersOf, type Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
-import type { LimitOutcome } from '../stores/contract.js'
 import {
-  NO_LIMITS,
   NONE,
   RETRY_AFTER_FAILURE_MS,
   type Decision,
@@ -13,6 +11,7 @@ import {
   type DenialReason,
   type LimitState,
 } from './decision.js'
+import { limitsIn, statesOf, statesOfAll, toldParts, toMs } from './told-limits.js'
 
 /** How a decision was made. */
 export interface Origin {
@@ -104,38 +103,6 @@ export class CountedDecision implements Decision {
   }
 }
 
-/** The parts whose limits are told. */
-function toldParts(verdicts: readonly Verdict[]): readonly Part[] {
-  return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
-}
-
-function limitsIn({ step, parts }: Verdict): readonly Limit[] {
-  return parts && parts.length < step.parts.length ? parts.flatMap(({ limits }) => limits) : step.limits
-}
-
-/** What this process has left of its share is not what the subject has left of its plan: only a store's is told. */
-function statesOf(verdict: Verdict): readonly LimitState[] {
-  const { source, outcome, step } = verdict
-  if (source !== 'store' || !outcome) return NO_LIMITS
-  return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
-}
-
-/** In the order of the request's parts, whatever the order of its steps. */
-function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
-  if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
-  const ofPart = new Map<Part, LimitState[]>()
-  for (const verdict of verdicts) {
-    const states = statesOf(verdict)
-    let next = 0
-    for (const part of verdict.step.parts) ofPart.set(part, states.slice(next, (next += part.limits.length)))
-  }
-  return parts.flatMap((part) => ofPart.get(part) ?? [])
-}
-
-function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
-  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
-}
-
 const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   local: 0,
   open: 1,
@@ -170,9 +137,4 @@ function retryAfterOf({ outcome }: Verdict): number | null {
 function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
   if (source === 'closed') return 'store-unavailable'
   return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
-}
-
-/** Rounded up, so that a client that waits this long is never early; never negative, whatever was found in Redis. */
-function toMs(us: number): number {
-  return Math.max(Math.ceil(us / 1000), 0)
 }

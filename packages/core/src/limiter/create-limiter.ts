@@ -1,30 +1,26 @@
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import { unlimited } from '../fast-path/unlimited.js'
-import type { PlansInput } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
 import { hideWith, type HideId } from '../requests/key.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
-import { needSubject, RequestBuilder } from '../requests/request-builder.js'
-import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
-import type { Subjects } from '../requests/subject.js'
+import { RequestBuilder } from '../requests/request-builder.js'
+import { COMMON, compileScope, type ScopeOptions } from '../requests/scope.js'
+import { needSubject, type Subjects } from '../requests/subject.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
 import { HIDE_ID } from './hider.js'
-import {
-  checkLimiterOptions,
-  type ConsumeOptions,
-  type Consumer,
-  type Limiter,
-  type LimiterOptions,
-} from './limiter.js'
+import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 import { Pipeline } from './pipeline.js'
 import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { needSupported } from './supported-plans.js'
+import type { PlansInput } from '../plans/plans.js'
+import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
+import { ScopedConsumer } from './scoped-consumer.js'
 
 /**
  * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
@@ -36,34 +32,6 @@ import { needSupported } from './supported-plans.js'
  */
 export function createLimiter(options: LimiterOptions): Limiter {
   return new StoreLimiter(options)
-}
-
-/** One place of the application where requests are counted. */
-class ScopedConsumer implements Consumer {
-  readonly #builder: RequestBuilder
-  readonly #pipeline: Pipeline
-  readonly #scope: Scope
-
-  constructor(builder: RequestBuilder, pipeline: Pipeline, scope: Scope) {
-    this.#builder = builder
-    this.#pipeline = pipeline
-    this.#scope = scope
-    builder.add(scope)
-  }
-
-  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#builder.build(subjects, readCost(options), this.#scope)
-    return chain(request, (built) => this.#pipeline.consume(built))
-  }
-
-  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#builder.build(subjects, readCost(options), this.#scope)
-    return chain(request, (built) => this.#pipeline.peek(built))
-  }
-
-  async reset(subject: Subject | string): Promise<void> {
-    await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
-  }
 }
 
 class StoreLimiter implements Limiter {
@@ -179,14 +147,4 @@ class StoreLimiter implements Limiter {
   async close(): Promise<void> {
     await this.#pipeline.close()
   }
-}
-
-const CONSUME_OPTIONS = ['cost']
-
-function readCost(options: ConsumeOptions | undefined): number {
-  if (options === undefined) return 1
-  needOptions(options, CONSUME_OPTIONS)
-  const { cost = 1 } = options
-  needCost(cost, 1)
-  return cost
 }

@@ -1,40 +1,11 @@
 import type { Decision } from './decision.js'
-import { ConfigError } from '../base/errors.js'
 import type { LimiterEvents } from './events.js'
-import { needPolicyOption, type FailurePolicyOption } from '../plans/failure-policy.js'
-import type { LocalOptions } from '../failure/local-limiter.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import { needOptions } from '../base/option-checks.js'
-import type { PlanCacheOptions, PlanOf } from '../requests/plan-cache.js'
-import type { PlanOptions, PlansInput } from '../plans/plan.js'
 import type { ScopeOptions } from '../requests/scope.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
-import { checkStore } from '../stores/store-check.js'
-import type { Store } from '../stores/contract.js'
 import type { Subjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
-
-export interface LimiterOptions extends PlanOptions {
-  /** Where counts live: `redisStore(client)`, shared by every process. Default: this process's memory. */
-  readonly store?: Store
-  /**
-   * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; `closed`,
-   * 503; or a function that chooses. A plan can have its own. Default: `local`.
-   */
-  readonly onStoreFailure?: FailurePolicyOption
-  /** How this process limits by itself while the store cannot answer. */
-  readonly local?: LocalOptions
-  /** How long a request waits for the store at most, in ms, from 1 to 60 000. Default: 100. */
-  readonly deadlineMs?: number
-  /**
-   * Finds the plan of subjects that come without one, such as in a database. Answers are remembered, as `planCache`
-   * says; while a look-up fails the previous answer holds, and without one the default plan.
-   */
-  readonly planOf?: PlanOf
-  readonly planCache?: PlanCacheOptions
-  /** Keeps ids out of the store: a secret of at least 16 characters to hash them with, the same on every instance. */
-  readonly hashIds?: string
-}
+import type { PlansInput } from '../plans/plans.js'
 
 export interface ConsumeOptions {
   /** Quota units this request takes: a whole number from 1. Default: 1. */
@@ -121,49 +92,4 @@ export interface Limiter extends Consumer {
    * is charged, if it answers now. Later requests get the failure policy's answer.
    */
   close(): Promise<void>
-}
-
-export const LIMITER_OPTIONS: readonly string[] = [
-  'store',
-  'onStoreFailure',
-  'local',
-  'deadlineMs',
-  'plans',
-  'limit',
-  'defaultPlan',
-  'planOf',
-  'planCache',
-  'hashIds',
-]
-
-/** @throws {ConfigError} when an option of a limiter is wrong, other than its plans */
-export function checkLimiterOptions(options: LimiterOptions): void {
-  needOptions(options, LIMITER_OPTIONS)
-  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds } = options
-  if (store !== undefined) checkStore(store, 'store')
-  if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
-  if (local !== undefined) checkLocalOptions(local)
-  if (
-    deadlineMs !== undefined &&
-    !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)
-  ) {
-    throw new ConfigError('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
-  }
-  if (planCache !== undefined && planOf === undefined) {
-    throw new ConfigError('planCache', planCache, 'none without planOf')
-  }
-  if (hashIds !== undefined && !(typeof hashIds === 'string' && hashIds.length >= 16)) {
-    throw new ConfigError('hashIds', typeof hashIds, 'a secret of at least 16 characters')
-  }
-}
-
-function checkLocalOptions(local: LocalOptions): void {
-  needOptions(local, ['instances', 'maxSubjects'], 'local')
-  const { instances = 1, maxSubjects = 1 } = local
-  if (!(Number.isSafeInteger(instances) && instances >= 1 && instances <= 10_000)) {
-    throw new ConfigError('local.instances', instances, 'a whole number of processes from 1 to 10000')
-  }
-  if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
-    throw new ConfigError('local.maxSubjects', maxSubjects, 'a whole number from 1')
-  }
 }

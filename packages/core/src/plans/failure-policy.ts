@@ -14,7 +14,7 @@ const POLICIES: readonly unknown[] = ['local', 'open', 'closed'] satisfies Failu
 const NAMES = "'local', 'open' or 'closed'"
 
 /** @throws {ConfigError} when it is no policy */
-export function needPolicy(path: string, given: unknown): asserts given is FailurePolicy {
+function needPolicy(path: string, given: unknown): asserts given is FailurePolicy {
   if (!POLICIES.includes(given)) throw new ConfigError(path, given, NAMES)
 }
 

@@ -1,10 +1,10 @@
 import { ConfigError, show, toError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import { needOptions } from '../base/option-checks.js'
 import { subjectKey } from './key.js'
 import type { Subject } from '../plans/subject.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
+import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
 /** A subject whose plan is looked up: its id as text, also where it was given as a number. */
 export interface PlanlessSubject extends Subject {
@@ -17,31 +17,12 @@ export interface PlanlessSubject extends Subject {
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<string | null | undefined>
 
-/** How answers of `planOf` are remembered. */
-export interface PlanCacheOptions {
-  /** How long an answer holds, in ms. Default: 60 000. */
-  readonly ttlMs?: number
-  /** How much longer it still serves while another is looked up in the background, in ms. Default: 3 600 000. */
-  readonly staleMs?: number
-  /** Of how many subjects answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
-  readonly maxSubjects?: number
-  /** How long a request waits for a look-up, in ms. Default: 1000. */
-  readonly deadlineMs?: number
-}
-
 interface Entry {
   readonly plan: string | undefined
   readonly freshUntil: number
   readonly usableUntil: number
 }
 
-const DEFAULTS = { ttlMs: 60_000, staleMs: 3_600_000, maxSubjects: 10_000, deadlineMs: 1000 }
-const LIMITS = {
-  ttlMs: [0, 86_400_000],
-  staleMs: [0, 86_400_000],
-  maxSubjects: [1, 1e7],
-  deadlineMs: [1, 60_000],
-}
 /** After a look-up that failed its subject is not looked up again for so long. */
 const RETRY_AFTER_MS = 1000
 
@@ -64,7 +45,7 @@ export class PlanLookup {
     if (typeof planOf !== 'function') {
       throw new ConfigError('planOf', planOf, 'a function that gives the name of a plan, or a promise of it')
     }
-    this.#options = checked(options)
+    this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)
     this.#planOf = planOf
     this.#onError = onError
@@ -150,15 +131,4 @@ export class PlanLookup {
 function readPlan(given: unknown): string | undefined {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
   throw new Error(`planOf gave ${show(given)}, expected the name of a plan, or nothing`)
-}
-
-function checked(options: PlanCacheOptions): Required<PlanCacheOptions> {
-  needOptions(options, Object.keys(DEFAULTS), 'planCache')
-  const all = { ...DEFAULTS, ...options }
-  for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
-    const value = all[name]
-    if (Number.isInteger(value) && value >= least && value <= most) continue
-    throw new ConfigError(`planCache.${name}`, value, `a whole number from ${least} to ${most}`)
-  }
-  return all
 }

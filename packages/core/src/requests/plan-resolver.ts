@@ -1,8 +1,10 @@
 import { ConfigError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
-import { compilePlans, type Plan, type PlanOptions, type Plans } from '../plans/plan.js'
+import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
-import { PlanLookup, type PlanCacheOptions, type PlanOf } from './plan-cache.js'
+import { PlanLookup, type PlanOf } from './plan-cache.js'
+import { compilePlans, type PlanOptions, type Plans } from '../plans/plans.js'
+import type { PlanCacheOptions } from './plan-cache-options.js'
 
 export interface PlanResolverOptions extends PlanOptions {
   readonly planOf?: PlanOf

@@ -1,4 +1,3 @@
-import { show, TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { Plan } from '../plans/plan.js'
@@ -9,7 +8,8 @@ import type { PlanResolver } from './plan-resolver.js'
 import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
-import { readSubject, readSubjects } from './subject.js'
+import { needSubject, noSubject, readSubjects } from './subject.js'
+import { countersOf, distinct, type Counter } from './counters.js'
 
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
@@ -24,17 +24,6 @@ export interface RequestBuilderOptions {
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
-}
-
-/** A counter that a request is held to. */
-interface Counter {
-  readonly subject: Subject
-  readonly plan: Plan
-  /** The plan of the subject, whose failure policy holds. */
-  readonly own: Plan
-  readonly suffix: string
-  /** What goes before the names of its limits; undefined for the plan of who pays. */
-  readonly label: string | undefined
 }
 
 const NO_PARTS: readonly Part[] = []
@@ -67,7 +56,7 @@ export class RequestBuilder {
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
   build(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
     const subjects = readSubjects(given)
-    if (!subjects) throw notASubject(given)
+    if (!subjects) throw noSubject(given)
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
     const plan = scope.plan ? undefined : this.#options.plans.find(first)
@@ -123,50 +112,6 @@ export class RequestBuilder {
   }
 }
 
-/** Every counter of a request: of each subject, and those that are stacked on who pays. */
-function countersOf(
-  subjects: readonly [Subject, ...Subject[]],
-  plans: readonly Plan[],
-  { suffix, stacked }: Scope,
-): [Counter, ...Counter[]] {
-  const counters = subjects.map((subject, i): Counter => {
-    const plan = plans[i] as Plan
-    return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
-  })
-  const [payer] = counters as [Counter, ...Counter[]]
-  const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
-    ...payer,
-    plan,
-    suffix: own,
-    label: plan.name,
-  }))
-  return [payer, ...counters.slice(1), ...onTop]
-}
-
-function distinct<Keyed extends Counter & { readonly key: string }>(counters: readonly Keyed[]): Keyed[] {
-  return counters.filter((counter, i) => {
-    const same = counters.findIndex(({ key }) => key === counter.key)
-    if (same === i) return true
-    if (counters[same]?.plan === counter.plan) return false
-    throw new TollgateError(
-      'ERR_TOLLGATE_SUBJECT',
-      `subjects: got ${show(counter.subject.id)} twice with different plans, expected each id once`,
-    )
-  })
-}
-
 function suffixesOf({ suffix, stacked }: Scope): string[] {
   return [suffix, ...stacked.map((one) => one.suffix)]
-}
-
-/** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
-export function needSubject(given: unknown): Subject {
-  const subject = readSubject(given)
-  if (subject) return subject
-  throw notASubject(given)
-}
-
-function notASubject(given: unknown): TollgateError {
-  const message = `subject: got ${show(given)}, expected an id that is not empty`
-  return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }

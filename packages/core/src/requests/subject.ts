@@ -10,7 +10,7 @@ export type Subjects = Subject | string | readonly (Subject | string)[]
  * @returns undefined when there is none: nothing given, or an empty id
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is something else, such as a promise
  */
-export function readSubject(given: unknown): Subject | undefined {
+function readSubject(given: unknown): Subject | undefined {
   if (given === undefined || given === null || given === '') return undefined
   if (isId(given)) return { id: given }
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
@@ -76,4 +76,16 @@ function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError
       ? 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
       : EXPECTED[part]
   return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
+}
+
+/** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
+export function needSubject(given: unknown): Subject {
+  const subject = readSubject(given)
+  if (subject) return subject
+  throw noSubject(given)
+}
+
+export function noSubject(given: unknown): TollgateError {
+  const message = `subject: got ${show(given)}, expected an id that is not empty`
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }

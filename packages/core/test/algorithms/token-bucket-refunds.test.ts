@@ -2,8 +2,9 @@
 // is at most what of those very units has not drained.
 import fc from 'fast-check'
 import type { Receipt } from '../../src/algorithms/implementation.js'
-import { tokenBucket, type TokenBucketParams } from '../../src/algorithms/token-bucket.js'
+import { tokenBucket } from '../../src/algorithms/token-bucket.js'
 import { setOf } from '../support/store-requests.js'
+import type { TokenBucketParams } from '../../src/algorithms/token-bucket-level.js'
 
 const START_US = 1_769_862_896_789_000
 /** Rounding, and the µs that the answers are exact to. */

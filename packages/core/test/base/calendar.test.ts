@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar, isAnchor, type CalendarUnit } from '../../src/base/calendar.js'
+import { createCalendar } from '../../src/base/calendar.js'
 import { isTimeZone } from '../../src/base/time-zone.js'
 import { createLimiter } from '../../src/index.js'
 import type { LimitOptions } from '../../src/index.js'
 import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import { isAnchor, type CalendarUnit } from '../../src/base/calendar-anchor.js'
 
 const ZONES = [
   'UTC',

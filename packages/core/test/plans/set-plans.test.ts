@@ -1,5 +1,5 @@
 import { createLimiter, type PlanInput } from '../../src/index.js'
-import { compilePlans } from '../../src/plans/plan.js'
+import { compilePlans } from '../../src/plans/plans.js'
 
 const policy = (): 'open' => 'open'
 

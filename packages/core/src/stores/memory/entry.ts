@@ -9,7 +9,7 @@ export interface OtherPart {
   readonly ends: number
 }
 
-export const NO_OTHERS: readonly OtherPart[] = []
+const NO_OTHERS: readonly OtherPart[] = []
 
 /** What is kept of one subject. */
 export interface Entry {

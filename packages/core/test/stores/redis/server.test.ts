@@ -12,10 +12,10 @@ import {
   type RedisClient,
   type StoreError,
 } from '../../../src/index.js'
-import { COMMANDS } from '../../../src/stores/redis/replies.js'
 import { evictionWarning, versionWarning } from '../../../src/stores/redis/server-check.js'
 import { standaloneKinds } from '../../support/clients.js'
 import { requestOf, setOf } from '../../support/store-requests.js'
+import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 
 const PLANS = {
   one: '9/min',

@@ -1,10 +1,12 @@
 import { ConfigError } from '../../../base/errors.js'
-import { ioredisPort, isIoredis, type IoredisClient } from './ioredis.js'
-import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort, type NodeRedisClient } from './node-redis.js'
+import { ioredisPort, isIoredis } from './ioredis.js'
+import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort } from './node-redis.js'
 import type { RedisPort } from './port.js'
+import type { IoredisClient } from './ioredis-commands.js'
+import type { NodeRedisClient } from './node-redis-client.js'
 
-export type { IoredisClient } from './ioredis.js'
-export type { NodeRedisClient } from './node-redis.js'
+export type { IoredisClient } from './ioredis-commands.js'
+export type { NodeRedisClient } from './node-redis-client.js'
 export type { RedisPort, ScriptArg } from './port.js'
 
 /** Any client that `redisStore` takes. */

@@ -1,35 +1,9 @@
-import { elapsedMs } from '../../../base/timers.js'
 import { StoreError } from '../../../base/errors.js'
-import { storeErrorOf } from '../replies.js'
 import { slotOf } from '../slots.js'
-import { shared, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'
+import type { RedisPort, ScriptArg } from './port.js'
 import { warnOf, type Setting } from './settings.js'
-
-interface ScriptCall {
-  readonly keys: string[]
-  readonly arguments: string[]
-}
-
-/** The part of a client, pool, cluster or sentinel of node-redis 5 or 6 that is used. */
-export interface NodeRedisClient {
-  readonly isOpen: boolean
-  connect(): Promise<unknown>
-  on(event: 'error', listener: (error: unknown) => void): unknown
-  evalSha(sha1: string, call: ScriptCall): Promise<unknown>
-  eval(text: string, call: ScriptCall): Promise<unknown>
-  del(keys: string[]): Promise<unknown>
-}
-
-interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeListener'> {
-  readonly isReady?: boolean
-  /** How many times it has connected. */
-  readonly socketEpoch?: number
-  readonly options?: ClientSettings | undefined
-  on(event: string, listener: (value: unknown) => void): unknown
-  info(section: string): Promise<unknown>
-  destroy(): unknown
-  wait(replicas: number, timeoutMs: number): Promise<unknown>
-}
+import type { Client, ClientSettings, ScriptCall } from './node-redis-client.js'
+import { readiness } from './node-redis-readiness.js'
 
 interface Primary {
   readonly client?: { readonly isReady: boolean }
@@ -40,10 +14,6 @@ interface Cluster extends Client {
   readonly slots: readonly ({ readonly master: Primary } | undefined)[]
   readonly _options?: { readonly defaults?: ClientSettings }
   sendCommand(key: undefined, isReadonly: boolean, args: readonly string[]): Promise<unknown>
-}
-
-interface ClientSettings {
-  readonly disableOfflineQueue?: boolean
 }
 
 const KEEPS_COMMANDS =
@@ -119,51 +89,6 @@ function clusterPort(client: Cluster): RedisPort {
     del: (keys) => unreachable(client, keys[0]) ?? client.del([...keys]),
     info: (section) => client.sendCommand(undefined, true, ['INFO', section]),
   }
-}
-
-/** A start that failed for good is tried again no more often than this. */
-const START_AGAIN_MS = 500
-
-function readiness(
-  client: Client,
-  isReady: () => boolean,
-  events: { readonly ready: string; readonly closed: string },
-): () => Promise<void> | undefined {
-  const signs = { ...events, fault: storeErrorOf }
-  let wasReady = false
-  let isClosed = false
-  let failed = { at: Number.NEGATIVE_INFINITY, error: storeErrorOf(new Error('not connected')) }
-  client.on(events.ready, () => (wasReady = true))
-  client.on(events.closed, () => (isClosed = true))
-
-  const start = async (): Promise<unknown> => {
-    isClosed = false
-    return client.connect().catch(async (error: unknown) => {
-      failed = { at: elapsedMs(), error: storeErrorOf(error) }
-      // A sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
-      if (client.isOpen) await client.destroy()
-      // A start that failed ends some kinds of client as if somebody had closed them.
-      if (!wasReady && !('socketEpoch' in client)) isClosed = false
-      throw error
-    })
-  }
-  const becoming = shared(async () => {
-    if (client.isOpen) return untilReady(client, signs, () => undefined)
-    if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw closed()
-    if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
-    await untilReady(client, signs, start)
-    // A pool has no event for it.
-    wasReady = true
-  })
-  return () => {
-    if (!isReady()) return becoming()
-    wasReady = true
-    return undefined
-  }
-}
-
-function closed(): StoreError {
-  return new StoreError('the Redis client is closed', { reason: 'closed' })
 }
 
 /** A rejection when the server of a key is known but not there: the client would keep the command for it. */

@@ -1,4 +1,4 @@
-import type { StoreError } from '../../../base/errors.js'
+import { StoreError } from '../../../base/errors.js'
 
 export type ScriptArg = string | number
 
@@ -65,4 +65,8 @@ export function untilReady(
 export function shared(begin: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => (running ??= begin().finally(() => (running = undefined)))
+}
+
+export function clientClosed(): StoreError {
+  return new StoreError('the Redis client is closed', { reason: 'closed' })
 }

@@ -1,0 +1,105 @@
+import { DAY, HOUR, modulo, WEEK } from './local-time.js'
+import type { Phase } from './calendar-anchor.js'
+import type { OffsetAt } from './time-zone.js'
+
+/** Four consecutive starts in epoch ms: the previous, the current (<= now), the next (> now), the one after. */
+export type Starts = readonly [previous: number, current: number, next: number, following: number]
+
+/** The numbered local starts of a unit. Local times are ms, counted as if the wall clock showed UTC. */
+interface LocalStarts {
+  numberAt(localMs: number): number
+  localOf(number: number): number
+}
+
+/** 1970-01-05, the first Monday of the epoch: weeks are counted from there. */
+const FIRST_MONDAY = 4 * DAY
+
+export function localStartsOf(unit: 'd' | 'week' | 'month', phase: Phase): LocalStarts {
+  if (unit === 'd') return evenStarts(DAY, phase.timeOfDayMs)
+  if (unit === 'week') return evenStarts(WEEK, FIRST_MONDAY + (phase.weekday - 1) * DAY + phase.timeOfDayMs)
+  return monthStarts(phase)
+}
+
+function evenStarts(lengthMs: number, firstMs: number): LocalStarts {
+  return {
+    numberAt: (localMs) => Math.floor((localMs - firstMs) / lengthMs),
+    localOf: (number) => firstMs + number * lengthMs,
+  }
+}
+
+/** Each month is reckoned from the anchor, never from the month before, so the 31st does not become the 28th. */
+function monthStarts({ dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
+  return {
+    numberAt(localMs) {
+      const local = new Date(localMs)
+      return local.getUTCFullYear() * 12 + local.getUTCMonth()
+    },
+    localOf(number) {
+      const year = Math.floor(number / 12)
+      const month = modulo(number, 12)
+      const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+      return Date.UTC(year, month, Math.min(dayOfMonth, lastDay)) + timeOfDayMs
+    },
+  }
+}
+
+/**
+ * Starts grow with their number but need not differ: Samoa had no 2011-12-30, so the starts of the 30th and of
+ * the 31st are one instant, and one window.
+ */
+export function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: number) => Starts {
+  const startOf = (number: number): number => instantOf(starts.localOf(number), offsetAt)
+  const beyond = (start: number, number: number, step: 1 | -1): number => {
+    let found = start
+    for (let n = number + step; found === start; n += step) found = startOf(n)
+    return found
+  }
+  return (nowMs) => {
+    // The number is a first guess: while the clock shows an hour again, a start may look yet to come.
+    let number = starts.numberAt(nowMs + offsetAt(nowMs))
+    let current = startOf(number)
+    while (current > nowMs) current = startOf(--number)
+    let next = startOf(number + 1)
+    while (next <= nowMs) {
+      current = next
+      next = startOf(++number + 1)
+    }
+    return [beyond(current, number, -1), current, next, beyond(next, number + 1, 1)]
+  }
+}
+
+/** The instant of a local time: the earlier of two, and with the offset before the gap when there is none. */
+function instantOf(localMs: number, offsetAt: OffsetAt): number {
+  // No zone is a day away from UTC, so these two are on either side of a change that could matter.
+  const before = offsetAt(localMs - DAY)
+  const after = offsetAt(localMs + DAY)
+  const instant = localMs - before
+  if (before === after || offsetAt(instant) === before) return instant
+  return offsetAt(localMs - after) === after ? localMs - after : instant
+}
+
+/**
+ * Hours start at each instant at which the clock shows the phase. Where clocks move by half an hour one window
+ * is shorter or longer than an hour, and always shorter than two.
+ */
+export function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number) => Starts {
+  const intoHour = (instantMs: number): number => modulo(instantMs + offsetAt(instantMs) - phaseMs, HOUR)
+  const currentAt = (nowMs: number): number => {
+    const start = nowMs - intoHour(nowMs)
+    const astray = intoHour(start)
+    if (astray === 0) return start
+    // The clock moved after `start`, and showed the phase for the last time before it did.
+    const earlier = start - astray
+    const later = earlier + HOUR
+    return later <= nowMs && intoHour(later) === 0 ? later : earlier
+  }
+  const nextAfter = (start: number): number => {
+    const next = currentAt(start + HOUR)
+    return next > start ? next : currentAt(start + 2 * HOUR)
+  }
+  return (nowMs) => {
+    const current = currentAt(nowMs)
+    const next = nextAfter(current)
+    return [currentAt(current - 1), current, next, nextAfter(next)]
+  }
+}

@@ -1,0 +1,12 @@
+import { microsecondClock } from '../base/microsecond-clock.js'
+import { elapsedMs } from '../base/timers.js'
+
+/** The clocks of this process; tests pass their own. */
+export interface LocalClocks {
+  /** ms since 1970. */
+  readonly nowMs: () => number
+  /** µs of a clock that nobody sets. */
+  readonly elapsedUs: () => number
+}
+
+export const CLOCKS: LocalClocks = { nowMs: microsecondClock(), elapsedUs: () => elapsedMs() * 1000 }

@@ -1,0 +1,29 @@
+import type { Known } from './store-knowledge.js'
+import { capacityOf, shareOf } from '../plans/scaled-limits.js'
+import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
+import { NEVER } from '../algorithms/implementation.js'
+
+/** What of each limit's share the store had used. */
+export function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
+  return set.limits.map((limit, i) => {
+    const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
+    return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
+  })
+}
+
+/** When the store may be back, in µs. */
+const LATER = 1_000_000
+
+/** A cost that never fits a share may fit the plan, once the store is back. */
+export function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
+  if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
+  const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
+  const later = (limit: LimitOutcome, i: number): LimitOutcome =>
+    limit.wait === NEVER && fits[i] ? { ...limit, wait: LATER } : limit
+  return { ...outcome, limits: outcome.limits.map(later) }
+}
+
+function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
+  return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
+}

@@ -1,0 +1,48 @@
+import type { ConsumeOptions, Consumer } from './limiter.js'
+import type { RequestBuilder } from '../requests/request-builder.js'
+import type { Pipeline } from './pipeline.js'
+import type { Scope } from '../requests/scope.js'
+import type { Subjects } from '../requests/subject.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import type { Decision } from './decision.js'
+import type { Subject } from '../plans/subject.js'
+import { needOptions } from '../base/option-checks.js'
+import { needCost } from '../requests/cost.js'
+
+/** One place of the application where requests are counted. */
+export class ScopedConsumer implements Consumer {
+  readonly #builder: RequestBuilder
+  readonly #pipeline: Pipeline
+  readonly #scope: Scope
+
+  constructor(builder: RequestBuilder, pipeline: Pipeline, scope: Scope) {
+    this.#builder = builder
+    this.#pipeline = pipeline
+    this.#scope = scope
+    builder.add(scope)
+  }
+
+  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    return chain(request, (built) => this.#pipeline.consume(built))
+  }
+
+  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    return chain(request, (built) => this.#pipeline.peek(built))
+  }
+
+  async reset(subject: Subject | string): Promise<void> {
+    await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
+  }
+}
+
+const CONSUME_OPTIONS = ['cost']
+
+function readCost(options: ConsumeOptions | undefined): number {
+  if (options === undefined) return 1
+  needOptions(options, CONSUME_OPTIONS)
+  const { cost = 1 } = options
+  needCost(cost, 1)
+  return cost
+}

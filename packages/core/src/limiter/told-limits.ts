@@ -1,0 +1,42 @@
+import type { Verdict } from '../requests/verdict.js'
+import { NO_LIMITS, type LimitState } from './decision.js'
+import type { Limit } from '../plans/limit.js'
+import type { Part, Request } from '../requests/request.js'
+import type { LimitOutcome } from '../stores/contract.js'
+
+/** What this process has left of its share is not what the subject has left of its plan: only a store's is told. */
+export function statesOf(verdict: Verdict): readonly LimitState[] {
+  const { source, outcome, step } = verdict
+  if (source !== 'store' || !outcome) return NO_LIMITS
+  return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+}
+
+/** In the order of the request's parts, whatever the order of its steps. */
+export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
+  if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
+  const ofPart = new Map<Part, LimitState[]>()
+  for (const verdict of verdicts) {
+    const states = statesOf(verdict)
+    let next = 0
+    for (const part of verdict.step.parts) ofPart.set(part, states.slice(next, (next += part.limits.length)))
+  }
+  return parts.flatMap((part) => ofPart.get(part) ?? [])
+}
+
+function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
+  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+}
+
+/** The parts whose limits are told. */
+export function toldParts(verdicts: readonly Verdict[]): readonly Part[] {
+  return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
+}
+
+export function limitsIn({ step, parts }: Verdict): readonly Limit[] {
+  return parts && parts.length < step.parts.length ? parts.flatMap(({ limits }) => limits) : step.limits
+}
+
+/** Rounded up, so that a client that waits this long is never early; never negative, whatever was found in Redis. */
+export function toMs(us: number): number {
+  return Math.max(Math.ceil(us / 1000), 0)
+}

@@ -1,0 +1,49 @@
+import type { Subject } from '../plans/subject.js'
+import type { Plan } from '../plans/plan.js'
+import type { Scope } from './scope.js'
+import { show, TollgateError } from '../base/errors.js'
+
+/** A counter that a request is held to. */
+export interface Counter {
+  readonly subject: Subject
+  readonly plan: Plan
+  /** The plan of the subject, whose failure policy holds. */
+  readonly own: Plan
+  readonly suffix: string
+  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  readonly label: string | undefined
+}
+
+/** Every counter of a request: of each subject, and those that are stacked on who pays. */
+export function countersOf(
+  subjects: readonly [Subject, ...Subject[]],
+  plans: readonly Plan[],
+  { suffix, stacked }: Scope,
+): [Counter, ...Counter[]] {
+  const counters = subjects.map((subject, i): Counter => {
+    const plan = plans[i] as Plan
+    return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
+  })
+  const [payer] = counters as [Counter, ...Counter[]]
+  const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
+    ...payer,
+    plan,
+    suffix: own,
+    label: plan.name,
+  }))
+  return [payer, ...counters.slice(1), ...onTop]
+}
+
+export function distinct<Keyed extends Counter & { readonly key: string }>(
+  counters: readonly Keyed[],
+): Keyed[] {
+  return counters.filter((counter, i) => {
+    const same = counters.findIndex(({ key }) => key === counter.key)
+    if (same === i) return true
+    if (counters[same]?.plan === counter.plan) return false
+    throw new TollgateError(
+      'ERR_TOLLGATE_SUBJECT',
+      `subjects: got ${show(counter.subject.id)} twice with different plans, expected each id once`,
+    )
+  })
+}

@@ -1,0 +1,34 @@
+import { needOptions } from '../base/option-checks.js'
+import { ConfigError } from '../base/errors.js'
+
+/** How answers of `planOf` are remembered. */
+export interface PlanCacheOptions {
+  /** How long an answer holds, in ms. Default: 60 000. */
+  readonly ttlMs?: number
+  /** How much longer it still serves while another is looked up in the background, in ms. Default: 3 600 000. */
+  readonly staleMs?: number
+  /** Of how many subjects answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
+  readonly maxSubjects?: number
+  /** How long a request waits for a look-up, in ms. Default: 1000. */
+  readonly deadlineMs?: number
+}
+
+const DEFAULTS = { ttlMs: 60_000, staleMs: 3_600_000, maxSubjects: 10_000, deadlineMs: 1000 }
+
+const LIMITS = {
+  ttlMs: [0, 86_400_000],
+  staleMs: [0, 86_400_000],
+  maxSubjects: [1, 1e7],
+  deadlineMs: [1, 60_000],
+}
+
+export function readCacheOptions(options: PlanCacheOptions): Required<PlanCacheOptions> {
+  needOptions(options, Object.keys(DEFAULTS), 'planCache')
+  const all = { ...DEFAULTS, ...options }
+  for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
+    const value = all[name]
+    if (Number.isInteger(value) && value >= least && value <= most) continue
+    throw new ConfigError(`planCache.${name}`, value, `a whole number from ${least} to ${most}`)
+  }
+  return all
+}

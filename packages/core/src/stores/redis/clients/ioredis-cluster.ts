@@ -1,0 +1,84 @@
+import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
+import { warnOf, type Setting } from './settings.js'
+import { clientClosed, shared, type RedisPort } from './port.js'
+import { pause, setImmediate } from '../../../base/timers.js'
+import { slotOf } from '../slots.js'
+import { StoreError } from '../../../base/errors.js'
+
+/** A connection of a `Cluster`. */
+export interface Node {
+  readonly status: string
+  readonly options: { readonly host?: string; readonly port?: number }
+  connect(): Promise<unknown>
+}
+
+export interface Cluster extends Commands {
+  readonly isCluster: true
+  readonly options?: ClusterSettings
+  /** For each slot the addresses of its servers, the primary first. */
+  readonly slots: readonly (readonly string[] | undefined)[]
+  nodes(role: 'master'): readonly Node[]
+}
+
+export interface ClusterSettings {
+  readonly retryDelayOnFailover?: number
+  readonly enableOfflineQueue?: boolean
+}
+
+const SETTINGS: readonly Setting<ClusterSettings>[] = [
+  {
+    use: 'retryDelayOnFailover: 0',
+    isSo: ({ retryDelayOnFailover }) => retryDelayOnFailover === 0,
+    else: 'it sends commands again when a connection was lost before their replies came, so that requests can count twice',
+  },
+  {
+    use: 'enableOfflineQueue: false',
+    isSo: ({ enableOfflineQueue }) => enableOfflineQueue === false,
+    else: 'it keeps commands for servers that it cannot reach, and requests count long after they were answered',
+  },
+]
+
+/** So long all primaries have to be reached at first, before requests go to those that are. */
+const FIRST_CONNECTIONS_MS = 1000
+
+export function ioredisClusterPort(client: Cluster): RedisPort {
+  warnOf('This ioredis cluster client', client.options ?? {}, SETTINGS)
+  client.on('+node', () => void setImmediate(() => void connectNodes(client)))
+  let isWarm = false
+  let isClosed = false
+  // A cluster client that has ended can say `close` as its status ever after.
+  client.on('end', () => (isClosed = true))
+  client.on('connecting', () => (isClosed = false))
+  const becoming = shared(async () => {
+    if (isClosed) throw clientClosed()
+    if (client.status !== 'ready') await becomeReady(client)
+    await Promise.race([connectNodes(client), pause(FIRST_CONNECTIONS_MS)])
+    isWarm = true
+  })
+  const { evalsha, eval: evaluate, del, info } = commandsOf(client)
+  return {
+    isCluster: true,
+    ready: () => (client.status === 'ready' && isWarm ? undefined : becoming()),
+    evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? evalsha(sha1, keys, args),
+    eval: (text, keys, args) => unreachable(client, keys[0]) ?? evaluate(text, keys, args),
+    del: (keys) => unreachable(client, keys[0]) ?? del(keys),
+    info,
+  }
+}
+
+/** A cluster client connects to a server when it is first sent something, and keeps all that comes in the meantime. */
+async function connectNodes(client: Cluster): Promise<void> {
+  if (client.status !== 'ready') return
+  const nodes = client.nodes('master').filter(({ status }) => status === 'wait')
+  await Promise.allSettled(nodes.map((node) => node.connect()))
+}
+
+/** A rejection when the server of a key is known but not there: the client would keep the command for it. */
+function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
+  const address = client.slots[slotOf(key)]?.[0]
+  const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
+  if (!node || node.status === 'ready' || node.status === 'wait') return undefined
+  return Promise.reject(
+    new StoreError(`the Redis at ${address} cannot be reached`, { reason: 'unreachable' }),
+  )
+}

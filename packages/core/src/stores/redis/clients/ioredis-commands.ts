@@ -1,0 +1,43 @@
+import { clientClosed, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'
+import { storeErrorOf } from '../replies.js'
+
+export interface Commands extends Emitter {
+  readonly status: string
+  connect(): Promise<unknown>
+  evalsha(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
+  eval(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
+  del(...keys: string[]): Promise<unknown>
+  info(section: string): Promise<unknown>
+}
+
+/** The part of a `Redis` of ioredis 5 or 6, or of iovalkey, that is used. */
+export interface IoredisClient {
+  readonly status: string
+  readonly options?: object
+  connect(): Promise<unknown>
+  once(event: 'ready' | 'end', listener: () => void): unknown
+  evalsha(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
+  eval(...args: [string, number, ...ScriptArg[]]): Promise<unknown>
+  del(...keys: string[]): Promise<unknown>
+}
+
+export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval' | 'del' | 'info'> {
+  return {
+    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    eval: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
+    del: (keys) => client.del(...keys),
+    info: (section) => client.info(section),
+  }
+}
+
+const signs = { ready: 'ready', closed: 'end', fault: storeErrorOf }
+
+/** Commands sent before this would wait in the client, and be counted long after their callers were answered. */
+export function becomeReady(client: Commands): Promise<void> {
+  if (client.status === 'end') return Promise.reject(clientClosed())
+  return untilReady(client, signs, () => {
+    // With lazyConnect nobody else does; why it fails is told by the client's own events.
+    if (client.status === 'wait') client.connect().catch(() => {})
+    return undefined
+  })
+}

@@ -1,0 +1,45 @@
+import type { Client } from './node-redis-client.js'
+import { storeErrorOf } from '../replies.js'
+import { elapsedMs } from '../../../base/timers.js'
+import { clientClosed, shared, untilReady } from './port.js'
+
+/** A start that failed for good is tried again no more often than this. */
+const START_AGAIN_MS = 500
+
+export function readiness(
+  client: Client,
+  isReady: () => boolean,
+  events: { readonly ready: string; readonly closed: string },
+): () => Promise<void> | undefined {
+  const signs = { ...events, fault: storeErrorOf }
+  let wasReady = false
+  let isClosed = false
+  let failed = { at: Number.NEGATIVE_INFINITY, error: storeErrorOf(new Error('not connected')) }
+  client.on(events.ready, () => (wasReady = true))
+  client.on(events.closed, () => (isClosed = true))
+
+  const start = async (): Promise<unknown> => {
+    isClosed = false
+    return client.connect().catch(async (error: unknown) => {
+      failed = { at: elapsedMs(), error: storeErrorOf(error) }
+      // A sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
+      if (client.isOpen) await client.destroy()
+      // A start that failed ends some kinds of client as if somebody had closed them.
+      if (!wasReady && !('socketEpoch' in client)) isClosed = false
+      throw error
+    })
+  }
+  const becoming = shared(async () => {
+    if (client.isOpen) return untilReady(client, signs, () => undefined)
+    if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw clientClosed()
+    if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
+    await untilReady(client, signs, start)
+    // A pool has no event for it.
+    wasReady = true
+  })
+  return () => {
+    if (!isReady()) return becoming()
+    wasReady = true
+    return undefined
+  }
+}

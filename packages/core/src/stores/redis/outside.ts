@@ -1,0 +1,19 @@
+import { OUTSIDE } from './answers.js'
+import { StoreError } from '../../base/errors.js'
+
+/** Asks again for those whose calendar was too far from Redis's time, which is known now. Nothing of them was done. */
+export function againIfOutside<Request, A>(
+  batch: readonly Request[],
+  answers: readonly (A | typeof OUTSIDE)[],
+  ask: (requests: readonly Request[]) => Promise<readonly (A | typeof OUTSIDE)[]>,
+): (A | StoreError)[] | Promise<(A | StoreError)[]> {
+  const outside = batch.filter((_, i) => answers[i] === OUTSIDE)
+  if (outside.length === 0) return answers as A[]
+  return ask(outside).then((again) => {
+    let next = 0
+    return answers.map((answer) => {
+      const given = answer === OUTSIDE ? (again[next++] as A | typeof OUTSIDE) : answer
+      return given === OUTSIDE ? new StoreError("Redis's clock jumped while it was asked") : given
+    })
+  })
+}

@@ -1,0 +1,116 @@
+import type { StoreErrorReason } from '../../base/errors.js'
+
+/** The commands that the scripts and `reset` need: all that a user of Redis must be allowed. */
+export const COMMANDS = ['evalsha', 'eval', 'get', 'set', 'setrange', 'time', 'del'] as const
+
+export interface Reaction {
+  readonly matches: RegExp
+  readonly reason: StoreErrorReason
+  /** What it means and what to do, in words. */
+  readonly says: string
+  readonly isOfRequest?: true
+}
+
+const LOST =
+  'the connection to Redis is not there, or was lost before the reply came; the client connects again by itself'
+
+export const RULE = `ACL SETUSER name ~PREFIX/* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
+
+/** What Redis or a client says, first match first, and what it is. Nothing but NOSCRIPT is ever sent again. */
+export const REACTIONS: readonly Reaction[] = [
+  {
+    matches: /\bNOSCRIPT\b/,
+    reason: 'script-missing',
+    says: 'Redis lost the script again and again; it is sent anew with the next request',
+  },
+  {
+    matches: /\b(WRONGTYPE|FOREIGN)\b/,
+    reason: 'foreign-value',
+    says: 'the key of this request holds a value that is not of Tollgate; delete it, or give the store a prefix of its own',
+    isOfRequest: true,
+  },
+  {
+    matches: /\bformat \d+, this one writes \d+/,
+    reason: 'foreign-value',
+    says: 'let all processes run one version, or give this one a prefix of its own: the value of this request was written by another version of Tollgate',
+    isOfRequest: true,
+  },
+  {
+    matches: /\bOOM\b/,
+    reason: 'out-of-memory',
+    says: 'Redis is full: raise maxmemory, or give Tollgate a Redis of its own; a maxmemory-policy that evicts keys gives their quota anew',
+  },
+  {
+    matches: /\b(NOPERM|The user executing the script can't)/,
+    reason: 'not-permitted',
+    says: `the user of this client may not do this in Redis; allow all that is needed with: ${RULE}`,
+  },
+  {
+    matches: /\b(NOAUTH|WRONGPASS|invalid password|without any password configured)/,
+    reason: 'not-permitted',
+    says: 'Redis refused the username or password of this client',
+  },
+  {
+    matches: /\b(READONLY|MASTERDOWN)\b|Write commands are not allowed/,
+    reason: 'read-only',
+    says: 'this Redis is a replica: connect to the primary, by Sentinel or a Cluster client if it moves',
+  },
+  {
+    matches: /\b(MISCONF|NOREPLICAS)\b/,
+    reason: 'read-only',
+    says: 'Redis takes no writes until its disk or its replicas are well',
+  },
+  {
+    matches: /\bLOADING\b/,
+    reason: 'loading',
+    says: 'Redis is reading its data from disk and answers once it is done',
+  },
+  {
+    matches: /\bBUSY\b|max number of clients|Script killed/,
+    reason: 'busy',
+    says: 'Redis is held up by a script or by too many clients',
+  },
+  {
+    matches: /\b(CLUSTERDOWN|TRYAGAIN)\b|cluster redirections|slots cache/i,
+    reason: 'cluster-down',
+    says: 'the cluster does not serve this slot now; it does once it has settled',
+  },
+  {
+    matches: /\b(MOVED|ASK|CROSSSLOT)\b/,
+    reason: 'wrong-server',
+    says: 'this Redis is one of a cluster: give redisStore a cluster client (new Cluster(nodes), createCluster)',
+  },
+  {
+    matches: /unknown command|unknown subcommand|NOPROTO/i,
+    reason: 'wrong-server',
+    says: 'this server lacks a command; Tollgate needs Redis 6.2 or newer, or Valkey, with scripts',
+  },
+  {
+    matches: /Protocol error|Unknown RESP type|wrong version number|packet length too long|EPROTO/i,
+    reason: 'protocol',
+    says: 'what answered is no Redis, or only one side uses TLS: check host, port and tls',
+  },
+  {
+    matches: /client (is|was) closed|Disconnects client|client has been closed/i,
+    reason: 'closed',
+    says: 'the Redis client is closed',
+  },
+  {
+    matches: /timed out|socket timeout|\bTimeoutError/i,
+    reason: 'timeout',
+    says: 'Redis did not answer in the time that the client gives it',
+  },
+  {
+    matches:
+      /ECONN|ETIMEDOUT|Connection timeout|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|connection (is|was|to)|connection close|socket|writeable|offline|max retries|isn't ready|root nodes|startup nodes|unreachable|no valid master|not connected/i,
+    reason: 'unreachable',
+    says: LOST,
+  },
+  {
+    // After all that Redis itself says within scripts: the scripts fail at nothing but values they did not write.
+    matches: /user_script/,
+    reason: 'foreign-value',
+    says: 'the key of this request holds a value that is damaged; delete it',
+    isOfRequest: true,
+  },
+]

@@ -1,0 +1,166 @@
+import {
+  ID_KEPT_MS,
+  KEPT_UNDER_TEST_CLOCK_MS,
+  type Answer,
+  type Call,
+  type RefundAnswer,
+  type RefundRequest,
+  type Store,
+  type StoreRequest,
+} from '../contract.js'
+import type { RedisPort, ScriptArg } from './clients/port.js'
+import type { Layout } from './layout.js'
+import { refuseLate, Script } from './script.js'
+import type { AlgorithmName } from '../../algorithms/registry.js'
+import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
+import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
+import { encodeRefunds, encodeRequests } from './requests.js'
+import { againIfOutside } from './outside.js'
+import { storeErrorOf } from './replies.js'
+import { encodeOne, LimitSets } from './limit-sets.js'
+import { warnOfServer } from './server-check.js'
+import type { CompiledLimit } from '../../plans/limit-set.js'
+
+/** Take units, or only look. */
+export type Mode = 'take' | 'look'
+
+export class RedisStore implements Store {
+  readonly synchronous = false
+  readonly atomic = true
+  readonly clock = 'server'
+  readonly shards?: number
+  readonly #port: RedisPort
+  readonly #layout: Layout
+  readonly #now: (() => number) | undefined
+  /** How much longer than they must keys stay, under a test's clock. */
+  readonly #keptMs: number
+  readonly #consume: Script
+  readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
+  readonly #refund: Script
+  /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
+  #aheadMs = 0
+
+  constructor(port: RedisPort, layout: Layout, now: (() => number) | undefined) {
+    if (layout.shards !== undefined) this.shards = layout.shards
+    this.#port = port
+    this.#layout = layout
+    this.#now = now
+    this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
+    this.#consume = new Script(port, consumeScript)
+    this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
+    this.#refund = new Script(port, refundScript)
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#port.ready()
+  }
+
+  consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#decide(batch, 'take', call)
+  }
+
+  peek(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#decide(batch, 'look', call)
+  }
+
+  refund(batch: readonly RefundRequest[]): Promise<RefundAnswer[]> {
+    const ask = (requests: readonly RefundRequest[]): Promise<(RefundAnswer | typeof OUTSIDE)[]> => {
+      const sets = this.#limitSets()
+      const { keys, args } = encodeRefunds(requests, sets, this.#layout)
+      const sent = [this.#nowUs(), sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+      return this.#refund
+        .run({ keys, args: sent, shard: shardOf(requests) })
+        .then((given) => readRefunds(this.#learnTime(given)))
+    }
+    return ask(batch).then((answers) => againIfOutside(batch, answers, ask))
+  }
+
+  async reset(keys: readonly string[], shard: number): Promise<void> {
+    if (keys.length === 0) return
+    await this.#port.del(keys.map((key) => this.#layout.nameOf(key, shard))).catch((error: unknown) => {
+      throw storeErrorOf(error)
+    })
+  }
+
+  #nowUs(): ScriptArg {
+    return this.#now ? Math.round(this.#now() * 1000) : ''
+  }
+
+  /** Redis's time, near enough to choose the windows of a calendar around it. */
+  #nowMs(): number {
+    return this.#now ? this.#now() : Date.now() + this.#aheadMs
+  }
+
+  #limitSets(): LimitSets {
+    return new LimitSets(this.#nowMs(), this.#keptMs)
+  }
+
+  #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    warnOfServer(this.#port)
+    const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
+    return asked.then((answers) =>
+      againIfOutside(batch, answers, (requests) => {
+        refuseLate(call)
+        return this.#ask(requests, mode, call)
+      }),
+    )
+  }
+
+  #askOne(
+    batch: readonly [StoreRequest],
+    mode: Mode,
+    call: Call | undefined,
+  ): Promise<(Answer | typeof OUTSIDE)[]> {
+    const [{ shard, parts }] = batch
+    const [{ set, key, cost }] = parts as readonly [StoreRequest['parts'][number]]
+    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).algorithm]
+    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const keys = [this.#layout.nameOf(key, shard)]
+    return script.run({ keys, args, shard, call }).then((given) => readAnswers(batch, this.#learnTime(given)))
+  }
+
+  #ask(
+    batch: readonly StoreRequest[],
+    mode: Mode,
+    call: Call | undefined,
+  ): Promise<(Answer | typeof OUTSIDE)[]> {
+    const sets = this.#limitSets()
+    const { keys, args } = encodeRequests(batch, sets, this.#layout)
+    const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
+    const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+    return this.#consume
+      .run({ keys, args: sent, shard: shardOf(batch), call })
+      .then((given) => readAnswers(batch, this.#learnTime(given)))
+  }
+
+  #learnTime(given: unknown): readonly unknown[] {
+    const reply = readReply(given)
+    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+    return reply
+  }
+}
+
+/** Every batch is of one shard. */
+function shardOf(batch: readonly { readonly shard: number }[]): number {
+  return batch[0]?.shard ?? 0
+}
+
+function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
+  const [first] = batch
+  return (
+    batch.length === 1 &&
+    first?.grant === 'all' &&
+    first.parts.length === 1 &&
+    first.parts[0]?.set.limits.length === 1
+  )
+}
+
+function mapValues<Key extends string, T, U>(
+  given: Readonly<Record<Key, T>>,
+  map: (value: T) => U,
+): Record<Key, U> {
+  return Object.fromEntries(Object.entries<T>(given).map(([key, value]) => [key, map(value)])) as Record<
+    Key,
+    U
+  >
+}
