@@ -166,7 +166,8 @@ export class Play {
     const given = racing.map((made) => this.#refunds.give(made))
     const [decisions, gave] = await Promise.all([Promise.all(asked), Promise.all(given)])
     if (racing.length > 0) this.#hasRaced = true
-    const give = (): void => gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven))
+    const give = (): void =>
+      gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven, true))
     this.#enter(asks, decisions, racing.length > 0 ? give : undefined)
     if (quiet && !decisions[0]?.allowed) await this.#unchanged(asks[0] as Ask, quiet)
     const denied = asks.filter((ask, i) => {
