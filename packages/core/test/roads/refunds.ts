@@ -53,7 +53,7 @@ export class Refunds {
     return made && !made.isStale ? [made] : []
   }
 
-  give({ decision }: Made): Promise<boolean> {
+  async give({ decision }: Made): Promise<boolean> {
     return answered(this.#play.limiter.refund(decision), 'a refund')
   }
 
@@ -120,6 +120,6 @@ export class Refunds {
   }
 
   async #lookAt(all: readonly Made[]): Promise<void> {
-    for (const { charge } of all.slice(0, 2)) if (charge) await this.#play.settled(charge.ask)
+    for (const { charge } of all.slice(0, 1)) if (charge) await this.#play.settled(charge.ask)
   }
 }
