@@ -18,6 +18,8 @@ interface Give {
   readonly units: number
   /** How many of the units were still held, at most. */
   readonly gave: number
+  /** With requests of its moment: it is not known which came first. */
+  readonly isRace: boolean
 }
 
 /** In the order of the clock. */
@@ -53,10 +55,10 @@ export class Counter {
     this.#bucket?.take(id, units, at, isRace)
   }
 
-  give(id: number, units: number, at: number): void {
+  give(id: number, units: number, at: number, isRace: boolean): void {
     const take = this.#takes.get(id)
     if (!take) return
-    const give: Give = { what: 'give', take, at, units, gave: this.given(id, units, at).most }
+    const give: Give = { what: 'give', take, at, units, gave: this.given(id, units, at).most, isRace }
     take.gives.push(give)
     this.#entries.push(give)
     this.#bucket?.give(id, units, at)
@@ -114,8 +116,8 @@ function roomIn(bucket: Bucket, { burst }: LimitSpec, now: number): Bounds {
 /** Of any algorithm that counts whole units. */
 function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds {
   if (spec.kind === 'fixed') {
-    const { count } = openWindow(entries, now, spec.windowMs * 1000)
-    return { least: count, most: count }
+    const counts = openWindows(entries, now, spec.windowMs * 1000).map(({ count }) => count)
+    return { least: Math.min(...counts), most: Math.max(...counts) }
   }
   let least = 0
   let most = 0
@@ -168,8 +170,10 @@ function countsAt(
     case 'month':
       return both(at >= calendarStart(spec.kind, now))
     case 'fixed': {
-      const { opened } = openWindow(entries, now, windowUs)
-      return both(opened !== undefined && at >= opened)
+      const counts = openWindows(entries, now, windowUs).map(
+        ({ opened }) => opened !== undefined && at >= opened,
+      )
+      return { least: !counts.includes(false), most: counts.includes(true) }
     }
     default:
       return both(at + windowUs > now)
@@ -182,12 +186,22 @@ function ageInWindows(at: number, now: number, { windowMs }: LimitSpec): number 
   return Math.floor(now / windowUs) - Math.floor(at / windowUs)
 }
 
+interface OpenWindow {
+  readonly opened: number | undefined
+  readonly count: number
+}
+
+/** The same where refunds came before the requests that they raced with, and after: a window that they empty closes. */
+function openWindows(entries: readonly Entry[], now: number, windowUs: number): OpenWindow[] {
+  const isLate = (entry: Entry): boolean => entry.what === 'give' && entry.isRace
+  const first = openWindow(entries, now, windowUs)
+  if (!entries.some(isLate)) return [first]
+  const lateLast = entries.toSorted((a, b) => a.at - b.at || Number(isLate(a)) - Number(isLate(b)))
+  return [first, openWindow(lateLast, now, windowUs)]
+}
+
 /** A fixed window opens with the first units of a counter that has none, and closes one length later. */
-function openWindow(
-  entries: readonly Entry[],
-  now: number,
-  windowUs: number,
-): { opened: number | undefined; count: number } {
+function openWindow(entries: readonly Entry[], now: number, windowUs: number): OpenWindow {
   let opened: number | undefined
   let count = 0
   const close = (at: number): void => {

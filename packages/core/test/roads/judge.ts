@@ -105,7 +105,7 @@ export class Judge {
   told(decision: Decision, asked: Asked): void {
     this.remaining(decision, asked, 3)
     if (this.#is.isLive) return
-    for (const { line, remaining, resetMs } of this.#matched(decision, asked.lines)) {
+    for (const [{ remaining, resetMs }, line] of this.#matched(decision, asked.lines)) {
       if (remaining >= capacityOf(line.spec)) continue
       const after = this.#oracle.room(line, asked.now + resetMs * MS).most
       const before = this.#oracle.room(line, asked.now + Math.max(resetMs - 1, 0) * MS).least
@@ -117,7 +117,7 @@ export class Judge {
   /** What is told to be left, by a decision or a look at the quiet store. */
   remaining(decision: Decision, { lines, now, isHostile }: Asked, law: 2 | 3): void {
     const laws = [law, ...(isHostile ? [10] : []), ...(this.#is.law === undefined ? [] : [this.#is.law])]
-    for (const { line, remaining, quota } of this.#matched(decision, lines)) {
+    for (const [{ remaining, quota }, line] of this.#matched(decision, lines)) {
       const { least, most } = this.#oracle.room(line, now)
       const holds = remaining >= least && remaining <= most && quota === line.spec.quota
       const says = (): string =>
@@ -128,7 +128,7 @@ export class Judge {
 
   /** Whether what a look tells is what the ledger says: for what goes back a moment later. */
   agrees(decision: Decision, { lines, now }: Asked): boolean {
-    return this.#matched(decision, lines).every(({ line, remaining }) => {
+    return this.#matched(decision, lines).every(([{ remaining }, line]) => {
       const room = this.#oracle.room(line, now)
       return remaining >= room.least && remaining <= room.most
     })
@@ -147,14 +147,13 @@ export class Judge {
     this.#case.check(4, wait > 0 && then && !isTooLate, says)
   }
 
-  #matched(
-    { limits }: Decision,
-    lines: readonly Line[],
-  ): (Decision['limits'][number] & { readonly line: Line })[] {
-    return limits.flatMap((limit) => {
+  #matched({ limits }: Decision, lines: readonly Line[]): (readonly [Decision['limits'][number], Line])[] {
+    const matched: (readonly [Decision['limits'][number], Line])[] = []
+    for (const limit of limits) {
       const line = lines.find(({ name }) => name === limit.name)
-      return line ? [{ ...limit, line }] : []
-    })
+      if (line) matched.push([limit, line])
+    }
+    return matched
   }
 
   #show(lines: readonly Line[], now: number): string {

@@ -1,5 +1,6 @@
 // A way to a server that loses or delays what it says, though what it was asked to do was done.
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Random } from './random.js'
 
@@ -53,6 +54,7 @@ export class LossyProxy {
     }
     this.#links.add(reset)
     let isLost = false
+    let late: Promise<void> | undefined
     client.on('data', (data: Buffer) => {
       isLost ||= this.#way === 'swallow' && isScript(data) && this.#random.chance(0.5)
       server.write(data)
@@ -60,8 +62,15 @@ export class LossyProxy {
     server.on('data', (data: Buffer) => {
       if (isLost || this.#way === 'delay') this.met += 1
       if (isLost) return reset()
-      if (this.#way !== 'delay') return void client.write(data)
-      setTimeout(() => client.writable && client.write(data), this.#delayMs)
+      const write = (): unknown => client.writable && client.write(data)
+      // What comes after what is late is behind it: answers never overtake each other.
+      const isBehind = late !== undefined
+      if (this.#way !== 'delay' && !isBehind) return void write()
+      const own = Promise.all([late, sleep(this.#way === 'delay' ? this.#delayMs : 0)]).then(() => {
+        write()
+        if (late === own) late = undefined
+      })
+      late = own
     })
     for (const socket of [client, server]) {
       socket.on('error', reset)

@@ -89,8 +89,9 @@ export class Oracle {
     return lines.map(({ key }) => this.#counters.get(key)?.given(id, units, at) ?? nothing)
   }
 
-  give({ id, lines }: Charge, units: number, at: number): void {
-    for (const { key } of lines) this.#counters.get(key)?.give(id, units, at)
+  /** @param isRace with requests of its moment */
+  give({ id, lines }: Charge, units: number, at: number, isRace = false): void {
+    for (const { key } of lines) this.#counters.get(key)?.give(id, units, at, isRace)
   }
 
   /** A request was denied in several steps: some of its limits may have taken its units, and given them back. */

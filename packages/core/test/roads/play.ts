@@ -98,7 +98,7 @@ export class Play {
     return decision
   }
 
-  look(ask: Ask): Promise<Decision> {
+  async look(ask: Ask): Promise<Decision> {
     return answered(this.#places[ask.place].peek(ask.who, { cost: 1 }), 'a look')
   }
 
@@ -132,7 +132,8 @@ export class Play {
   /** What goes back behind a denial does so a moment later, on roads of several steps. */
   async #until(ask: Ask, isQuiet: (decision: Decision) => boolean): Promise<Decision> {
     let decision = await this.look(ask)
-    const until = performance.now() + (this.grouping === 'all' ? 0 : SETTLES_WITHIN_MS)
+    if (this.grouping === 'all') return decision
+    const until = performance.now() + SETTLES_WITHIN_MS
     while (!isQuiet(decision) && performance.now() < until) {
       await sleep(5)
       decision = await this.look(ask)
@@ -166,13 +167,16 @@ export class Play {
     const given = racing.map((made) => this.#refunds.give(made))
     const [decisions, gave] = await Promise.all([Promise.all(asked), Promise.all(given)])
     if (racing.length > 0) this.#hasRaced = true
-    const give = (): void => gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven))
+    const give = (): void =>
+      gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven, true))
     this.#enter(asks, decisions, racing.length > 0 ? give : undefined)
     if (quiet && !decisions[0]?.allowed) await this.#unchanged(asks[0] as Ask, quiet)
-    const denied = asks.filter((ask, i) => {
-      return i > 1 && !decisions[i]?.allowed && this.isInSteps(this.oracle.linesOf(ask))
-    })
-    for (const ask of [...asks.slice(0, 2), ...denied]) await this.settled(ask)
+    // One of them, in turn; and all whose units may be on their way back.
+    const looked = this.#case.decisions % asks.length
+    for (const [i, ask] of asks.entries()) {
+      const isDue = !decisions[i]?.allowed && this.isInSteps(this.oracle.linesOf(ask))
+      if (i === looked || isDue) await this.settled(ask)
+    }
   }
 
   #enter(asks: readonly Ask[], decisions: readonly Decision[], give?: () => void): void {

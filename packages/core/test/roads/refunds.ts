@@ -19,6 +19,13 @@ export interface Made {
 
 type Refund = Extract<Act, { what: 'refund' }>
 
+/** What was said of a refund. */
+interface Given {
+  readonly units: number
+  readonly isGiven: boolean
+  readonly isRace?: boolean
+}
+
 export class Refunds {
   readonly #play: Play
   readonly #case: Case
@@ -46,7 +53,7 @@ export class Refunds {
     return made && !made.isStale ? [made] : []
   }
 
-  give({ decision }: Made): Promise<boolean> {
+  async give({ decision }: Made): Promise<boolean> {
     return answered(this.#play.limiter.refund(decision), 'a refund')
   }
 
@@ -59,10 +66,11 @@ export class Refunds {
     await this.#lookAt(all)
   }
 
-  gave(made: Made, isGiven: boolean): void {
+  /** @param isRace with requests of its moment */
+  gave(made: Made, isGiven: boolean, isRace = false): void {
     this.#play.tell(isGiven)
     if (isGiven) this.#case.refunds += 1
-    this.#account(made, made.taken, isGiven)
+    this.#account(made, { units: made.taken, isGiven, isRace })
     if (isGiven) made.taken = 0
   }
 
@@ -73,7 +81,8 @@ export class Refunds {
     const total = await answered(this.#play.limiter.settle(made.decision, cost), 'a settlement')
     this.#play.tell(total)
     if (total < taken) this.#case.refunds += 1
-    if (charge && !isSettled && cost < taken) this.#account(made, taken - cost, total === cost)
+    if (charge && !isSettled && cost < taken)
+      this.#account(made, { units: taken - cost, isGiven: total === cost })
     else if (charge && !isSettled && this.#play.isJudged) this.#tookMore(charge, cost - taken, total - taken)
     else if (this.#play.isJudged)
       this.#case.check(11, total === taken, () => `settled twice: ${total}, not ${taken}`)
@@ -83,7 +92,7 @@ export class Refunds {
   }
 
   /** Law 11: a refund gives once what has not come back by itself, and says so. */
-  #account(made: Made, units: number, isGiven: boolean): void {
+  #account(made: Made, { units, isGiven, isRace = false }: Given): void {
     const { charge, isSettled } = made
     const { oracle, nowUs: now, isJudged } = this.#play
     made.isSettled = true
@@ -93,7 +102,7 @@ export class Refunds {
     const says = (): string =>
       `refund of ${units} said ${isGiven}: ${JSON.stringify({ isSettled, charge, bounds })}`
     this.#case.check(11, isGiven ? most : !least, says)
-    if (charge && bounds.length > 0) oracle.give(charge, units, now)
+    if (charge && bounds.length > 0) oracle.give(charge, units, now, isRace)
   }
 
   /** As much as fits of what was too little. */
@@ -111,6 +120,6 @@ export class Refunds {
   }
 
   async #lookAt(all: readonly Made[]): Promise<void> {
-    for (const { charge } of all.slice(0, 2)) if (charge) await this.#play.settled(charge.ask)
+    for (const { charge } of all.slice(0, 1)) if (charge) await this.#play.settled(charge.ask)
   }
 }

@@ -4,6 +4,7 @@ import { FaultPlay, type FaultWorld } from './fault-play.js'
 import { describeLaws, seeds } from './many.js'
 import { serverFaults, type Fault } from './server-faults.js'
 import { Tally } from './tally.js'
+import { NoAnswer } from './within.js'
 
 const tally = new Tally()
 const LAWS = [1, 2, 9, 11]
@@ -16,6 +17,17 @@ const onRejection = (): void => void (rejections += 1)
 
 const faults: readonly Fault[] = [...serverFaults, ...clusterFaults]
 
+/** A request that is not answered ends its play: so a broken deadline fails by the name of its law. */
+async function untilUnanswered(play: FaultPlay, act: (play: FaultPlay) => Promise<void>): Promise<void> {
+  if (play.case.isBroken) return
+  try {
+    await act(play)
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    play.case.check(9, false, () => error.message)
+  }
+}
+
 async function meet(fault: Fault, some: readonly number[]): Promise<void> {
   const place = await fault.start()
   try {
@@ -23,7 +35,7 @@ async function meet(fault: Fault, some: readonly number[]): Promise<void> {
     const world: FaultWorld = { losesData: false, isUnsent: false, staysDown: false, ...fault, ...place }
     const plays = some.map((seed) => new FaultPlay(seed, prefix, world))
     const all = async (act: (play: FaultPlay) => Promise<void>): Promise<void> => {
-      await Promise.all(plays.map(act))
+      await Promise.all(plays.map((play) => untilUnanswered(play, act)))
     }
     await all((play) => play.recovered())
     await all((play) => play.phase('before'))

@@ -91,7 +91,7 @@ const HOSTILE: readonly (readonly [string, string])[] = [
 export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedule {
   const random = new Random(seed)
   const maker = new LimitMaker(random, options)
-  const goesBack = options.gaps !== false && random.chance(0.1)
+  const goesBack = options.gaps !== false && random.chance(0.05)
   const versions = [maker.plans(), maker.plans()]
   const own = maker.limits()
   const stacked = maker.limits(1)

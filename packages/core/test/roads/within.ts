@@ -5,15 +5,24 @@ export const ANSWERED_WITHIN_MS = 8000
 export class NoAnswer extends Error {}
 
 /** What a promise gives. @throws {NoAnswer} when it takes too long */
-export async function answered<T>(asked: T | PromiseLike<T>, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+export function answered<T>(asked: T | PromiseLike<T>, what: string): T | Promise<T> {
+  if (!isPromise(asked)) return asked
+  return new Promise((resolve, reject) => {
     const message = `${what} was not answered within ${ANSWERED_WITHIN_MS} ms`
-    timer = setTimeout(() => reject(new NoAnswer(message)), ANSWERED_WITHIN_MS)
+    const timer = setTimeout(() => reject(new NoAnswer(message)), ANSWERED_WITHIN_MS)
+    asked.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error as Error)
+      },
+    )
   })
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    clearTimeout(timer)
-  }
+}
+
+function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === 'function'
 }
