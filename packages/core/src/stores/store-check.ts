@@ -15,7 +15,12 @@ const PAGE = 'docs/writing-a-store.md says what a store has'
  */
 export function checkStore(given: unknown, path: string): asserts given is Store {
   const store = given as Partial<Record<string, unknown>> | null | undefined
-  if (typeof store !== 'object' || store === null || !METHODS.some((name) => isMethod(store[name]))) {
+  // One of the names can be something else's, such as the `reset` of a Redis client.
+  if (
+    typeof store !== 'object' ||
+    store === null ||
+    METHODS.filter((name) => isMethod(store[name])).length < 2
+  ) {
     throw new ConfigError(path, given, `redisStore(client), memoryStore(), or a store of your own (${PAGE})`)
   }
   for (const name of METHODS) {

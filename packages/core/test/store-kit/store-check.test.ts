@@ -26,7 +26,8 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [undefined, 'store', /redisStore\(client\)/],
   ['redis', 'store', /redisStore\(client\)/],
   [() => {}, 'store', /redisStore\(client\)/],
-  [{ get: () => {}, set: () => {} }, 'store', /redisStore\(client\).*writing-a-store/],
+  // As a Redis client has one.
+  [{ get: () => {}, set: () => {}, reset: () => {} }, 'store', /redisStore\(client\).*writing-a-store/],
   ...['consume', 'peek', 'refund', 'reset'].map((name): [unknown, string, RegExp] => {
     return [{ ...fine(), [name]: undefined }, `store.${name}`, /a method/]
   }),
