@@ -1,13 +1,13 @@
 import { createLimiter } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
-import { ConfigError, reasonOf } from '../base/errors.js'
+import { ConfigError } from '../base/errors.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
 import { needCost } from '../requests/cost.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { hiderOf } from '../limiter/hider.js'
-import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import type { HttpAdapter } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
@@ -18,9 +18,11 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
-import { warnOfProxy } from './proxy-warning.js'
 import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
+import { warnOfProxy } from './proxy-warning.js'
+import { isLimited } from './limited-methods.js'
+import { refundLater } from './refund-later.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -82,7 +84,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
-    if (!this.#isLimited(req)) return this.#checkBlocked(req, res)
+    if (!isLimited(this.#adapter, req, this.#options.methods)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
     return chain(this.#await(req, skip(req)), (skipped) => (skipped ? true : this.#identify(req, res)))
@@ -96,20 +98,6 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       if (!(error instanceof ConfigError) || path === '') throw error
       throw new ConfigError(error.path === '' ? path : `${path}.${error.path}`, error.given, error.expected)
     }
-  }
-
-  #isLimited(req: Req): boolean {
-    const { methods } = this.#options
-    const method = this.#adapter.method(req)
-    if (!methods) return method !== 'OPTIONS' || !this.#isPreflight(req)
-    // Frameworks answer HEAD by the handler of GET, which works as much for it.
-    return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
-  }
-
-  /** Browsers send both headers; with one of them it is a request like any other. */
-  #isPreflight(req: Req): boolean {
-    const { header } = this.#adapter
-    return Boolean(header(req, 'origin') && header(req, 'access-control-request-method'))
   }
 
   /** A client that leaves while something is waited for must not lose its address by that. */
@@ -168,7 +156,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {
     const { cost = 1, refundWhen } = this.#options
-    const settle = refundWhen && this.#refundLater(req, res)
+    const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
     return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
       needCost(units, 1)
       return chain(this.#consumer.consume(subjects, { cost: units }), (decision) => {
@@ -206,31 +194,5 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(problem.status, made), decision })
       return false
     })
-  }
-
-  /** Gives units back when the response is over and the decision known, whichever comes later: a client can leave. */
-  #refundLater(req: Req, res: Res): (decision: Decision) => void {
-    let ended: ResponseEnd | undefined
-    let decided: Decision | undefined
-    const settle = (): void => {
-      if (ended && decided?.allowed) void this.#refund(decided, ended, req, res)
-    }
-    this.#adapter.onEnd(res, (end) => {
-      ended = end
-      settle()
-    })
-    return (decision) => {
-      decided = decision
-      settle()
-    }
-  }
-
-  async #refund(decision: Decision, end: ResponseEnd, req: Req, res: Res): Promise<void> {
-    try {
-      if (await this.#options.refundWhen?.(end, req, res)) await this.limiter.refund(decision)
-    } catch (error) {
-      // The response is gone: there is no other way left to tell of it.
-      process.emitWarning(`refundWhen threw: ${reasonOf(error)}`, 'TollgateWarning')
-    }
   }
 }

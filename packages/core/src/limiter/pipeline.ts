@@ -1,29 +1,25 @@
 import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import { Fallback } from '../failure/fallback.js'
-import { GiveBacks } from '../failure/give-backs.js'
-import type { LocalOptions } from '../failure/local-limiter.js'
+import type { Fallback } from '../failure/fallback.js'
+import type { GiveBacks } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
-import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import { refundOf } from '../stores/receipts.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
-import type { Outcome, Store } from '../stores/contract.js'
+import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
+import { makeBacking, type BackingOptions } from './backing.js'
 import { CountedDecision } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
 import type { Events } from './events.js'
 import type { Settlement } from './settlement.js'
-import { Stats, type LimiterHealth, type LimiterStats } from './stats.js'
+import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
-import { errorOf, StoreAccess } from './store-access.js'
+import { errorOf, type StoreAccess } from './store-access.js'
+import { Telling } from './telling.js'
 
-export interface PipelineOptions {
-  readonly store: Store
-  readonly onStoreFailure: FailurePolicyOption
-  readonly local: LocalOptions
-  readonly deadlineMs: number
+export interface PipelineOptions extends BackingOptions {
   /** Asked in this order. */
   readonly fastPaths: readonly FastPath[]
 }
@@ -33,8 +29,7 @@ export interface PipelineOptions {
  * step or several, and where it cannot answer the failure policy. What comes out is learnt, counted and told.
  */
 export class Pipeline {
-  readonly #events: Events
-  readonly #stats = new Stats()
+  readonly #telling: Telling
   readonly #fastPaths: readonly FastPath[]
   readonly #store: StoreAccess
   readonly #fallback: Fallback
@@ -48,11 +43,12 @@ export class Pipeline {
   #closing: Promise<void> | undefined
 
   constructor(options: PipelineOptions, events: Events) {
-    this.#events = events
+    this.#telling = new Telling(events)
     this.#fastPaths = options.fastPaths
-    this.#store = this.#makeAccess(options)
-    this.#giveBacks = new GiveBacks(this.#store)
-    this.#fallback = this.#makeFallback(options)
+    const { store, fallback, giveBacks } = makeBacking(options, this.#telling)
+    this.#store = store
+    this.#fallback = fallback
+    this.#giveBacks = giveBacks
     this.#steps = {
       deadlineMs: options.deadlineMs,
       ask: (step) => this.#ask(step),
@@ -62,7 +58,7 @@ export class Pipeline {
       },
       giveBack: (verdict, units) => void this.#giveBack(verdict, units),
     }
-    this.#unobserve = options.store.observe?.({ onEvicted: (subjects) => this.#tellEvicted(subjects) })
+    this.#unobserve = options.store.observe?.({ onEvicted: (subjects) => this.#telling.evicted(subjects) })
   }
 
   consume(request: Request): MaybePromise<Decision> {
@@ -104,7 +100,7 @@ export class Pipeline {
   }
 
   stats(): LimiterStats {
-    return this.#stats.read(this.#store.pending)
+    return this.#telling.stats(this.#store.pending)
   }
 
   health(): LimiterHealth {
@@ -165,7 +161,7 @@ export class Pipeline {
   #refusal({ shard }: Request): StoreError | undefined {
     if (!this.#closed) return this.#store.refusal(shard)
     const error = closedError()
-    this.#tellError(error, 1)
+    this.#telling.storeError(error, 1)
     return error
   }
 
@@ -188,7 +184,7 @@ export class Pipeline {
   #errorOf(given: unknown): StoreError {
     const error = errorOf(given)
     // The guard has told of its own errors, once a batch.
-    if (this.#store.answersAtOnce || error !== given) this.#tellError(error, 1)
+    if (this.#store.answersAtOnce || error !== given) this.#telling.storeError(error, 1)
     return error
   }
 
@@ -209,11 +205,7 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    const failed = verdicts.find(({ error }) => error)
-    if (failed?.error) this.#events.emit('fallback', decision, failed.error)
-    this.#stats.decision(decision)
-    this.#events.emit('decision', decision)
-    if (!decision.allowed) this.#events.emit('limited', decision)
+    this.#telling.decision(decision, verdicts.find(({ error }) => error)?.error)
     return decision
   }
 
@@ -236,41 +228,6 @@ export class Pipeline {
   /** A promise where others are: what is only now and then a value is met in an outage by who calls its `then`. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
-  }
-
-  #tellError(error: StoreError, requests: number): void {
-    this.#stats.storeError(requests)
-    this.#events.emit('storeError', error, requests)
-  }
-
-  #tellEvicted(subjects: number): void {
-    this.#stats.evicted(subjects)
-    this.#events.emit('evicted', subjects)
-  }
-
-  #makeAccess({ store, deadlineMs }: PipelineOptions): StoreAccess {
-    return new StoreAccess(store, {
-      deadlineMs,
-      onFailure: (error, requests) => this.#tellError(error, requests),
-      onLate: (batch, answers) => this.#fallback.late(batch, answers),
-      onBreaker: (state, shard, error) => this.#events.emit('breaker', { state, shard, error }),
-      recover: async (shard) => {
-        await Promise.all([this.#giveBacks.recover(shard), this.#fallback.recover(shard)])
-      },
-    })
-  }
-
-  #makeFallback({ onStoreFailure, local }: PipelineOptions): Fallback {
-    return new Fallback({
-      policy: onStoreFailure,
-      local,
-      store: this.#store,
-      giveBack: (request) => this.#giveBacks.give(request),
-      onReconciled: (reconciled) => {
-        this.#stats.reconciled(reconciled)
-        this.#events.emit('reconciliation', reconciled)
-      },
-    })
   }
 }
 

@@ -1,0 +1,45 @@
+import { Fallback } from '../failure/fallback.js'
+import { GiveBacks } from '../failure/give-backs.js'
+import type { LocalOptions } from '../failure/local-limiter.js'
+import type { FailurePolicyOption } from '../plans/failure-policy.js'
+import type { Store } from '../stores/contract.js'
+import { StoreAccess } from './store-access.js'
+import type { Telling } from './telling.js'
+
+export interface BackingOptions {
+  readonly store: Store
+  readonly onStoreFailure: FailurePolicyOption
+  readonly local: LocalOptions
+  readonly deadlineMs: number
+}
+
+/** What decides behind the fast paths. */
+export interface Backing {
+  readonly store: StoreAccess
+  /** Stands in where the store cannot answer. */
+  readonly fallback: Fallback
+  readonly giveBacks: GiveBacks
+}
+
+/** The store and what stands in for it, each told what it must know of the others. */
+export function makeBacking(options: BackingOptions, telling: Telling): Backing {
+  const { deadlineMs, onStoreFailure, local } = options
+  const store: StoreAccess = new StoreAccess(options.store, {
+    deadlineMs,
+    onFailure: (error, requests) => telling.storeError(error, requests),
+    onLate: (batch, answers) => fallback.late(batch, answers),
+    onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
+    recover: async (shard) => {
+      await Promise.all([giveBacks.recover(shard), fallback.recover(shard)])
+    },
+  })
+  const giveBacks = new GiveBacks(store)
+  const fallback: Fallback = new Fallback({
+    policy: onStoreFailure,
+    local,
+    store,
+    giveBack: (request) => giveBacks.give(request),
+    onReconciled: (reconciled) => telling.reconciled(reconciled),
+  })
+  return { store, fallback, giveBacks }
+}

@@ -1,0 +1,47 @@
+import type { StoreError } from '../base/errors.js'
+import type { Reconciled } from '../failure/reconciliation.js'
+import type { Decision } from './decision.js'
+import type { BreakerChange, Events } from './events.js'
+import { Stats, type LimiterStats } from './stats.js'
+
+/** What a limiter tells of itself: each thing is counted, for `stats`, and is an event. */
+export class Telling {
+  readonly #events: Events
+  readonly #stats = new Stats()
+
+  constructor(events: Events) {
+    this.#events = events
+  }
+
+  /** @param failed why the store did not decide it, or not all of it */
+  decision(decision: Decision, failed: StoreError | undefined): void {
+    if (failed) this.#events.emit('fallback', decision, failed)
+    this.#stats.decision(decision)
+    this.#events.emit('decision', decision)
+    if (!decision.allowed) this.#events.emit('limited', decision)
+  }
+
+  storeError(error: StoreError, requests: number): void {
+    this.#stats.storeError(requests)
+    this.#events.emit('storeError', error, requests)
+  }
+
+  breaker(change: BreakerChange): void {
+    this.#events.emit('breaker', change)
+  }
+
+  reconciled(reconciled: Reconciled): void {
+    this.#stats.reconciled(reconciled)
+    this.#events.emit('reconciliation', reconciled)
+  }
+
+  evicted(subjects: number): void {
+    this.#stats.evicted(subjects)
+    this.#events.emit('evicted', subjects)
+  }
+
+  /** @param pending requests that wait for the store */
+  stats(pending: number): LimiterStats {
+    return this.#stats.read(pending)
+  }
+}
