@@ -47,7 +47,7 @@ function seedIn(key: string): number {
 
 async function playLive(redis: Redis, seed: number, prefix: string): Promise<Case> {
   const kinds = ['log', 'coarse', 'window', 'fixed', 'bucket'] as const
-  const schedule = scheduleOf(seed, { kinds, windowsMs: WINDOWS_MS, gaps: false, steps: 8 })
+  const schedule = scheduleOf(seed, { kinds, windowsMs: WINDOWS_MS, gaps: false, steps: 5 })
   const done = new Case(seed)
   const plans = plansInput(schedule.versions[0] as Plans)
   const limiter = limiterOn(redis, prefix, plans)

@@ -8,7 +8,7 @@ import type { Ask, Plans, Schedule } from './schedule.js'
 import type { Case } from './tally.js'
 
 /** Does no more than this many requests one after another. */
-const MOST_PROBED = 8
+const MOST_PROBED = 6
 
 export async function probe(play: Play, schedule: Schedule, given: Case): Promise<void> {
   const random = new Random(schedule.seed ^ 0x5eed)

@@ -10,7 +10,7 @@ const tally = new Tally()
 const LAWS = [1, 2, 9, 11]
 const SCHEDULES = 20
 /** Schedules that meet a fault together, each with a limiter and subjects of its own. */
-const AT_ONCE = 10
+const AT_ONCE = 20
 
 let rejections = 0
 const onRejection = (): void => void (rejections += 1)

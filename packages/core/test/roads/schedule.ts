@@ -52,6 +52,7 @@ export interface ScheduleOptions {
   readonly windowsMs?: readonly number[]
   /** Default: any. With none, the clock is somebody else's. */
   readonly gaps?: boolean
+  /** At most; half as many at least. */
   readonly steps?: number
 }
 
@@ -87,6 +88,8 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   [`${'x'.repeat(5000)}1`, `${'x'.repeat(5000)}2`],
 ]
 
+const MOST_STEPS = 14
+
 /** The same schedule for the same seed and options. */
 export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedule {
   const random = new Random(seed)
@@ -96,7 +99,8 @@ export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedul
   const own = maker.limits()
   const stacked = maker.limits(1)
   const subjects = subjectsOf(random)
-  const count = random.int(6, options.steps ?? 22)
+  const most = options.steps ?? MOST_STEPS
+  const count = random.int(Math.ceil(most / 2), most)
   const kit = { random, subjects, goesBack, canRace: random.chance(0.2), windowsMs: maker.windowsMs }
   const steps = Array.from({ length: count }, () => ({
     gapUs: options.gaps === false ? 0 : gapOf(kit),

@@ -73,21 +73,25 @@ export class Tally {
     return all.length > 3 ? [...all.slice(0, 3), `and ${all.length - 3} more schedules`] : all
   }
 
-  /** One line for each law and road. */
+  /** A line a road: how many schedules tried each law, and what they met. */
   print(): void {
-    const head = ['law', 'road', ...COLUMNS]
-    const lines = [...this.#rows].map(([key, row]) => {
-      const [law = '', ...road] = key.split(' ')
-      return [`${law} ${LAWS[Number(law)]}`, road.join(' '), ...COLUMNS.map((name) => String(row[name]))]
+    const roads = [...new Set([...this.#rows.keys()].map((key) => key.slice(key.indexOf(' ') + 1)))]
+    const laws = Object.keys(LAWS).filter((law) => roads.some((road) => this.#rows.has(`${law} ${road}`)))
+    const head = ['schedules a law', ...laws, 'checks', 'decisions', 'denials', 'refunds', 'broken']
+    const lines = roads.map((road) => {
+      const rows = laws.map((law) => this.#rows.get(`${law} ${road}`))
+      const sum = (name: 'checks' | 'broken'): number =>
+        rows.reduce((all, row) => all + (row?.[name] ?? 0), 0)
+      const most = (name: keyof Row): number => Math.max(...rows.map((row) => row?.[name] ?? 0))
+      const met = [sum('checks'), most('decisions'), most('denials'), most('refunds'), sum('broken')]
+      return [road, ...rows.map((row) => String(row?.schedules ?? '-')), ...met.map(String)]
     })
-    const sorted = lines.toSorted((a, b) => parseInt(a[0] as string, 10) - parseInt(b[0] as string, 10))
-    const widths = head.map((_, i) =>
-      Math.max(...[head, ...sorted].map((line) => (line[i] as string).length)),
-    )
+    const all = [head, ...lines]
+    const widths = head.map((_, i) => Math.max(...all.map((line) => (line[i] as string).length)))
     const show = (line: string[]): string =>
       line
-        .map((cell, i) => (i < 2 ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number)))
+        .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
         .join('  ')
-    process.stdout.write(`\n${[head, ...sorted].map(show).join('\n')}\n`)
+    process.stdout.write(`\n${all.map(show).join('\n')}\n`)
   }
 }
