@@ -61,7 +61,7 @@ export class Fallback {
     }
     const outcome = this.#local.consume(request, parts)
     const allowed = isGiven(request, outcome)
-    if (allowed && !this.#options.store.isOpen(request.shard)) this.#reconciliation.due()
+    if (allowed) this.#reconciliation.due(request)
     return { source: 'local', allowed, step: request, outcome, parts, error }
   }
 
@@ -92,6 +92,12 @@ export class Fallback {
   /** Whether units of a request that was decided here went back. */
   refund(request: Request, units: number): boolean {
     return this.#local.refund(request, units)
+  }
+
+  /** All steps of a request have been decided. */
+  release(request: Request): void {
+    this.#local.release(request)
+    this.#reconciliation.due(request)
   }
 
   forget(keys: readonly string[]): void {

@@ -23,6 +23,8 @@ export interface LocalOptions {
 export interface LocalRequest {
   readonly parts: readonly SubRequest[]
   readonly grant: Grant
+  /** Of a step: there are others, which may deny. */
+  readonly turn?: object | undefined
 }
 
 interface LocalKey {
@@ -65,6 +67,8 @@ export class LocalLimiter {
   readonly #shares: ProcessStore
   readonly #ledger = new UsageLedger()
   readonly #decided = new WeakMap<LocalRequest, Decided>()
+  /** Keys of requests whose other steps are not decided yet, and how many those are: their units may go back. */
+  readonly #held = new Map<string, number>()
   #unitsForgotten = 0
 
   constructor(maxSubjects: number, clocks = CLOCKS) {
@@ -94,6 +98,7 @@ export class LocalLimiter {
       this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay })
     }
     this.#decided.set(request, { parts, outcome, units, atUs })
+    if (request.turn) this.#hold(parts, 1)
     return outcome
   }
 
@@ -117,18 +122,35 @@ export class LocalLimiter {
     return true
   }
 
+  /** All steps of a request have been decided: what it took here stays, or has gone back. */
+  release(request: LocalRequest): void {
+    const decided = this.#decided.get(request)
+    if (decided && request.turn) this.#hold(decided.parts, -1)
+  }
+
   /** What is owed of keys that are due, of about so many keys at most; each is to be confirmed. */
   takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
     const owed: Owed[] = []
     for (const [key, known] of this.#keys.entries()) {
       if (owed.length >= most) break
-      if (!known.owes || !isDue(known.shard)) continue
+      if (!known.owes || !isDue(known.shard) || this.#held.has(key)) continue
       const used = this.#ledger.take(key)
       owed.push(...used.map((one) => ({ key, shard: known.shard, used: one })))
       known.owes = false
       known.underWay += used.length
     }
     return owed
+  }
+
+  /** What is owed of some keys, in units of all limits together, when nobody will be told of it: it is owed no more. */
+  dropOwed(parts: readonly SubRequest[]): number {
+    let units = 0
+    for (const { key } of parts) {
+      const known = this.#keys.get(key)
+      if (known) known.owes = false
+      for (const used of this.#ledger.take(key)) units += unitsOf(used)
+    }
+    return units
   }
 
   /** The store has been told, or never will be. */
@@ -156,6 +178,14 @@ export class LocalLimiter {
     this.#keys.delete(key)
     this.#ledger.delete(key)
     this.#shares.reset([key], 0)
+  }
+
+  #hold(parts: readonly SubRequest[], count: 1 | -1): void {
+    for (const { key } of parts) {
+      const held = (this.#held.get(key) ?? 0) + count
+      if (held > 0) this.#held.set(key, held)
+      else this.#held.delete(key)
+    }
   }
 
   #forgetOwed(key: string): void {

@@ -47,6 +47,8 @@ export class Reconciliation {
   readonly #outbox: Outbox<Charge, Outcome>
   #timer: NodeJS.Timeout | undefined
   readonly #running = new Set<Promise<boolean>>()
+  #isEnding = false
+  /** Nobody will be told of what is admitted from now on. */
   #isEnded = false
 
   constructor(local: LocalLimiter, options: ReconciliationOptions) {
@@ -60,13 +62,10 @@ export class Reconciliation {
     })
   }
 
-  /** Units were admitted that are to be charged, once the store answers. */
-  due(): void {
-    if (this.#isEnded) return
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      void this.#charge((shard) => !this.#options.store.isOpen(shard))
-    }, DUE_AFTER_MS).unref()
+  /** Units of a shard were admitted that are to be charged: soon, where it still answers others. */
+  due({ shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>): void {
+    if (this.#isEnded) this.#drop(this.#local.dropOwed(parts))
+    else if (!this.#options.store.isOpen(shard)) this.#chargeSoon()
   }
 
   /** Charges what is owed in a shard that answers again. */
@@ -78,12 +77,21 @@ export class Reconciliation {
 
   /** Charges all that can be, a last time, also where the store has not been asked lately; and says what cannot. */
   async end(): Promise<void> {
-    this.#isEnded = true
+    this.#isEnding = true
     clearTimeout(this.#timer)
     await Promise.all(this.#running)
     await this.#charge(() => true)
     await this.#outbox.end()
+    this.#isEnded = true
     this.#drop(sum(this.#local.takeOwed(() => true, Infinity).map(({ used }) => unitsOf(used))))
+  }
+
+  #chargeSoon(): void {
+    if (this.#isEnding) return
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      void this.#charge((shard) => !this.#options.store.isOpen(shard))
+    }, DUE_AFTER_MS).unref()
   }
 
   async #charge(isDue: (shard: number) => boolean, until = Infinity): Promise<void> {
@@ -92,7 +100,7 @@ export class Reconciliation {
     this.#running.add(running)
     const isDone = await running
     this.#running.delete(running)
-    if (!isDone) this.due()
+    if (!isDone) this.#chargeSoon()
   }
 
   /** Whether all that was due has been sent. */

@@ -79,7 +79,8 @@ class StoreLimiter implements Limiter {
 
   async refund(decision: Decision): Promise<boolean> {
     const settlement = settleDecision(decision, 0, this.#pipeline)
-    const isGiven = settlement !== undefined && (await this.#pipeline.refund(settlement))
+    const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
+    const isGiven = given.includes(true)
     if (isGiven) noteTaken(decision, 0)
     return isGiven
   }
@@ -94,7 +95,8 @@ class StoreLimiter implements Limiter {
   /** Resolves with the units that were taken in all. */
   async #settle(settlement: Settlement, cost: number): Promise<number> {
     const { request, units } = settlement
-    if (units > 0) return (await this.#pipeline.refund(settlement)) ? cost : request.cost
+    // What one subject still has was taken.
+    if (units > 0) return (await this.#pipeline.refund(settlement)).every(Boolean) ? cost : request.cost
     if (cost === request.cost) return cost
     return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
   }

@@ -57,6 +57,9 @@ export class Pipeline {
         if (source === 'store' && outcome) this.#fallback.late([step], [outcome])
       },
       giveBack: (verdict, units) => void this.#giveBack(verdict, units),
+      onDecided: ({ source, step }) => {
+        if (source === 'local') this.#fallback.release(step)
+      },
     }
     this.#unobserve = options.store.observe?.({ onEvicted: (subjects) => this.#telling.evicted(subjects) })
   }
@@ -79,11 +82,9 @@ export class Pipeline {
     return Promise.all(verdicts).then(decide)
   }
 
-  /** Whether any units went back. */
-  async refund({ verdicts, units }: Settlement): Promise<boolean> {
-    if (units === 0) return false
-    const given = await Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
-    return given.includes(true)
+  /** Whether units went back: of each step that took some. */
+  refund({ verdicts, units }: Settlement): Promise<boolean[]> {
+    return Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
   }
 
   /** Takes as many more units as fit every limit of a request; resolves with how many those were. */

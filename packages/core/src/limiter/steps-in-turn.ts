@@ -14,6 +14,8 @@ export interface StepsOptions {
   readonly onLate: (late: Verdict) => void
   /** Gives back units that a step took of each limit. */
   readonly giveBack: (verdict: Verdict, units: number) => void
+  /** What a step took stays taken, but for what has gone back by then. */
+  readonly onDecided: (verdict: Verdict) => void
 }
 
 /**
@@ -34,6 +36,7 @@ export async function consumeInTurn(request: Request, options: StepsOptions): Pr
     break
   }
   clock.stop()
+  verdicts.forEach(options.onDecided)
   return verdicts
 }
 
@@ -59,6 +62,7 @@ export async function takeUpTo(request: Request, cost: number, options: StepsOpt
     const excess = takenBy(verdict) - least
     if (excess > 0) options.giveBack(verdict, excess)
   }
+  verdicts.forEach(options.onDecided)
   return least
 }
 
