@@ -38,10 +38,6 @@ export function mount(
   decided: WeakSet<FastifyRequest>,
   stage: Stage | undefined,
 ): () => boolean {
-  const placeOf = ({ isByAddress }: Http): Place => {
-    if (stage) return { stage, isLast: true }
-    return isByAddress ? IN_FRONT : BEHIND_ALL
-  }
   const decide = makeHook((request) => find(request.server, request.routeOptions), decided)
   // In the config of a route: a hook of its own decides.
   const isDecidedLast = Symbol('tollgate.isDecidedLast')
@@ -52,7 +48,7 @@ export function mount(
     // Here already, so that a mistake is thrown where the route is declared.
     const http = find(this, route)
     noteErrorHandler(route)
-    const place = http && placeOf(http)
+    const place = http && placeOf(http, stage)
     if (!place?.isLast) return
     route.config = Object.assign({}, route.config, { [isDecidedLast]: true })
     addLast(route, place.stage, decide)
@@ -62,13 +58,8 @@ export function mount(
     const { routeOptions, server } = request
     if (isDecidedLast in routeOptions.config) return undefined
     const http = find(server, routeOptions)
-    if (!http) return undefined
-    const place = placeOf(http)
-    if (place.stage !== own) return undefined
-    if (!place.isLast) return http
-    if (runLast(request, own, decide)) return undefined
-    warnOfOrder()
-    return http
+    const isHere = http && isAt(own, placeOf(http, stage), () => runLast(request, own, decide))
+    return isHere ? http : undefined
   }
   for (const own of stage ? [stage] : [IN_FRONT.stage, BEHIND_ALL.stage]) {
     app.addHook(
@@ -77,6 +68,25 @@ export function mount(
     )
   }
   return () => hasRoutes
+}
+
+/** @param stage as the user said it, if so */
+function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
+  if (stage) return { stage, isLast: true }
+  return isByAddress ? IN_FRONT : BEHIND_ALL
+}
+
+/**
+ * Whether a request is decided by a hook of this stage.
+ *
+ * @param waits has it decided after all other hooks of the stage; false when that cannot be
+ */
+function isAt(own: Stage, place: Place, waits: () => boolean): boolean {
+  if (place.stage !== own) return false
+  if (!place.isLast) return true
+  if (waits()) return false
+  warnOfOrder()
+  return true
 }
 
 let mayWarn = true

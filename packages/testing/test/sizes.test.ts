@@ -44,28 +44,24 @@ function* nodesOf(tree: unknown): Generator<Node> {
   for (const part of Object.values(tree)) yield* nodesOf(part)
 }
 
-/** All but those that are an expression on one line. */
 function functionsOfTypeScript(file: string): Size[] {
   // Spans count bytes, from 1.
   const bytes = Buffer.from(read(file))
   const lineOf = (at: number): number => linesOf(bytes.subarray(0, at - 1).toString()) + 1
   const sizes: Size[] = []
   for (const node of nodesOf(parseSync(bytes.toString(), { syntax: 'typescript', target: 'es2022' }))) {
-    const type = typeOfBody(node)
-    if (type === undefined) continue
+    if (!isFunction(node)) continue
     const { start, end } = node.span as { readonly start: number; readonly end: number }
     const [from, to] = [lineOf(start), lineOf(end)]
-    if (type === 'FunctionBody' || to > from) sizes.push({ what: `${file}:${from}`, lines: to - from + 1 })
+    sizes.push({ what: `${file}:${from}`, lines: to - from + 1 })
   }
   return sizes
 }
 
-/** What a function's body is, `FunctionBody` or an expression; undefined for what is no function. */
-function typeOfBody({ type, body, function: method }: Node): unknown {
-  // What a method holds is no function of its own.
-  if (typeof type !== 'string') return undefined
+/** Of every kind, arrows too. What a method holds is no function of its own, and has no type. */
+function isFunction({ type, body, function: method }: Node): boolean {
   const own = (body ?? (method as Node | undefined)?.body) as Node | null | undefined
-  return type === 'ArrowFunctionExpression' || own?.type === 'FunctionBody' ? own?.type : undefined
+  return type === 'ArrowFunctionExpression' || (typeof type === 'string' && own?.type === 'FunctionBody')
 }
 
 function functionsOfLua(file: string): Size[] {

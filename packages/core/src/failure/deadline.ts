@@ -64,7 +64,13 @@ export class DeadlineCall<T> implements Call {
     else this.#listener.onError(error)
   }
 
-  #succeed(value: T): void {
+  #succeed(given: T): void {
+    let value: T
+    try {
+      value = copied(given)
+    } catch (error) {
+      return this.fail(error)
+    }
     if (this.#settle()) this.#listener.onLate(value)
     else this.#listener.onValue(value)
   }
@@ -82,4 +88,9 @@ export class DeadlineCall<T> implements Call {
     const message = `the store did not answer within ${deadlineMs} ms`
     this.#listener.onError(new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
   }
+}
+
+/** A list of a store of the user's own can throw when it is read: here that is a fault, later nobody would be answered. */
+function copied<T>(given: T): T {
+  return Array.isArray(given) ? (Array.from(given) as T) : given
 }

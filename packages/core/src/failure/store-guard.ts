@@ -2,6 +2,7 @@ import { isA, show, StoreError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
+import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
 
@@ -85,8 +86,7 @@ export class StoreGuard {
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
-      const answers = await guard.call(() => this.#store.refund(batch), { isForced })
-      return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
+      return readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), { isForced }))
     } catch (error) {
       // That a store which was given up is not asked has been told.
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, batch.length)

@@ -1,4 +1,4 @@
-import { createLimiter } from '../limiter/create-limiter.js'
+import { createLimiter, createLimiterWithDefault } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
@@ -76,7 +76,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
-    this.limiter = limiter ?? createLimiter(limiterOptions(options))
+    this.limiter = limiter ?? makeLimiter(options)
     this.#writeHeaders = headerWriter(headers, hiderOf(this.limiter))
     this.isByAddress = isByAddress(identify)
     const scope = scopeOptions(options)
@@ -195,4 +195,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       return false
     })
   }
+}
+
+function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
+  const own = limiterOptions(options)
+  if (options.identify) return createLimiter(own)
+  return createLimiterWithDefault(own, 'client addresses, since there is no identify')
 }

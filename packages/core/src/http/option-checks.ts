@@ -3,7 +3,6 @@ import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
 import { ConfigError } from '../base/errors.js'
-import { compilePlans } from '../plans/plans.js'
 import type { Limiter } from '../limiter/limiter.js'
 
 const HTTP_OPTIONS = [
@@ -30,7 +29,7 @@ const LONGEST_JITTER_MS = 3_600_000
 /** @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own */
 export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
   needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
-  const { limiter, cost, methods, retryJitterMs = 0, identify } = options
+  const { limiter, cost, methods, retryJitterMs = 0 } = options
   for (const name of FUNCTIONS) {
     const given = options[name]
     if (given !== undefined && typeof given !== 'function') throw new ConfigError(name, given, 'a function')
@@ -47,13 +46,6 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
     )
   }
   if (limiter !== undefined) checkShared(options, limiter)
-  else if (!identify && !compilePlans(options).hasDefault) {
-    throw new ConfigError(
-      'defaultPlan',
-      options.defaultPlan,
-      'the plan of client addresses, since there is no identify',
-    )
-  }
 }
 
 /** @throws {ConfigError} when an option of a place is not one that it can have */

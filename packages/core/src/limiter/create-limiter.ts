@@ -34,6 +34,16 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return new StoreLimiter(options)
 }
 
+/**
+ * The same for a place that has subjects without a plan.
+ *
+ * @param whose whose plan the default one is there, for the error
+ * @throws {ConfigError} when an option is wrong, or there is no default plan
+ */
+export function createLimiterWithDefault(options: LimiterOptions, whose: string): Limiter {
+  return new StoreLimiter(options, whose)
+}
+
 class StoreLimiter implements Limiter {
   readonly #events = new Events(this)
   readonly #store: StoreAbilities
@@ -43,7 +53,8 @@ class StoreLimiter implements Limiter {
   readonly #common: Consumer
   readonly [HIDE_ID]: HideId | undefined
 
-  constructor(options: LimiterOptions) {
+  /** @param defaultFor who needs a default plan, if somebody does */
+  constructor(options: LimiterOptions, defaultFor?: string) {
     checkLimiterOptions(options)
     const { store = memoryStore(), hashIds, onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
     const events = this.#events
@@ -52,6 +63,7 @@ class StoreLimiter implements Limiter {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
     })
+    if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     this.#store = store
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')

@@ -1,6 +1,7 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
+import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
 import { Batcher } from '../stores/batcher.js'
@@ -79,7 +80,7 @@ export class StoreAccess {
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
     if (this.#guard) return this.#guard.refund(batch, isForced)
     try {
-      return await this.#store.refund(batch)
+      return readRefundAnswers(batch, await this.#store.refund(batch))
     } catch (error) {
       return batch.map(() => toStoreError(error))
     }

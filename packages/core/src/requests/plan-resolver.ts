@@ -33,12 +33,20 @@ export class PlanResolver {
     this.#defaultPlan = defaultPlan
     if (planOf === undefined) return
     this.#lookup = new PlanLookup(planOf, planCache, (error, subject) => listener.onPlanError(error, subject))
-    needDefault(this.#plans, defaultPlan)
+    this.needDefault(SUBJECTS_NOT_FOUND)
   }
 
   /** All plans there are. */
   get plans(): Iterable<Plan> {
     return this.#plans.byName.values()
+  }
+
+  /**
+   * @param whose whose plan it is, for the error
+   * @throws {ConfigError} when nobody chose a default plan and several could be it
+   */
+  needDefault(whose: string): void {
+    needDefault(this.#plans, this.#defaultPlan, whose)
   }
 
   /**
@@ -50,7 +58,7 @@ export class PlanResolver {
     const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
     const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
     const plans = compilePlans(given, defaultPlan, this.#plans)
-    if (this.#lookup) needDefault(plans, defaultPlan)
+    if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)
     for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans
     this.#defaultPlan = defaultPlan
@@ -79,7 +87,8 @@ export class PlanResolver {
   }
 }
 
-function needDefault({ hasDefault }: Plans, given: string | undefined): void {
-  if (hasDefault) return
-  throw new ConfigError('defaultPlan', given, 'the plan of subjects that planOf does not find')
+const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
+
+function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
+  if (!hasDefault) throw new ConfigError('defaultPlan', given, `the plan of ${whose}`)
 }

@@ -1,0 +1,23 @@
+import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
+import { isRefundAnswer } from '../stores/outcome-check.js'
+
+/** One answer for each refund of a batch, whatever a store of the user's own gave. Never throws. */
+export function readRefundAnswers(batch: readonly RefundRequest[], given: unknown): readonly RefundAnswer[] {
+  return batch.map((_, i) => {
+    try {
+      return readOne(given, i)
+    } catch (error) {
+      // A getter threw.
+      return toStoreError(error)
+    }
+  })
+}
+
+function readOne(given: unknown, i: number): RefundAnswer {
+  if (!Array.isArray(given)) return new StoreError(`the store answered a batch with ${show(given)}`)
+  const answer: unknown = given[i]
+  if (isRefundAnswer(answer)) return answer
+  if (isA(answer, Error)) return toStoreError(answer)
+  return new StoreError(`the store answered a refund with ${show(answer)}, expected true or false`)
+}
