@@ -37,8 +37,8 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
     await play.run()
     if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error
-    done.check(9, false, () => error.message)
+    // What is thrown is no answer either.
+    done.check(9, false, () => (error instanceof NoAnswer ? error.message : String((error as Error).stack)))
   }
   return { case: done, told: play.told }
 }
