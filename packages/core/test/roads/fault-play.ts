@@ -196,7 +196,7 @@ export class FaultPlay {
     if (source !== 'store' && this.#world.staysDown) return
     const says = (): string => `${used} of ${quota} used by ${id}, not ${from}..${to} (${this.#prefix})`
     this.case.check(2, used >= from && used <= to, says)
-    this.case.check(11, used <= to, says)
+    this.case.check(11, used >= from && used <= to, says)
   }
 }
 
