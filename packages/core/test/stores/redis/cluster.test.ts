@@ -7,7 +7,7 @@ import {
   testPrefix,
   type Deployment,
 } from '@tollgate/testing'
-import { Cluster, Redis } from 'ioredis'
+import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { redisStore, type RedisClient, type StoreError } from '../../../src/index.js'
 import type { StoreRequest } from '../../../src/stores/contract.js'
@@ -16,30 +16,6 @@ import { needOutcome, receiptsOf, requestOf, setOf } from '../../support/store-r
 
 const set = setOf('100/min')
 const request = (key: string, shard = 0): StoreRequest => ({ ...requestOf(key, set), shard })
-
-describe('shards', () => {
-  test.each([1, 3, 16, 64, 1000, 1024])('%p are spread evenly over all slots', (count) => {
-    const slots = shardTags(count).map((tag) => slotOf(`p:{${tag}}:x`))
-    slots.forEach((slot, shard) => expect(Math.floor((slot * count) / 16_384)).toBe(shard))
-    expect(new Set(shardTags(count)).size).toBe(count)
-  })
-
-  test('are what they were: keys of today are found tomorrow', () => {
-    expect(shardTags(16).join()).toMatchInlineSnapshot(`"18,3,61,58,19,2,60,59,102,1,63,49,103,0,62,48"`)
-  })
-
-  test('are of cluster clients only, and a whole number', () => {
-    const single = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
-    expect(() => redisStore(single, { shards: 16 })).toThrow(/^shards: got 16, expected it to be left out/)
-    const options = { lazyConnect: true, retryDelayOnFailover: 0, enableOfflineQueue: false }
-    const cluster = new Cluster([{ port: 1 }], options)
-    for (const shards of [0, 1.5, 1025, '4']) {
-      expect(() => redisStore(cluster, { shards: shards as number })).toThrow(/^shards: got/)
-    }
-    const store = redisStore(cluster, { shards: 5 })
-    expect([store.shards, store.atomic, redisStore(single).shards]).toEqual([5, true, undefined])
-  })
-})
 
 describe('on a real cluster', () => {
   let deployment: Deployment
