@@ -12,6 +12,9 @@ export interface RefundingStore {
   isOpen(shard: number): boolean
 }
 
+/** What became of units that were to go back: `gone` had come back by themselves; of `unknown` nothing is known yet. */
+export type GivenBack = 'given' | 'gone' | 'unknown'
+
 /** Gives units back to the store: those of one tick in one call of each shard, each once, whatever replies are lost. */
 export class GiveBacks {
   readonly #store: RefundingStore
@@ -30,15 +33,14 @@ export class GiveBacks {
   }
 
   /**
-   * Resolves with whether units are known to have gone back. Where the store did not say, they are given back later,
-   * if it answers within five minutes. Never rejects.
+   * Where the store does not say, units are given back later, if it answers within five minutes. Never rejects.
    */
-  async give(request: RefundRequest): Promise<boolean> {
+  async give(request: RefundRequest): Promise<GivenBack> {
     if (!this.#store.answersAtOnce) {
-      return this.#batcher.ask({ ...request, id: newId() }, (_, given) => given === true)
+      return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
     }
     const [answer] = await this.#store.refund([request], false)
-    return answer === true
+    return meaningOf(answer)
   }
 
   /** Sends again what has waited for a shard that answers now. */
@@ -50,4 +52,9 @@ export class GiveBacks {
     this.#batcher.flush()
     await this.#outbox.end()
   }
+}
+
+function meaningOf(answer: unknown): GivenBack {
+  if (typeof answer !== 'boolean') return 'unknown'
+  return answer ? 'given' : 'gone'
 }

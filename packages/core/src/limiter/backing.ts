@@ -38,7 +38,7 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
     policy: onStoreFailure,
     local,
     store,
-    giveBack: (request) => giveBacks.give(request),
+    giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),
   })
   return { store, fallback, giveBacks }

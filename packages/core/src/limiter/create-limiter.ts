@@ -92,7 +92,7 @@ class StoreLimiter implements Limiter {
   async refund(decision: Decision): Promise<boolean> {
     const settlement = settleDecision(decision, 0, this.#pipeline)
     const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
-    const isGiven = given.includes(true)
+    const isGiven = given.includes('given')
     if (isGiven) noteTaken(decision, 0)
     return isGiven
   }
@@ -107,10 +107,15 @@ class StoreLimiter implements Limiter {
   /** Resolves with the units that were taken in all. */
   async #settle(settlement: Settlement, cost: number): Promise<number> {
     const { request, units } = settlement
-    // What one subject still has was taken.
-    if (units > 0) return (await this.#pipeline.refund(settlement)).every(Boolean) ? cost : request.cost
+    if (units > 0) return this.#settleDown(settlement, cost)
     if (cost === request.cost) return cost
     return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
+  }
+
+  /** What one subject may still hold was taken. */
+  async #settleDown(settlement: Settlement, cost: number): Promise<number> {
+    const given = await this.#pipeline.refund(settlement)
+    return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost
   }
 
   async reset(subject: Subject | string): Promise<void> {

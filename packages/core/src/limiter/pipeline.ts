@@ -2,6 +2,7 @@ import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks } from '../failure/give-backs.js'
+import type { GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { refundOf } from '../stores/receipts.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
@@ -82,8 +83,8 @@ export class Pipeline {
     return Promise.all(verdicts).then(decide)
   }
 
-  /** Whether units went back: of each step that took some. */
-  refund({ verdicts, units }: Settlement): Promise<boolean[]> {
+  /** What became of the units of each step. */
+  refund({ verdicts, units }: Settlement): Promise<GivenBack[]> {
     return Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
   }
 
@@ -218,11 +219,13 @@ export class Pipeline {
     return new CountedDecision(request, verdicts, { isPeek, by: this })
   }
 
-  async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<boolean> {
-    if (source === 'local') return this.#fallback.refund(step, units)
+  async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<GivenBack> {
+    // What the store has been told of does not come back from here.
+    if (source === 'local') return this.#fallback.refund(step, units) ? 'given' : 'unknown'
     // What the store counts late of it goes back, too.
     this.#fallback.revoke(step)
-    if (source !== 'store' || !outcome || this.#isOver) return false
+    if (source !== 'store' || !outcome) return 'gone'
+    if (this.#isOver) return 'unknown'
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
