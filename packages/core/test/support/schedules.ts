@@ -10,7 +10,7 @@ export interface Step {
 }
 
 /** How many random cases a law is tried on for each algorithm, here. test/roads has 1000 schedules a law and road. */
-export const CASES = 500
+export const CASES = 250
 const AT_ONCE = 50
 
 /** Tries that many random cases, some of them at the same time: most of a case is waiting for Redis. */
