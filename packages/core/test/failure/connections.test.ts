@@ -5,8 +5,9 @@ import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../supp
 let proxy: Proxy | undefined
 
 afterEach(async () => {
-  await endFaults()
+  // First, since a client that waits for a silent connection to end keeps the process up.
   await proxy?.close()
+  await endFaults()
 })
 
 test('a connection that was lost without a word is replaced, with socketTimeout', async () => {
