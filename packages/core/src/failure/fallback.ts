@@ -61,7 +61,8 @@ export class Fallback {
     }
     const outcome = this.#local.consume(request, parts)
     const allowed = isGiven(request, outcome)
-    if (allowed) this.#reconciliation.due(request)
+    // Of a step it is due when all others are decided.
+    if (allowed && !request.turn) this.#reconciliation.due(request)
     return { source: 'local', allowed, step: request, outcome, parts, error }
   }
 

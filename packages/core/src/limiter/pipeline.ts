@@ -36,7 +36,7 @@ export class Pipeline {
   readonly #giveBacks: GiveBacks
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
-  readonly #inTurn = new Set<Promise<Decision>>()
+  readonly #inTurn = new Set<Promise<unknown>>()
   #closed = false
   /** Nothing is sent any more. */
   #isOver = false
@@ -89,7 +89,7 @@ export class Pipeline {
 
   /** Takes as many more units as fit every limit of a request; resolves with how many those were. */
   takeMore(request: Request, cost: number): Promise<number> {
-    return takeUpTo(request, cost, this.#steps)
+    return this.#track(takeUpTo(request, cost, this.#steps))
   }
 
   /** @throws {StoreError} when the store did not */
@@ -127,9 +127,12 @@ export class Pipeline {
     await this.#store.close()
   }
 
-  /** Several steps: until the last of them is over, what was taken may have to go back. */
   #consumeInTurn(request: Request): Promise<Decision> {
-    const asked = consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all))
+    return this.#track(consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all)))
+  }
+
+  /** Until the last step is over, what was taken may have to go back: whoever closes waits for it. */
+  #track<T>(asked: Promise<T>): Promise<T> {
     this.#inTurn.add(asked)
     return asked.finally(() => this.#inTurn.delete(asked))
   }

@@ -90,3 +90,48 @@ test('what is admitted after close is told as dropped', async () => {
   for (let i = 0; i < 7; i += 1) expect((await limiter.consume('acme')).source).toBe('local')
   expect(limiter.stats().reconciled).toEqual({ units: 0, dropped: 7 })
 })
+
+test('what is denied after close is not told as dropped', async () => {
+  const limiter = createLimiter({
+    plans: PLANS,
+    defaultPlan: 'org',
+    store: storeOf({}),
+    local: { instances: 1 },
+  })
+  await limiter.close()
+  await limiter.consume(both[1], { cost: 60 })
+  expect(await limiter.consume(both)).toMatchObject({ allowed: false, source: 'local' })
+  expect(limiter.stats().reconciled).toEqual({ units: 0, dropped: 60 })
+})
+
+test('close waits for a settlement of several steps, and what it took too much goes back', async () => {
+  let isWaiting = false
+  let release = (): void => {}
+  const store = storeOf({
+    waits: (key) => {
+      if (!isWaiting || key !== 'user') return undefined
+      return new Promise((resolve) => (release = resolve))
+    },
+  })
+  const options = {
+    plans: PLANS,
+    defaultPlan: 'org',
+    store,
+    deadlineMs: 20_000,
+    local: { instances: 1 },
+  } as const
+  const limiter = createLimiter(options)
+  await limiter.consume(both[1], { cost: 58 })
+  const decision = await limiter.consume(both)
+  isWaiting = true
+  const settled = limiter.settle(decision, 11)
+  await eventually(() => limiter.stats().pending === 1 && release.length === 1)
+  const closed = limiter.close()
+  release()
+  expect(await settled).toBe(2)
+  await closed
+  isWaiting = false
+  const again = createLimiter(options)
+  expect([await left(again, both[0]), await left(again, both[1])]).toEqual([48, 0])
+  await again.close()
+})
