@@ -53,7 +53,7 @@ declare module 'fastify' {
 async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const { hook, ...given } = options
   if (hook !== undefined && !STAGES.includes(hook)) {
-    throw new ConfigError('hook', hook, `one of ${STAGES.join(', ')}`)
+    throw ConfigError.wrong('hook', hook, `one of ${STAGES.join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
   const decided = new WeakSet<FastifyRequest>()
@@ -93,7 +93,7 @@ const PATH = 'config.rateLimit'
 function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
   // Requests are decided in the hook of the plugin, whatever their route.
   if (own?.hook === undefined) return http.at(own, path)
-  throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, own.hook, 'none here: it goes to the plugin')
+  throw ConfigError.wrong(path === '' ? 'hook' : `${path}.hook`, own.hook, 'none here: it goes to the plugin')
 }
 
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
@@ -101,8 +101,8 @@ function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
     return atPlace(http, own as RouteRateLimitOptions, PATH)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const expected = error.path === PATH ? `false, or ${error.expected}` : error.expected
-    throw new ConfigError(error.path, error.given, `${expected} (route ${String(method)} ${url})`)
+    const remedy = error.path === PATH ? '; false leaves the route without a limit' : ''
+    throw new ConfigError(error.path, `${error.problem}${remedy} (route ${String(method)} ${url})`)
   }
 }
 
@@ -119,7 +119,7 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
     'at least one: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
     'on the instance that has them; a plugin of yours that registers it for others needs fastify-plugin. The routes ' +
     `of the application:\n${routes}`
-  throw new ConfigError('routes declared after rateLimit was registered', 0, expected)
+  throw ConfigError.wrong('routes declared after rateLimit was registered', 0, expected)
 }
 
 /**

@@ -92,9 +92,9 @@ describe('options of a route', () => {
     [{ defaultPlan: 'free' }, 'config.rateLimit.defaultPlan', 'none here: it goes to the plugin'],
     [{ hook: 'preHandler' }, 'config.rateLimit.hook', 'none here: it goes to the plugin'],
     [{ limiter: {} }, 'config.rateLimit.limiter', 'createLimiter'],
-    ['5/min', 'config.rateLimit', 'false, or an object'],
-    [null, 'config.rateLimit', 'false, or an object'],
-    [true, 'config.rateLimit', 'false, or an object'],
+    ['5/min', 'config.rateLimit', 'expected an object of options; false leaves the route without a limit'],
+    [null, 'config.rateLimit', 'expected an object of options; false leaves the route without a limit'],
+    [true, 'config.rateLimit', 'expected an object of options; false leaves the route without a limit'],
   ])('%j is thrown where the route is declared', async (given, path, expected) => {
     await app.register(rateLimit, { limit: '5/min' })
     const declare = (): unknown =>

@@ -34,10 +34,10 @@ const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 /** @throws {ConfigError} when an option is wrong */
 export function readOptions(options: InstrumentOptions): Settings {
   if (!isPlainObject(options))
-    throw new ConfigError('options', options, `an object of options: ${OPTIONS.join(', ')}`)
+    throw ConfigError.wrong('options', options, `an object of options: ${OPTIONS.join(', ')}`)
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined) {
-    throw new ConfigError(unknown, unknown, `an option that there is: ${OPTIONS.join(', ')}`)
+    throw ConfigError.wrong(unknown, unknown, `an option that there is: ${OPTIONS.join(', ')}`)
   }
   const { attributes = {}, subjectAttribute = false } = options
   checkAttributes(attributes)
@@ -51,7 +51,7 @@ export function readOptions(options: InstrumentOptions): Settings {
 /** @throws {ConfigError} when it is no limiter */
 export function needLimiter(given: unknown): asserts given is Limiter {
   if (hasMethods(given, ['on', 'off', 'stats', 'health'])) return
-  throw new ConfigError(
+  throw ConfigError.wrong(
     'limiter',
     given,
     'what createLimiter returned, or rateLimit(...).limiter of an adapter',
@@ -62,25 +62,25 @@ function readMeter({ meterProvider, meter }: InstrumentOptions): Meter {
   if (meter === undefined) {
     const provider = meterProvider ?? metrics
     if (hasMethods(provider, ['getMeter'])) return provider.getMeter(NAME, VERSION)
-    throw new ConfigError('meterProvider', provider, 'a MeterProvider of OpenTelemetry')
+    throw ConfigError.wrong('meterProvider', provider, 'a MeterProvider of OpenTelemetry')
   }
   if (meterProvider !== undefined)
-    throw new ConfigError('meter', meter, 'none where there is a meterProvider')
+    throw ConfigError.wrong('meter', meter, 'none where there is a meterProvider')
   if (hasMethods(meter, ['createCounter', 'addBatchObservableCallback'])) return meter
-  throw new ConfigError('meter', meter, 'a Meter of OpenTelemetry')
+  throw ConfigError.wrong('meter', meter, 'a Meter of OpenTelemetry')
 }
 
 function checkAttributes(attributes: Attributes): void {
   if (!isPlainObject(attributes)) {
-    throw new ConfigError('attributes', attributes, "an object, such as { 'tollgate.limiter.name': 'api' }")
+    throw ConfigError.wrong('attributes', attributes, "an object, such as { 'tollgate.limiter.name': 'api' }")
   }
   const own: readonly string[] = Object.values(ATTRIBUTES)
   for (const [name, value] of Object.entries(attributes)) {
     const path = `attributes[${JSON.stringify(name)}]`
-    if (own.includes(name)) throw new ConfigError(path, value, 'a name that Tollgate does not set itself')
+    if (own.includes(name)) throw ConfigError.wrong(path, value, 'a name that Tollgate does not set itself')
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     if (values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) continue
-    throw new ConfigError(path, value, 'text, a number, true or false, or an array of those')
+    throw ConfigError.wrong(path, value, 'text, a number, true or false, or an array of those')
   }
 }
 
@@ -88,7 +88,7 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   if (typeof given === 'function') return given
   if (given === true) return idOf
   if (given === false) return undefined
-  throw new ConfigError('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
+  throw ConfigError.wrong('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
 }
 
 /** Client addresses are without number, and personal. */

@@ -114,17 +114,17 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
   const { count, unit } = window
   if (count !== 1 || !isCalendarUnit(unit)) {
     const written = count === 1 ? unit : `${count} ${unit}`
-    throw new ConfigError(
+    throw ConfigError.wrong(
       `${path}.window`,
       written,
       "'h', 'd', 'week' or 'month' for a window on the calendar",
     )
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
-    throw new ConfigError(`${path}.timeZone`, timeZone, "a time zone such as 'Europe/Berlin'")
+    throw ConfigError.wrong(`${path}.timeZone`, timeZone, "a time zone such as 'Europe/Berlin'")
   }
   if (anchor !== undefined && !isAnchor(unit, anchor)) {
-    throw new ConfigError(`${path}.anchor`, anchor, ANCHORS[unit])
+    throw ConfigError.wrong(`${path}.anchor`, anchor, ANCHORS[unit])
   }
   const calendar = createCalendar(unit, timeZone, anchor)
   let known: readonly number[] = []

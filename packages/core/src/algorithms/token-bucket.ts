@@ -139,7 +139,7 @@ function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions
   const { burst = quota } = options
   if (isUnits(burst) && (burst / quota) * window.ms <= LONGEST_WINDOW_MS) return burst
   const expected = 'a whole number of units from 1 to 10^12 that come back within 3000 d'
-  throw new ConfigError(`${path}.burst`, burst, expected)
+  throw ConfigError.wrong(`${path}.burst`, burst, expected)
 }
 
 /** A level is below 2^LEVEL_BITS parts, so that doubles hold it with bits to spare for rounding. */

@@ -28,18 +28,29 @@ export class TollgateError extends Error {
   }
 }
 
-/** An option that cannot work: where it stands, what was given and what would be right. */
+/** An option that cannot work. The message says where it stands, what is wrong and what to type instead. */
 export class ConfigError extends TollgateError {
-  /** Where the user wrote it: `plans.free[0].burst`. */
+  /** Where the user wrote it: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
-  readonly given: unknown
-  readonly expected: string
+  /** What is wrong and what to type instead: the message without the path. */
+  readonly problem: string
 
-  constructor(path: string, given: unknown, expected: string) {
-    super('ERR_TOLLGATE_CONFIG', `${path}: got ${show(given)}, expected ${expected}`)
+  /** @param problem ends without a full stop; never holds a value of the user's, other than through `show` */
+  constructor(path: string, problem: string) {
+    super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
-    this.given = given
-    this.expected = expected
+    this.problem = problem
+  }
+
+  /** For a value of the wrong kind or out of its range. The value itself is described, never kept. */
+  static wrong(path: string, given: unknown, expected: string): ConfigError {
+    return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
+  }
+
+  /** The same error of options that stand in others: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
+  within(outer: string): ConfigError {
+    if (outer === '') return this
+    return new ConfigError(this.path === '' ? outer : `${outer}.${this.path}`, this.problem)
   }
 }
 

@@ -9,12 +9,12 @@ import { ConfigError } from './errors.js'
  */
 export function needOptions(given: unknown, names: readonly string[], path = ''): void {
   if (!isOptions(given)) {
-    throw new ConfigError(path || 'options', given, `an object of options: ${names.join(', ')}`)
+    throw ConfigError.wrong(path || 'options', given, `an object of options: ${names.join(', ')}`)
   }
   // Not Object.keys, which makes an array: requests pass here too.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
-    throw new ConfigError(path ? `${path}.${name}` : name, name, expectedOf(name, names))
+    throw ConfigError.wrong(path ? `${path}.${name}` : name, name, expectedOf(name, names))
   }
 }
 

@@ -30,7 +30,7 @@ export function byBearerToken(
   needOptions(options, ['plan'], 'byBearerToken')
   const { plan } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw new ConfigError('byBearerToken.plan', plan, 'the name of a plan, or a function that returns one')
+    throw ConfigError.wrong('byBearerToken.plan', plan, 'the name of a plan, or a function that returns one')
   }
   return (req) => {
     const token = bearerOf(req)
@@ -86,13 +86,13 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
   options: ByJwtClaimOptions<Req> = {},
 ): (req: Req) => MaybePromise<Subject | undefined> {
   if (typeof claim !== 'string' || claim === '')
-    throw new ConfigError('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
+    throw ConfigError.wrong('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
   needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
   const { planClaim, token = verifiedOf } = options
   if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
-    throw new ConfigError('byJwtClaim.planClaim', planClaim, 'the name of a claim')
+    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, 'the name of a claim')
   }
-  if (typeof token !== 'function') throw new ConfigError('byJwtClaim.token', token, 'a function')
+  if (typeof token !== 'function') throw ConfigError.wrong('byJwtClaim.token', token, 'a function')
   let mayWarn = true
   const read = (payload: unknown, req: Req): Subject | undefined => {
     if (payload === undefined || payload === null) {

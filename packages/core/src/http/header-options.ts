@@ -26,10 +26,10 @@ export function readHeaderOptions(options: HeaderOptions | false): Required<Head
   needOptions(options, Object.keys(none), 'headers')
   const all = { ...none, standard: true, single: true, ...options }
   for (const name of SWITCHES) {
-    if (typeof all[name] !== 'boolean') throw new ConfigError(`headers.${name}`, all[name], 'true or false')
+    if (typeof all[name] !== 'boolean') throw ConfigError.wrong(`headers.${name}`, all[name], 'true or false')
   }
   if (![false, 'delta', 'epoch'].includes(all.legacy)) {
-    throw new ConfigError('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
+    throw ConfigError.wrong('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
   }
   return all
 }

@@ -1,12 +1,13 @@
 import { createLimiter, createLimiterWithDefault } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
 import { needCost } from '../requests/cost.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
-import { hiderOf } from '../limiter/hider.js'
+import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
@@ -61,6 +62,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
+  readonly #warn: Warn
   readonly #writeHeaders: ReturnType<typeof headerWriter>
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
@@ -77,7 +79,9 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? makeLimiter(options)
-    this.#writeHeaders = headerWriter(headers, hiderOf(this.limiter))
+    const internals = internalsOf(this.limiter)
+    this.#writeHeaders = headerWriter(headers, internals.hide)
+    this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -95,8 +99,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       checkPlaceOptions(own)
       return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
     } catch (error) {
-      if (!(error instanceof ConfigError) || path === '') throw error
-      throw new ConfigError(error.path === '' ? path : `${path}.${error.path}`, error.given, error.expected)
+      throw error instanceof ConfigError ? error.within(path) : error
     }
   }
 
@@ -113,7 +116,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #identify(req: Req, res: Res): MaybePromise<boolean> {
     return chain(this.#await(req, this.#options.identify?.(req)), (identified) => {
       const subjects = readSubjects(identified) ?? [subjectOfIp(this.#ipOf(req))]
-      if (subjects.some(({ kind }) => kind === 'ip')) warnOfProxy(this.#adapter, req)
+      if (subjects.some(({ kind }) => kind === 'ip')) warnOfProxy(this.#adapter, req, this.#warn)
       const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
       if (this.#allowList || this.#blockList) return this.#checkLists(req, res, subjects, next)
       return this.#isLost(req, subjects) ? false : next()

@@ -44,14 +44,14 @@ export function byHeader(
   options: ByHeaderOptions = {},
 ): (req: RequestWithHeaders) => Subject | undefined {
   if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-    throw new ConfigError('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
+    throw ConfigError.wrong('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
   }
   needOptions(options, ['plan', 'plain'], 'byHeader')
   const { plan, plain = false } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw new ConfigError('byHeader.plan', plan, 'the name of a plan, or a function that returns one')
+    throw ConfigError.wrong('byHeader.plan', plan, 'the name of a plan, or a function that returns one')
   }
-  if (typeof plain !== 'boolean') throw new ConfigError('byHeader.plain', plain, 'true or false')
+  if (typeof plain !== 'boolean') throw ConfigError.wrong('byHeader.plain', plain, 'true or false')
   const header = name.toLowerCase()
   return (req) => {
     const given = req.headers[header]
@@ -85,10 +85,10 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw new ConfigError('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')
+    throw ConfigError.wrong('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')
   }
   if (plan !== undefined && typeof plan !== 'string') {
-    throw new ConfigError('byIp.plan', plan, 'the name of a plan')
+    throw ConfigError.wrong('byIp.plan', plan, 'the name of a plan')
   }
   // Also of a client without an address: left out of several subjects, its limits would be passed by.
   const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {

@@ -29,12 +29,12 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
     }
   }
   if (!Array.isArray(given))
-    throw new ConfigError(path, given, 'a list of ids, addresses and networks, or a function')
+    throw ConfigError.wrong(path, given, 'a list of ids, addresses and networks, or a function')
   const ids = new Set<string>()
   const addresses = new BlockList()
   Array.from(given).forEach((entry: unknown, i) => {
     if (typeof entry !== 'string' || entry === '')
-      throw new ConfigError(`${path}[${i}]`, entry, 'an id, address or network')
+      throw ConfigError.wrong(`${path}[${i}]`, entry, 'an id, address or network')
     const [given = '', bits, more] = entry.split('/')
     const base = bits === undefined ? plainIp(given) : given
     const family = isIP(base) === 6 ? 'ipv6' : 'ipv4'
@@ -59,13 +59,13 @@ const MISWRITTEN = /^(?:\d+(?:\.\d+){3}|[\d.]+\/.*|[\da-f:.]*(?:::|(?::[\da-f]*)
 
 function needId(path: string, entry: string): string {
   if (entry.trim() === entry && !MISWRITTEN.test(entry)) return entry
-  throw new ConfigError(path, entry, "an id, an address, or a network such as '10.0.0.0/8'")
+  throw ConfigError.wrong(path, entry, "an id, an address, or a network such as '10.0.0.0/8'")
 }
 
 function needBits(path: string, entry: string, bits: string, family: 'ipv4' | 'ipv6'): number {
   const most = family === 'ipv4' ? 32 : 128
   if (/^\d{1,3}$/.test(bits) && Number(bits) <= most) return Number(bits)
-  throw new ConfigError(path, entry, `a network of 0 to ${most} bits`)
+  throw ConfigError.wrong(path, entry, `a network of 0 to ${most} bits`)
 }
 
 /** Stops at the first that is. */

@@ -32,14 +32,14 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
   const { limiter, cost, methods, retryJitterMs = 0 } = options
   for (const name of FUNCTIONS) {
     const given = options[name]
-    if (given !== undefined && typeof given !== 'function') throw new ConfigError(name, given, 'a function')
+    if (given !== undefined && typeof given !== 'function') throw ConfigError.wrong(name, given, 'a function')
   }
   if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
-    throw new ConfigError('cost', cost, 'a whole number of units from 1, or a function that returns one')
+    throw ConfigError.wrong('cost', cost, 'a whole number of units from 1, or a function that returns one')
   }
   if (methods !== undefined) checkMethods(methods)
   if (!(Number.isInteger(retryJitterMs) && retryJitterMs >= 0 && retryJitterMs <= LONGEST_JITTER_MS)) {
-    throw new ConfigError(
+    throw ConfigError.wrong(
       'retryJitterMs',
       retryJitterMs,
       `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`,
@@ -50,30 +50,30 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
 
 /** @throws {ConfigError} when an option of a place is not one that it can have */
 export function checkPlaceOptions(own: unknown): void {
-  if (!isOptions(own)) throw new ConfigError('', own, 'an object of options')
+  if (!isOptions(own)) throw ConfigError.wrong('', own, 'an object of options')
   for (const [name, given] of Object.entries(own)) {
     if (PLACE_OPTIONS.includes(name) || !LIMITER_OPTIONS.includes(name)) continue
-    throw new ConfigError(name, given, 'none here: it goes to the plugin, or where its limiter is made')
+    throw ConfigError.wrong(name, given, 'none here: it goes to the plugin, or where its limiter is made')
   }
   needOptions(own, PLACE_OPTIONS)
 }
 
 function checkMethods(given: unknown): void {
   if (!Array.isArray(given) || given.length === 0) {
-    throw new ConfigError('methods', given, "a list of methods in upper case, such as ['POST']")
+    throw ConfigError.wrong('methods', given, "a list of methods in upper case, such as ['POST']")
   }
   Array.from(given).forEach((method: unknown, i) => {
     if (METHODS.includes(method as string)) return
-    throw new ConfigError(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
+    throw ConfigError.wrong(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
   })
 }
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
   if (typeof (limiter as Partial<Limiter> | null)?.scope !== 'function') {
-    throw new ConfigError('limiter', limiter, 'a limiter made by createLimiter')
+    throw ConfigError.wrong('limiter', limiter, 'a limiter made by createLimiter')
   }
   const doubled = LIMITER_OPTIONS.find((name) => name !== 'limit' && name in options)
   if (doubled === undefined) return
   const given = (options as unknown as Record<string, unknown>)[doubled]
-  throw new ConfigError(doubled, given, 'none: the limiter that was given has its own')
+  throw ConfigError.wrong(doubled, given, 'none: the limiter that was given has its own')
 }

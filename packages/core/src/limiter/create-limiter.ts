@@ -1,9 +1,10 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
+import { keepSilent, warn } from '../base/warnings.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
-import { hideWith, type HideId } from '../requests/key.js'
+import { hideWith } from '../requests/key.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type ScopeOptions } from '../requests/scope.js'
@@ -12,7 +13,7 @@ import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
-import { HIDE_ID } from './hider.js'
+import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 import { Pipeline } from './pipeline.js'
 import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
@@ -51,14 +52,22 @@ class StoreLimiter implements Limiter {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: Consumer
-  readonly [HIDE_ID]: HideId | undefined
+  readonly [INTERNALS]: Internals
 
   /** @param defaultFor who needs a default plan, if somebody does */
   constructor(options: LimiterOptions, defaultFor?: string) {
     checkLimiterOptions(options)
-    const { store = memoryStore(), hashIds, onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
+    const {
+      store = memoryStore(),
+      hashIds,
+      onStoreFailure = 'local',
+      local = {},
+      deadlineMs = 100,
+      warnings = true,
+    } = options
     const events = this.#events
-    this[HIDE_ID] = hashIds === undefined ? undefined : hideWith(hashIds)
+    const hide = hashIds === undefined ? undefined : hideWith(hashIds)
+    this[INTERNALS] = { hide, warn: warnings ? warn : keepSilent }
     this.#plans = new PlanResolver(options, {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
@@ -70,7 +79,7 @@ class StoreLimiter implements Limiter {
     }
     this.#builder = new RequestBuilder({
       plans: this.#plans,
-      hide: this[HIDE_ID],
+      hide,
       shards: store.shards ?? 1,
       isAtomic: store.atomic ?? false,
     })

@@ -121,8 +121,8 @@ export class Events {
 
   #check(name: unknown, listener: unknown): void {
     const names = Object.keys(this.#listeners)
-    if (!names.includes(name as string)) throw new ConfigError('event', name, `one of ${names.join(', ')}`)
-    if (typeof listener !== 'function') throw new ConfigError('listener', listener, 'a function')
+    if (!names.includes(name as string)) throw ConfigError.wrong('event', name, `one of ${names.join(', ')}`)
+    if (typeof listener !== 'function') throw ConfigError.wrong('listener', listener, 'a function')
   }
 }
 

@@ -28,6 +28,8 @@ export interface LimiterOptions extends PlanOptions {
   readonly planCache?: PlanCacheOptions
   /** Keeps ids out of the store: a secret of at least 16 characters to hash them with, the same on every instance. */
   readonly hashIds?: string
+  /** Whether to warn, through Node's process warnings, of what is most likely a mistake. Default: true. */
+  readonly warnings?: boolean
 }
 
 export const LIMITER_OPTIONS: readonly string[] = [
@@ -41,12 +43,13 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'planOf',
   'planCache',
   'hashIds',
+  'warnings',
 ]
 
 /** @throws {ConfigError} when an option of a limiter is wrong, other than its plans */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, LIMITER_OPTIONS)
-  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds } = options
+  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
   if (store !== undefined) checkStore(store, 'store')
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
@@ -54,13 +57,16 @@ export function checkLimiterOptions(options: LimiterOptions): void {
     deadlineMs !== undefined &&
     !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)
   ) {
-    throw new ConfigError('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
+    throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
   if (planCache !== undefined && planOf === undefined) {
-    throw new ConfigError('planCache', planCache, 'none without planOf')
+    throw ConfigError.wrong('planCache', planCache, 'none without planOf')
   }
   if (hashIds !== undefined && !(typeof hashIds === 'string' && hashIds.length >= 16)) {
-    throw new ConfigError('hashIds', typeof hashIds, 'a secret of at least 16 characters')
+    throw ConfigError.wrong('hashIds', typeof hashIds, 'a secret of at least 16 characters')
+  }
+  if (warnings !== undefined && typeof warnings !== 'boolean') {
+    throw ConfigError.wrong('warnings', warnings, 'true or false')
   }
 }
 
@@ -68,9 +74,9 @@ function checkLocalOptions(local: LocalOptions): void {
   needOptions(local, ['instances', 'maxSubjects'], 'local')
   const { instances = 1, maxSubjects = 1 } = local
   if (!(Number.isSafeInteger(instances) && instances >= 1 && instances <= 10_000)) {
-    throw new ConfigError('local.instances', instances, 'a whole number of processes from 1 to 10000')
+    throw ConfigError.wrong('local.instances', instances, 'a whole number of processes from 1 to 10000')
   }
   if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
-    throw new ConfigError('local.maxSubjects', maxSubjects, 'a whole number from 1')
+    throw ConfigError.wrong('local.maxSubjects', maxSubjects, 'a whole number from 1')
   }
 }

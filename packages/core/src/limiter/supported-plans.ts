@@ -13,5 +13,9 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (missing === undefined) return
   const { algorithms = [] } = store
-  throw new ConfigError(path, missing, `an algorithm that this store can count by: ${algorithms.join(', ')}`)
+  throw ConfigError.wrong(
+    path,
+    missing,
+    `an algorithm that this store can count by: ${algorithms.join(', ')}`,
+  )
 }

@@ -15,13 +15,13 @@ const NAMES = "'local', 'open' or 'closed'"
 
 /** @throws {ConfigError} when it is no policy */
 function needPolicy(path: string, given: unknown): asserts given is FailurePolicy {
-  if (!POLICIES.includes(given)) throw new ConfigError(path, given, NAMES)
+  if (!POLICIES.includes(given)) throw ConfigError.wrong(path, given, NAMES)
 }
 
 /** @throws {ConfigError} when it is neither a policy nor a function */
 export function needPolicyOption(path: string, given: unknown): asserts given is FailurePolicyOption {
   if (typeof given === 'function' || POLICIES.includes(given)) return
-  throw new ConfigError(path, given, `${NAMES}, or a function that returns one of them`)
+  throw ConfigError.wrong(path, given, `${NAMES}, or a function that returns one of them`)
 }
 
 /** The policy for a subject. What a function of the user does wrong must not decide a request: then it is `local`. */

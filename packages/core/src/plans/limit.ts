@@ -65,7 +65,7 @@ export function parseLimit(input: unknown, path: string): Limit {
 }
 
 function notALimit(path: string, given: unknown): ConfigError {
-  return new ConfigError(
+  return ConfigError.wrong(
     path,
     given,
     `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`,
@@ -76,7 +76,8 @@ function readNotation(text: string, path: string): LimitOptions {
   const [, quota, window, burst] = NOTATION.exec(text) ?? []
   if (quota === undefined || window === undefined || !readDuration(window)) throw notALimit(path, text)
   const options = { quota: toNumber(quota), window }
-  if (!isUnits(options.quota)) throw new ConfigError(path, text, `a quota from 1 to 10^12, such as '100/min'`)
+  if (!isUnits(options.quota))
+    throw ConfigError.wrong(path, text, `a quota from 1 to 10^12, such as '100/min'`)
   return burst === undefined ? options : { ...options, burst: toNumber(burst) }
 }
 
@@ -88,10 +89,10 @@ function fromOptions(options: LimitOptions, path: string): Limit {
   needOptions(options, OPTIONS, path)
   const { quota, name } = options
   if (!isUnits(quota))
-    throw new ConfigError(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')
+    throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined && !isName(name)) {
-    throw new ConfigError(`${path}.name`, name, 'a name of 1 to 64 characters')
+    throw ConfigError.wrong(`${path}.name`, name, 'a name of 1 to 64 characters')
   }
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
@@ -112,13 +113,13 @@ function readWindow(given: unknown, path: string): Duration {
   if (window && window.ms <= LONGEST_WINDOW_MS && isWindowLength(window.ms)) return window
   const expected = `a time such as 'min', '15 min' or 2500 (ms), up to 3000 d (units of time: ${UNITS})`
   const longer = window && !isWindowLength(window.ms) ? ', in whole seconds when longer than 18 h' : ''
-  throw new ConfigError(path, given, expected + longer)
+  throw ConfigError.wrong(path, given, expected + longer)
 }
 
 function readAlgorithm(options: LimitOptions, window: Duration, path: string): AlgorithmName {
   const { algorithm } = options
   if (algorithm !== undefined && !names.includes(algorithm)) {
-    throw new ConfigError(`${path}.algorithm`, algorithm, `one of ${names.join(', ')}`)
+    throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.join(', ')}`)
   }
   const named = all.filter(([, { name }]) => algorithm === undefined || name === algorithm)
   const meant = named.find(([, one]) => one.isMeant?.(options, window))
@@ -134,7 +135,7 @@ function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImpleme
     for (const option of others) {
       if (given[option] === undefined || options.includes(option)) continue
       const expected = `none, or algorithm: '${name}' (this limit is a ${own})`
-      throw new ConfigError(`${path}.${option}`, given[option], expected)
+      throw ConfigError.wrong(`${path}.${option}`, given[option], expected)
     }
   }
 }

@@ -50,7 +50,7 @@ function planOfLimits(name: string, input: unknown, path: string): Plan {
   serial += 1
   if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
   if (Array.isArray(input) && input.length === 0) {
-    throw new ConfigError(path, input, "at least one limit, or 'unlimited'")
+    throw ConfigError.wrong(path, input, "at least one limit, or 'unlimited'")
   }
   const limits = Array.isArray(input)
     ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
@@ -63,7 +63,7 @@ function refuseSameNames(limits: readonly Limit[], path: string): void {
   const seen = new Set<string>()
   limits.forEach(({ name }, i) => {
     if (seen.has(name)) {
-      throw new ConfigError(
+      throw ConfigError.wrong(
         `${path}[${i}].name`,
         name,
         'a name that no other limit of the plan has (set name)',

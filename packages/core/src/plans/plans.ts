@@ -41,10 +41,10 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
   const { byName, inputs } = compileEach(options, known)
   const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
   if (limited.length === 0 && options.limit !== undefined) {
-    throw new ConfigError('limit', options.limit, "a limit, such as '100/min': it is that of the only plan")
+    throw ConfigError.wrong('limit', options.limit, "a limit, such as '100/min': it is that of the only plan")
   }
   if (limited.length === 0) {
-    throw new ConfigError(
+    throw ConfigError.wrong(
       'plans',
       options.plans,
       "at least one plan with limits, such as { free: '100/min' }",
@@ -56,7 +56,7 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
   const fallback = byName.get(defaultPlan)
   if (fallback && fallback.limits.length > 0) return { byName, inputs, fallback, hasDefault: true }
   const names = limited.map((plan) => plan.name).join(', ')
-  throw new ConfigError('defaultPlan', defaultPlan, `a plan with limits: ${names}`)
+  throw ConfigError.wrong('defaultPlan', defaultPlan, `a plan with limits: ${names}`)
 }
 
 function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans, 'byName' | 'inputs'> {
@@ -74,7 +74,7 @@ function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans
 
 function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknown][] {
   if (plans !== undefined && limit !== undefined) {
-    throw new ConfigError('limit', limit, 'none when there are plans')
+    throw ConfigError.wrong('limit', limit, 'none when there are plans')
   }
   if (limit !== undefined) return [['default', limit]]
   if (
@@ -83,7 +83,7 @@ function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknow
     Array.isArray(plans) ||
     Object.keys(plans).length === 0
   ) {
-    throw new ConfigError(
+    throw ConfigError.wrong(
       'plans',
       plans,
       "an object of plans, such as { free: '100/min', internal: 'unlimited' }",

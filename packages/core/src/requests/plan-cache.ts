@@ -43,7 +43,11 @@ export class PlanLookup {
    */
   constructor(planOf: PlanOf, options: PlanCacheOptions, onError: (error: Error, subject: Subject) => void) {
     if (typeof planOf !== 'function') {
-      throw new ConfigError('planOf', planOf, 'a function that gives the name of a plan, or a promise of it')
+      throw ConfigError.wrong(
+        'planOf',
+        planOf,
+        'a function that gives the name of a plan, or a promise of it',
+      )
     }
     this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)

@@ -90,5 +90,5 @@ export class PlanResolver {
 const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
 
 function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
-  if (!hasDefault) throw new ConfigError('defaultPlan', given, `the plan of ${whose}`)
+  if (!hasDefault) throw ConfigError.wrong('defaultPlan', given, `the plan of ${whose}`)
 }

@@ -54,10 +54,10 @@ export function compileScope(options: ScopeOptions): Scope {
   const { group, limit, stacked = {} } = options
   if (group !== undefined) needName('group', group)
   if (limit !== undefined && group === undefined) {
-    throw new ConfigError('group', group, 'a name for the counters of `limit`')
+    throw ConfigError.wrong('group', group, 'a name for the counters of `limit`')
   }
   if (!isOptions(stacked))
-    throw new ConfigError('stacked', stacked, "limits by name, such as { export: '5/min' }")
+    throw ConfigError.wrong('stacked', stacked, "limits by name, such as { export: '5/min' }")
   return {
     suffix: group === undefined ? '' : `*${group}`,
     path: limit === undefined ? 'group' : 'limit',
@@ -84,7 +84,7 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
   const has = known.limit === undefined ? "the plan's limits" : show(known.limit)
   const what = path.startsWith('stacked') ? 'stacked limit' : 'group'
   const expected = `another name: the ${what} ${show(name)} of this limiter has ${has} already; or that limit here too`
-  throw new ConfigError(path, path === 'group' ? name : limit, expected)
+  throw ConfigError.wrong(path, path === 'group' ? name : limit, expected)
 }
 
 /** The same for limits that count the same, however they are written or called. */
@@ -96,5 +96,5 @@ function countsOf(plan: Plan | undefined): string {
 
 function needName(path: string, given: unknown): void {
   if (typeof given === 'string' && /^[\w.-]{1,32}$/.test(given)) return
-  throw new ConfigError(path, given, 'a name of 1 to 32 letters, digits or _.-')
+  throw ConfigError.wrong(path, given, 'a name of 1 to 32 letters, digits or _.-')
 }

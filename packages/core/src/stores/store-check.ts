@@ -21,7 +21,11 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     store === null ||
     METHODS.filter((name) => isMethod(store[name])).length < 2
   ) {
-    throw new ConfigError(path, given, `redisStore(client), memoryStore(), or a store of your own (${PAGE})`)
+    throw ConfigError.wrong(
+      path,
+      given,
+      `redisStore(client), memoryStore(), or a store of your own (${PAGE})`,
+    )
   }
   for (const name of METHODS) {
     if (!isMethod(store[name])) refuse(`${path}.${name}`, store[name], `a method; ${PAGE}`)
@@ -64,7 +68,7 @@ function isMethod(given: unknown): boolean {
 }
 
 function refuse(path: string, given: unknown, expected: string): never {
-  throw new ConfigError(path, given, expected)
+  throw ConfigError.wrong(path, given, expected)
 }
 
 /** The first algorithm of some limits that a store cannot count by; undefined when it can count by all. */

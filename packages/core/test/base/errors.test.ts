@@ -23,7 +23,7 @@ const unreadable: [what: string, value: unknown][] = [
 ]
 
 test.each(unreadable)('%s can be told of in every error', (_, value) => {
-  for (const text of [show(value), reasonOf(value), new ConfigError('x', value, 'y').message]) {
+  for (const text of [show(value), reasonOf(value), ConfigError.wrong('x', value, 'y').message]) {
     expect(typeof text).toBe('string')
   }
   expect(toError(value)).toBeInstanceOf(Error)

@@ -62,8 +62,9 @@ test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no f
       expect.objectContaining({
         code: 'ERR_TOLLGATE_CONFIG',
         path: 'event',
-        expected:
+        problem: expect.stringContaining(
           'one of decision, limited, storeError, breaker, fallback, reconciliation, evicted, planError, unknownPlan',
+        ),
       }),
     )
   }

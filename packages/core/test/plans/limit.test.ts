@@ -144,7 +144,7 @@ describe('bad input is refused at construction, with the path, what was given an
     const error = configError(() => createLimiter({ plans: { free: limit as LimitInput } }))
     expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path })
     expect(error.message).toContain(`${path}: got `)
-    expect(error.expected).toContain(expected)
+    expect(error.problem).toContain(expected)
   })
 
   test.each([

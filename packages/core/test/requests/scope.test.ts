@@ -194,7 +194,8 @@ describe('a group has one limit, wherever it is named', () => {
     const http = createHttpLimiter({} as never, { limiter, group: 'g', limit: '5/min' })
     expect(() => http.at({ group: 'g', limit: '5/min' }, 'config.rateLimit')).not.toThrow()
     const other = (): unknown => http.at({ group: 'g', limit: '6/min' }, 'config.rateLimit')
-    expect(other).toThrow(expect.objectContaining({ path: 'config.rateLimit.limit', given: '6/min' }))
+    expect(other).toThrow(expect.objectContaining({ path: 'config.rateLimit.limit' }))
+    expect(other).toThrow("got '6/min'")
     expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('another name: the ')
   })
 

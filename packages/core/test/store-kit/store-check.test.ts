@@ -42,7 +42,7 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [{ ...fine(), algorithms: ['token-bucket', 'leaky'] }, 'store.algorithms[1]', /sliding-log/],
 ])('%p is none, and the error names %s', (given, path, expected) => {
   expect(() => checkStore(given, 'store')).toThrow(
-    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path, expected: expect.stringMatching(expected) }),
+    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path, problem: expect.stringMatching(expected) }),
   )
 })
 

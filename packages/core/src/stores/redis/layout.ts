@@ -20,7 +20,11 @@ export interface Layout {
 /** @throws {ConfigError} when `shards` is no number of shards, or given where there is one server */
 export function layoutOf(prefix: string, isCluster: boolean, shards: number | undefined): Layout {
   if (!isCluster && shards !== undefined) {
-    throw new ConfigError('shards', shards, 'it to be left out: only keys of a cluster client are in shards')
+    throw ConfigError.wrong(
+      'shards',
+      shards,
+      'it to be left out: only keys of a cluster client are in shards',
+    )
   }
   const count = isCluster ? needShards(shards ?? DEFAULT_SHARDS) : undefined
   const beginnings =
@@ -34,5 +38,5 @@ export function layoutOf(prefix: string, isCluster: boolean, shards: number | un
 
 function needShards(shards: number): number {
   if (Number.isSafeInteger(shards) && shards >= 1 && shards <= MOST_SHARDS) return shards
-  throw new ConfigError('shards', shards, `a whole number from 1 to ${MOST_SHARDS}`)
+  throw ConfigError.wrong('shards', shards, `a whole number from 1 to ${MOST_SHARDS}`)
 }

@@ -32,10 +32,10 @@ export class ReplicatedStore implements Store {
     needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
     for (const name of ['count', 'timeoutMs'] as const) {
       if (Number.isSafeInteger(options[name]) && options[name] >= 1) continue
-      throw new ConfigError(`waitForReplicas.${name}`, options[name], 'a whole number from 1')
+      throw ConfigError.wrong(`waitForReplicas.${name}`, options[name], 'a whole number from 1')
     }
     if (!wait)
-      throw new ConfigError('waitForReplicas', options, 'none: this client writes on several connections')
+      throw ConfigError.wrong('waitForReplicas', options, 'none: this client writes on several connections')
     if (store.shards !== undefined) this.shards = store.shards
     this.#store = store
     this.#wait = waiter(wait, options)

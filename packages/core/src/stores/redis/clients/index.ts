@@ -40,7 +40,7 @@ const CLIENTS =
   'createSentinel of node-redis'
 
 function notAClient(given: unknown): ConfigError {
-  return new ConfigError('redisStore(client)', given, `a Redis client: ${hintOf(given)}${CLIENTS}`)
+  return ConfigError.wrong('redisStore(client)', given, `a Redis client: ${hintOf(given)}${CLIENTS}`)
 }
 
 function hintOf(given: unknown): string {
