@@ -17,6 +17,7 @@ const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 /** What Fastify says to core. A denial goes to the error handler of the application, where there is one. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
+  mounting: "app.register(rateLimit, { limit: '100/min' })",
   trustSetting: 'Fastify({ trustProxy: [...networks] })',
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),

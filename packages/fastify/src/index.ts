@@ -50,10 +50,17 @@ declare module 'fastify' {
   }
 }
 
-async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+/** Not async: called as middleware is, it must throw where it was called. */
+function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+  if (typeof app?.addHook === 'function') return addTo(app, options)
+  const expected = "it to be registered, not called: app.register(rateLimit, { limit: '100/min' })"
+  throw ConfigError.wrong('rateLimit', app, expected)
+}
+
+async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const { hook, ...given } = options
   if (hook !== undefined && !STAGES.includes(hook)) {
-    throw ConfigError.wrong('hook', hook, `one of ${STAGES.join(', ')}`)
+    throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
   const decided = new WeakSet<FastifyRequest>()
@@ -93,7 +100,8 @@ const PATH = 'config.rateLimit'
 function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
   // Requests are decided in the hook of the plugin, whatever their route.
   if (own?.hook === undefined) return http.at(own, path)
-  throw ConfigError.wrong(path === '' ? 'hook' : `${path}.hook`, own.hook, 'none here: it goes to the plugin')
+  const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
+  throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
 }
 
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
@@ -115,11 +123,11 @@ function decorate(app: FastifyInstance, ours: Pick<FastifyInstance, 'rateLimit' 
 function refuseUnlessEmpty(app: FastifyInstance): void {
   const routes = app.printRoutes({ commonPrefix: false })
   if (routes.startsWith('(empty')) return
-  const expected =
-    'at least one: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
+  const problem =
+    'none was, so nothing is limited: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
     'on the instance that has them; a plugin of yours that registers it for others needs fastify-plugin. The routes ' +
     `of the application:\n${routes}`
-  throw ConfigError.wrong('routes declared after rateLimit was registered', 0, expected)
+  throw new ConfigError('routes declared after rateLimit was registered', problem)
 }
 
 /**

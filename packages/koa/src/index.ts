@@ -13,6 +13,7 @@ declare module 'koa' {
 
 const koa: HttpAdapter<Context, Response> = {
   framework: 'Koa',
+  mounting: "app.use(rateLimit({ limit: '100/min' }))",
   trustSetting: 'new Koa({ proxy: true, maxIpsCount: ... })',
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.headers[name]?.toString(),

@@ -117,7 +117,7 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
     throw ConfigError.wrong(
       `${path}.window`,
       written,
-      "'h', 'd', 'week' or 'month' for a window on the calendar",
+      "'h', 'd', 'week' or 'month' for a window on the calendar; several are days, such as '90d'",
     )
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {

@@ -22,6 +22,8 @@ export interface ResponseEnd {
  */
 export interface HttpAdapter<Req, Res> {
   readonly framework: string
+  /** How one puts the limiter into an application, for errors: `app.use(rateLimit({ limit: '100/min' }))`. */
+  readonly mounting?: string
   /** How one tells this framework which proxies to trust, for a warning. */
   readonly trustSetting: string
   /** In upper case. */

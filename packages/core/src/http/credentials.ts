@@ -30,7 +30,11 @@ export function byBearerToken(
   needOptions(options, ['plan'], 'byBearerToken')
   const { plan } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw ConfigError.wrong('byBearerToken.plan', plan, 'the name of a plan, or a function that returns one')
+    throw ConfigError.wrong(
+      'byBearerToken.plan',
+      plan,
+      "the name of a plan, such as 'pro', or a function of the token that returns one",
+    )
   }
   return (req) => {
     const token = bearerOf(req)
@@ -90,9 +94,10 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
   needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
   const { planClaim, token = verifiedOf } = options
   if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
-    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, 'the name of a claim')
+    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, "the name of a claim, such as 'plan'")
   }
-  if (typeof token !== 'function') throw ConfigError.wrong('byJwtClaim.token', token, 'a function')
+  if (typeof token !== 'function')
+    throw ConfigError.wrong('byJwtClaim.token', token, 'a function: (req) => req.auth')
   let mayWarn = true
   const read = (payload: unknown, req: Req): Subject | undefined => {
     if (payload === undefined || payload === null) {
@@ -104,7 +109,8 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
     }
     const claims = claimsOf(payload)
     const plan = planClaim === undefined ? undefined : claims[planClaim]
-    return claims[claim] === undefined ? undefined : ({ id: claims[claim], plan } as Subject)
+    const id = claims[claim]
+    return id === undefined || id === null || id === '' ? undefined : ({ id, plan } as Subject)
   }
   return (req) => chain(token(req), (payload) => read(payload, req))
 }
@@ -118,7 +124,7 @@ function claimsOf(payload: unknown): Readonly<Record<string, unknown>> {
   if (typeof payload === 'object' && payload !== null) return Object.assign(Object.create(null), payload)
   throw new TollgateError(
     'ERR_TOLLGATE_SUBJECT',
-    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token`,
+    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token: { token: (req) => req.auth }`,
   )
 }
 

@@ -10,7 +10,7 @@ import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
-import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
+import { isByAddress, isUnknownIp, subjectOfAddress } from './identify.js'
 import { compileList, type List } from './lists.js'
 import {
   limiterOptions,
@@ -71,7 +71,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
-    checkHttpOptions(options)
+    checkHttpOptions(options, adapter.mounting)
     const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
     // A copy, so that what was checked stays as it was.
@@ -115,7 +115,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #identify(req: Req, res: Res): MaybePromise<boolean> {
     return chain(this.#await(req, this.#options.identify?.(req)), (identified) => {
-      const subjects = readSubjects(identified) ?? [subjectOfIp(this.#ipOf(req))]
+      const subjects = readSubjects(identified) ?? [subjectOfAddress(this.#ipOf(req))]
       if (subjects.some(({ kind }) => kind === 'ip')) warnOfProxy(this.#adapter, req, this.#warn)
       const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
       if (this.#allowList || this.#blockList) return this.#checkLists(req, res, subjects, next)
@@ -154,7 +154,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   /** What is not limited is not let in either when it is blocked; it may not say who it is. */
   #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
     if (!this.#blockList) return true
-    return this.#checkLists(req, res, [subjectOfIp(this.#ipOf(req))], () => true)
+    return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)
   }
 
   #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {

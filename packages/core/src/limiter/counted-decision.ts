@@ -108,6 +108,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   open: 1,
   closed: 2,
   unlimited: 3,
+  blocked: 3,
   store: 4,
 }
 

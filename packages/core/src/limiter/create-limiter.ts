@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import { keepSilent, warn } from '../base/warnings.js'
+import { blocked } from '../fast-path/blocked.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
@@ -84,7 +85,7 @@ class StoreLimiter implements Limiter {
       isAtomic: store.atomic ?? false,
     })
     this.#pipeline = new Pipeline(
-      { store, onStoreFailure, local, deadlineMs, fastPaths: [unlimited] },
+      { store, onStoreFailure, local, deadlineMs, fastPaths: [blocked, unlimited] },
       events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)

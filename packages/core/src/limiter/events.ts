@@ -1,7 +1,7 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
-import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
+import { ConfigError, reasonOf, type StoreError, type TollgateError } from '../base/errors.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
@@ -20,7 +20,7 @@ export interface BreakerChange {
 
 /** What a limiter tells, by the name of the event. */
 export interface LimiterEvents {
-  /** A request was decided: by the store, a plan without limits or the failure policy. Those on a list are not told. */
+  /** A request was decided: by the store, a plan that needs none or the failure policy. Those on a list are not told. */
   decision: [decision: Decision]
   /** A request was denied, by a limit or by the failure policy. */
   limited: [decision: Decision]
@@ -41,7 +41,7 @@ export interface LimiterEvents {
    */
   evicted: [subjects: number]
   /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
-  planError: [error: Error, subject: Subject]
+  planError: [error: TollgateError, subject: Subject]
   /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
   unknownPlan: [subject: Subject, used: string]
 }
@@ -122,7 +122,8 @@ export class Events {
   #check(name: unknown, listener: unknown): void {
     const names = Object.keys(this.#listeners)
     if (!names.includes(name as string)) throw ConfigError.wrong('event', name, `one of ${names.join(', ')}`)
-    if (typeof listener !== 'function') throw ConfigError.wrong('listener', listener, 'a function')
+    if (typeof listener !== 'function')
+      throw ConfigError.wrong('listener', listener, `a function: limiter.on('${String(name)}', () => ...)`)
   }
 }
 

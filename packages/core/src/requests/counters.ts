@@ -41,9 +41,11 @@ export function distinct<Keyed extends Counter & { readonly key: string }>(
     const same = counters.findIndex(({ key }) => key === counter.key)
     if (same === i) return true
     if (counters[same]?.plan === counter.plan) return false
+    const plans = `${show(counters[same]?.plan.name)} and ${show(counter.plan.name)}`
+    const expected = 'each id once; write org:7 and user:7 where they are two'
     throw new TollgateError(
       'ERR_TOLLGATE_SUBJECT',
-      `subjects: got ${show(counter.subject.id)} twice with different plans, expected each id once`,
+      `subjects: got one id twice, on the plans ${plans}, expected ${expected}`,
     )
   })
 }

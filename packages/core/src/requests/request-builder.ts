@@ -59,10 +59,15 @@ export class RequestBuilder {
     if (!subjects) throw noSubject(given)
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
-    const plan = scope.plan ? undefined : this.#options.plans.find(first)
-    // Where groups have limits of their own, the subject's plan is not looked up.
-    if (plan === undefined) return this.#single(first, scope.plan as Plan, scope.suffix, cost)
-    return chain(plan, (found) => this.#single(first, found, scope.suffix, cost))
+    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope.suffix, cost))
+  }
+
+  /** What a subject is held to: the limits of the group, where it has its own, unless the subject is blocked. */
+  #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
+    const { plans } = this.#options
+    if (!plan) return plans.find(subject)
+    // Nothing is looked up that cannot matter.
+    return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 
   /**
@@ -78,6 +83,7 @@ export class RequestBuilder {
 
   #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
     const { set, limits } = plan
+    if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
     const key = subjectKey(subject, this.#options.hide)
     const shard = shardOf(key, this.#options.shards)
@@ -87,8 +93,11 @@ export class RequestBuilder {
   }
 
   #buildJoint(subjects: readonly [Subject, ...Subject[]], cost: number, scope: Scope): MaybePromise<Request> {
-    const plans = subjects.map((subject) => scope.plan ?? this.#options.plans.find(subject))
-    const build = (found: readonly Plan[]): Request => this.#joint(countersOf(subjects, found, scope), cost)
+    const plans = subjects.map((subject) => this.#planOf(subject, scope))
+    const build = (found: readonly Plan[]): Request => {
+      if (found.some(({ isBlocked }) => isBlocked)) return blockedRequest(subjects[0], found[0] as Plan, cost)
+      return this.#joint(countersOf(subjects, found, scope), cost)
+    }
     return plans.some(isPromise) ? Promise.all(plans).then(build) : build(plans as Plan[])
   }
 
@@ -110,6 +119,10 @@ export class RequestBuilder {
     const steps = stepsOf(request, this.#options.isAtomic)
     return steps ? { ...request, steps } : request
   }
+}
+
+function blockedRequest(subject: Subject, plan: Plan, cost: number): Request {
+  return { subject, plan, cost, parts: NO_PARTS, limits: [], shard: 0, grant: 'all', isBlocked: true }
 }
 
 function suffixesOf({ suffix, stacked }: Scope): string[] {

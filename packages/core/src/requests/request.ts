@@ -28,6 +28,8 @@ export interface Request extends StoreRequest {
   readonly limits: readonly Limit[]
   /** What can be decided in one step each, narrowest first, where that is not all of it. */
   readonly steps?: readonly Request[] | undefined
+  /** Who pays, or another of its subjects, is on a plan that lets nothing pass. */
+  readonly isBlocked?: true
   /** Of a step: how long its request may go on asking. */
   readonly turn?: Turn | undefined
 }

@@ -21,6 +21,8 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     store === null ||
     METHODS.filter((name) => isMethod(store[name])).length < 2
   ) {
+    if (isRedisClient(store))
+      throw ConfigError.wrong(path, given, `a store made of it: ${path}: redisStore(client)`)
     throw ConfigError.wrong(
       path,
       given,
@@ -36,6 +38,11 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     }
   }
   checkAbilities(store, path)
+}
+
+/** Of any package: one that runs scripts. */
+function isRedisClient(given: Partial<Record<string, unknown>> | null | undefined): boolean {
+  return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
 }
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {

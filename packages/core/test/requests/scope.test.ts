@@ -162,7 +162,7 @@ describe('a group has one limit, wherever it is named', () => {
     const again = (): Consumer => limiter.scope(second)
     if (has === 'month') expect(again).toThrow(expect.objectContaining({ path }))
     else expect(again).toThrow(expect.objectContaining({ path, message }))
-    expect(again).toThrow('another name: the ')
+    expect(again).toThrow('or take another name')
     expect(await scope.consume('acme')).toMatchObject({ allowed: true })
     expect(() => createLimiter({ limit: '100/min' }).scope(second)).not.toThrow()
   })
@@ -196,7 +196,7 @@ describe('a group has one limit, wherever it is named', () => {
     const other = (): unknown => http.at({ group: 'g', limit: '6/min' }, 'config.rateLimit')
     expect(other).toThrow(expect.objectContaining({ path: 'config.rateLimit.limit' }))
     expect(other).toThrow("got '6/min'")
-    expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('another name: the ')
+    expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('or take another name')
   })
 
   test('a scope that is refused leaves none of its names behind', () => {
@@ -217,7 +217,7 @@ describe('what is refused', () => {
     [{ limit: '5/min' }, 'group'],
     [{ group: 'g', limit: '5/fortnight' }, 'limit'],
     [{ stacked: '5/min' }, 'stacked'],
-    [{ stacked: { 'a b': '5/min' } }, 'stacked["a b"]'],
+    [{ stacked: { 'a b': '5/min' } }, "stacked['a b']"],
     [{ stacked: { a: '0/min' } }, 'stacked.a'],
     [{ grup: 'a' }, 'scope.grup'],
     [null, 'scope'],

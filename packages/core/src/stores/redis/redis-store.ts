@@ -35,10 +35,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   needOptions(options, ['prefix', 'shards', 'waitForReplicas', 'now'], 'redisStore')
   const { prefix = 'tollgate', shards, waitForReplicas, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw ConfigError.wrong('prefix', prefix, '1 to 64 letters, digits or _.:-')
+    throw ConfigError.wrong('prefix', prefix, "1 to 64 letters, digits or _.:-, such as 'myapp'")
   }
   if (now !== undefined && typeof now !== 'function') {
-    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970')
+    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
   }
   const port = portOf(client)
   const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), now)
