@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { createHttpLimiter } from '@tollgate/core/adapter'
+import { createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -80,7 +80,9 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'
-  if (isEarly && given.identify && !http.isByAddress) warnOfLateIdentity(app, given.identify, hook)
+  if (isEarly && given.identify && !http.isByAddress) {
+    warnOfLateIdentity(app, given.identify, { stage: hook, warn: internalsOf(http.limiter).warn })
+  }
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })

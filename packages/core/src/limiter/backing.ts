@@ -1,3 +1,4 @@
+import type { Warn } from '../base/warnings.js'
 import { Fallback } from '../failure/fallback.js'
 import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
@@ -11,6 +12,7 @@ export interface BackingOptions {
   readonly onStoreFailure: FailurePolicyOption
   readonly local: LocalOptions
   readonly deadlineMs: number
+  readonly warn: Warn
 }
 
 /** What decides behind the fast paths. */
@@ -37,6 +39,7 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,
+    warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),

@@ -46,7 +46,7 @@ export function createLimiterWithDefault(options: LimiterOptions, whose: string)
 }
 
 class StoreLimiter implements Limiter {
-  readonly #events = new Events(this)
+  readonly #events: Events
   readonly #store: StoreAbilities
   readonly #plans: PlanResolver
   readonly #builder: RequestBuilder
@@ -65,9 +65,11 @@ class StoreLimiter implements Limiter {
       deadlineMs = 100,
       warnings = true,
     } = options
-    const events = this.#events
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
-    this[INTERNALS] = { hide, warn: warnings ? warn : keepSilent }
+    const internals = { hide, warn: warnings ? warn : keepSilent }
+    this[INTERNALS] = internals
+    const events = new Events(this, internals.warn)
+    this.#events = events
     this.#plans = new PlanResolver(options, {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
@@ -84,7 +86,7 @@ class StoreLimiter implements Limiter {
       isAtomic: store.atomic ?? false,
     })
     this.#pipeline = new Pipeline(
-      { store, onStoreFailure, local, deadlineMs, fastPaths: [unlimited] },
+      { store, onStoreFailure, local, deadlineMs, warn: internals.warn, fastPaths: [unlimited] },
       events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
