@@ -56,6 +56,8 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
     throw ConfigError.wrong('hook', hook, `one of ${STAGES.join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
+  // At once, so that it also closes when the application cannot be registered or made ready.
+  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
@@ -86,7 +88,6 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })
-  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
 }
 
 /** Where the options of a route stand. */

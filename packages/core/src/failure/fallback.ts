@@ -14,6 +14,8 @@ import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
 export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption
   readonly local: LocalOptions
+  /** What all keys of the limiter begin with. */
+  readonly begin: string
   readonly warn: Warn
   /** Gives back what the store took of a request that had been answered otherwise. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<boolean>
@@ -38,8 +40,13 @@ export class Fallback {
     const { instances } = options.local
     const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
-      const { store, giveBack } = options
-      this.#instances = new InstanceCounter({ consume: (batch) => store.charge(batch), giveBack, onCount })
+      const { begin, store, giveBack } = options
+      this.#instances = new InstanceCounter({
+        begin,
+        consume: (batch) => store.charge(batch),
+        giveBack,
+        onCount,
+      })
     } else {
       onCount(instances)
     }

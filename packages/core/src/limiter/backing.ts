@@ -12,6 +12,8 @@ export interface BackingOptions {
   readonly onStoreFailure: FailurePolicyOption
   readonly local: LocalOptions
   readonly deadlineMs: number
+  /** What all keys begin with. */
+  readonly begin: string
   readonly warn: Warn
 }
 
@@ -39,6 +41,7 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,
+    begin: options.begin,
     warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',

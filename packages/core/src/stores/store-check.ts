@@ -39,7 +39,7 @@ export function checkStore(given: unknown, path: string): asserts given is Store
 }
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock } = store
+  const { synchronous, atomic, shards, algorithms, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -51,6 +51,9 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
+  }
+  if (space !== undefined && (typeof space !== 'object' || space === null)) {
+    refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
 }

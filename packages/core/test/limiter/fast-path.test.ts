@@ -60,6 +60,7 @@ function start(make: (asked: string[]) => Store): {
     onStoreFailure: 'closed',
     local: { instances: 1 },
     deadlineMs: 5000,
+    begin: '',
     warn: keepSilent,
     fastPaths: paths,
   } as const

@@ -24,6 +24,7 @@ export class ReplicatedStore implements Store {
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space?: object
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
@@ -37,6 +38,7 @@ export class ReplicatedStore implements Store {
     if (!wait)
       throw ConfigError.wrong('waitForReplicas', options, 'none: this client writes on several connections')
     if (store.shards !== undefined) this.shards = store.shards
+    if (store.space !== undefined) this.space = store.space
     this.#store = store
     this.#wait = waiter(wait, options)
   }
