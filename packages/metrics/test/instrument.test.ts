@@ -171,7 +171,9 @@ test('a meter that throws harms no request, and is told of once', async () => {
     expect(await limiter.consume({ id: 'acme', plan: 'made up' })).toMatchObject({ plan: 'free' })
     await new Promise(setImmediate)
   }
-  expect(warn.mock.calls).toEqual([['Metrics could not be recorded: broken', 'TollgateWarning']])
+  expect(warn.mock.calls).toEqual([
+    ['Metrics could not be recorded: broken', { type: 'TollgateWarning', code: 'TOLLGATE_METRICS' }],
+  ])
   warn.mockRestore()
 })
 

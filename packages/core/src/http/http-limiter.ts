@@ -80,11 +80,17 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? makeLimiter(options)
     const internals = internalsOf(this.limiter)
-    this.#writeHeaders = headerWriter(headers, internals.hide)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
-    const scope = scopeOptions(options)
-    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
+    try {
+      this.#writeHeaders = headerWriter(headers, internals.hide)
+      const scope = scopeOptions(options)
+      this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
+    } catch (error) {
+      // A limiter that nobody gets to see must not keep its name.
+      if (!limiter) internals.freeName()
+      throw error
+    }
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {

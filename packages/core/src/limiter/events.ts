@@ -2,6 +2,7 @@ import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
 import { ConfigError, reasonOf, type StoreError, type TollgateError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
@@ -87,11 +88,13 @@ export class Events {
   }
 
   readonly #limiter: object
+  readonly #warn: Warn
   readonly #channels = mapChannels()
 
   /** @param limiter what subscribers of the channels are told it is of */
-  constructor(limiter: object) {
+  constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
+    this.#warn = warn
   }
 
   on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
@@ -109,14 +112,19 @@ export class Events {
     for (const listener of this.#listeners[name] as readonly Listener<Name>[]) {
       try {
         const returned: unknown = listener(...args)
-        if (returned !== undefined) Promise.resolve(returned).catch((error: unknown) => warn(name, error))
+        if (returned !== undefined)
+          Promise.resolve(returned).catch((error: unknown) => this.#tellThrown(name, error))
       } catch (error) {
-        warn(name, error)
+        this.#tellThrown(name, error)
       }
     }
     const channel = this.#channels[name]
     // Subscribers that throw are told by Node, as an uncaught exception.
     if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
+  }
+
+  #tellThrown(name: EventName, thrown: unknown): void {
+    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${reasonOf(thrown)}`)
   }
 
   #check(name: unknown, listener: unknown): void {
@@ -133,8 +141,4 @@ function mapChannels(): Record<EventName, Channel> {
     diagnostics.channel(channelOf(name as EventName)),
   ])
   return Object.fromEntries(entries) as Record<EventName, Channel>
-}
-
-function warn(name: string, thrown: unknown): void {
-  process.emitWarning(`A listener of the event '${name}' threw: ${reasonOf(thrown)}`, 'TollgateWarning')
 }

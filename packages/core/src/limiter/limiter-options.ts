@@ -4,6 +4,7 @@ import { needPolicyOption, type FailurePolicyOption } from '../plans/failure-pol
 import type { LocalOptions } from '../failure/local-limiter.js'
 import type { PlanOf } from '../requests/plan-cache.js'
 import type { PlanCacheOptions } from '../requests/plan-cache-options.js'
+import { needName } from '../requests/scope.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
@@ -12,6 +13,12 @@ import { errorOfOthers, remedyOf } from './option-remedies.js'
 export interface LimiterOptions extends PlanOptions {
   /** Where counts live: `redisStore(client)`, shared by every process. Default: this process's memory. */
   readonly store?: Store
+  /**
+   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Limiters of a process that share a store (for
+   * Redis: a client and prefix) need different ones, or would share their counters; of every process the same. Only one
+   * of them can do without. Default: none.
+   */
+  readonly name?: string
   /**
    * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; `closed`,
    * 503; or a function that chooses. A plan can have its own. Default: `local`.
@@ -35,6 +42,7 @@ export interface LimiterOptions extends PlanOptions {
 
 export const LIMITER_OPTIONS: readonly string[] = [
   'store',
+  'name',
   'onStoreFailure',
   'local',
   'deadlineMs',
@@ -80,8 +88,9 @@ const KNOWN: KnownOptions = {
 /** @throws {ConfigError} when an option of a limiter is wrong, other than its plans */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, KNOWN)
-  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
+  const { store, name, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
   if (store !== undefined) checkStore(store, 'store')
+  if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
   if (

@@ -14,6 +14,8 @@ import { countersOf, distinct, type Counter } from './counters.js'
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
   readonly hide: HideId | undefined
+  /** What all keys begin with. */
+  readonly begin: string
   /** In how many shards the store's keys are. */
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
@@ -78,17 +80,21 @@ export class RequestBuilder {
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
     const key = subjectKey(needSubject(given), this.#options.hide)
     const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
-    return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
+    return {
+      shard: shardOf(key, this.#options.shards),
+      keys: suffixes.map((suffix) => this.#options.begin + key + suffix),
+    }
   }
 
   #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
     const { set, limits } = plan
     if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
-    const key = subjectKey(subject, this.#options.hide)
-    const shard = shardOf(key, this.#options.shards)
+    const { begin, hide, shards } = this.#options
+    const key = subjectKey(subject, hide)
+    const shard = shardOf(key, shards)
     const { onStoreFailure } = plan
-    const part = { key: key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    const part = { key: begin + key + suffix, set, cost, subject, limits, onStoreFailure, shard }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
@@ -103,9 +109,10 @@ export class RequestBuilder {
 
   #joint(counters: readonly [Counter, ...Counter[]], cost: number): Request {
     const [{ subject, plan }] = counters
+    const { begin, hide, shards } = this.#options
     const keyed = counters.map((counter) => {
-      const key = subjectKey(counter.subject, this.#options.hide)
-      return { ...counter, key: key + counter.suffix, shard: shardOf(key, this.#options.shards) }
+      const key = subjectKey(counter.subject, hide)
+      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, shards) }
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)

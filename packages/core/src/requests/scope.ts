@@ -104,7 +104,8 @@ function countsOf(plan: Plan | undefined): string {
   return JSON.stringify(counts ?? [])
 }
 
-function needName(path: string, given: unknown): void {
+/** @throws {ConfigError} when it cannot be part of a key */
+export function needName(path: string, given: unknown): void {
   if (typeof given === 'string' && /^[\w.-]{1,32}$/.test(given)) return
   throw ConfigError.wrong(path, given, "a name of 1 to 32 letters, digits or _.-, such as 'search'")
 }

@@ -46,7 +46,7 @@ function isRedisClient(given: Partial<Record<string, unknown>> | null | undefine
 }
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock } = store
+  const { synchronous, atomic, shards, algorithms, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -58,6 +58,9 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
+  }
+  if (space !== undefined && (typeof space !== 'object' || space === null)) {
+    refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
 }

@@ -28,7 +28,12 @@ test.each<[string, () => unknown]>([
   const denied = limiter.consume('acme')
   expect(heard).toEqual([denied])
   await new Promise(setImmediate)
-  expect(warn.mock.calls).toEqual([[expect.stringContaining("'limited' threw: listener"), 'TollgateWarning']])
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringContaining("'limited' threw: listener"),
+      { type: 'TollgateWarning', code: 'TOLLGATE_LISTENER' },
+    ],
+  ])
 })
 
 test('any number of listeners, without a warning of a leak', () => {

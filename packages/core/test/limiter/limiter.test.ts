@@ -226,7 +226,10 @@ test('new plans keep the default plan, as long as there is one of its name', asy
 
 test('two limiters on one store in memory: closing one leaves the counts of the other', async () => {
   const store = memoryStore()
-  const [a, b] = [createLimiter({ limit: '5/min', store }), createLimiter({ limit: '5/min', store })]
+  const [a, b] = ['a', 'b'].map((name) => createLimiter({ limit: '5/min', store, name })) as [
+    Limiter,
+    Limiter,
+  ]
   await a.consume('acme')
   await Promise.all([b.close(), b.close()])
   expect((await a.peek('acme')).limits[0]?.remaining).toBe(4)

@@ -24,6 +24,7 @@ export class ReplicatedStore implements Store {
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space?: object
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
@@ -43,6 +44,7 @@ export class ReplicatedStore implements Store {
       throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
     }
     if (store.shards !== undefined) this.shards = store.shards
+    if (store.space !== undefined) this.space = store.space
     this.#store = store
     this.#wait = waiter(wait, options)
   }
