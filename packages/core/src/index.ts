@@ -33,6 +33,7 @@ export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis
 export type { MaybePromise } from './base/maybe-promise.js'
 export type { Store } from './stores/contract.js'
 export { LimitedError } from './http/limited-error.js'
+export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answer.js'
 export { refuseUpgrade } from './http/upgrade.js'
 export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'

@@ -13,6 +13,7 @@ const USERS = [
   'RATE_LIMIT_HEADERS',
   'StoreError',
   'TollgateError',
+  'answerOf',
   'byBearerToken',
   'byHeader',
   'byIp',

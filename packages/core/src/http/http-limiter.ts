@@ -9,6 +9,7 @@ import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
+import { writeDenial } from './answer.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfIp } from './identify.js'
 import { compileList, type List } from './lists.js'
@@ -19,7 +20,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
-import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
+import { problemOf, renderBody, renderProblem } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
@@ -183,12 +184,11 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
-    const { onDenied, body, retryJitterMs = 0 } = this.#options
-    const retryAfter = retryAfterOf(decision, retryJitterMs)
-    adapter.setHeader(res, 'Cache-Control', 'no-store')
-    if (retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(retryAfter))
+    const { onDenied, body, namePlan } = this.#options
+    const set = (name: string, value: string): void => adapter.setHeader(res, name, value)
+    const retry = writeDenial(decision, this.#options, set)
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    const problem = problemOf(decision, retryAfter)
+    const problem = problemOf(decision, retry, namePlan)
     if (!body) {
       adapter.end(res, { ...renderProblem(problem, adapter.header(req, 'accept')), decision })
       return false

@@ -4,6 +4,7 @@ import { isOptions, needOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { checkDenialOptions } from './answer.js'
 
 const HTTP_OPTIONS = [
   'limiter',
@@ -16,6 +17,8 @@ const HTTP_OPTIONS = [
   'refundWhen',
   'headers',
   'retryJitterMs',
+  'maxRetryAfterMs',
+  'namePlan',
   'body',
   'onDenied',
   'group',
@@ -24,12 +27,10 @@ const HTTP_OPTIONS = [
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 const FUNCTIONS = ['identify', 'skip', 'refundWhen', 'body', 'onDenied'] as const
 
-const LONGEST_JITTER_MS = 3_600_000
-
 /** @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own */
 export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
   needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
-  const { limiter, cost, methods, retryJitterMs = 0 } = options
+  const { limiter, cost, methods } = options
   for (const name of FUNCTIONS) {
     const given = options[name]
     if (given !== undefined && typeof given !== 'function') throw ConfigError.wrong(name, given, 'a function')
@@ -38,13 +39,7 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
     throw ConfigError.wrong('cost', cost, 'a whole number of units from 1, or a function that returns one')
   }
   if (methods !== undefined) checkMethods(methods)
-  if (!(Number.isInteger(retryJitterMs) && retryJitterMs >= 0 && retryJitterMs <= LONGEST_JITTER_MS)) {
-    throw ConfigError.wrong(
-      'retryJitterMs',
-      retryJitterMs,
-      `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`,
-    )
-  }
+  checkDenialOptions(options)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 

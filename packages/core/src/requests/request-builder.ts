@@ -61,8 +61,8 @@ export class RequestBuilder {
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
     const plan = scope.plan ? undefined : this.#options.plans.find(first)
     // Where groups have limits of their own, the subject's plan is not looked up.
-    if (plan === undefined) return this.#single(first, scope.plan as Plan, scope.suffix, cost)
-    return chain(plan, (found) => this.#single(first, found, scope.suffix, cost))
+    if (plan === undefined) return this.#single(first, scope.plan as Plan, scope, cost)
+    return chain(plan, (found) => this.#single(first, found, scope, cost))
   }
 
   /**
@@ -76,13 +76,25 @@ export class RequestBuilder {
     return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
   }
 
-  #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
+  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
     const { set, limits } = plan
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
     const key = subjectKey(subject, this.#options.hide)
     const shard = shardOf(key, this.#options.shards)
     const { onStoreFailure } = plan
-    const part = { key: key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    const planName = scope.plan ? undefined : plan.name
+    const place = scope.name
+    const part = {
+      key: key + scope.suffix,
+      set,
+      cost,
+      subject,
+      limits,
+      planName,
+      place,
+      onStoreFailure,
+      shard,
+    }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
@@ -100,11 +112,23 @@ export class RequestBuilder {
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)
-    const parts = limited.map(({ key, shard, subject: owner, plan: { set }, own }, i): Part => {
-      const limits = named.ofEach[i] ?? []
-      const { onStoreFailure } = own
-      return { key, shard, set: set as LimitSet, cost, subject: owner, limits, onStoreFailure }
-    })
+    const parts = limited.map(
+      ({ key, shard, subject: owner, plan: { set }, own, planName, place }, i): Part => {
+        const limits = named.ofEach[i] ?? []
+        const { onStoreFailure } = own
+        return {
+          key,
+          shard,
+          set: set as LimitSet,
+          cost,
+          subject: owner,
+          limits,
+          planName,
+          place,
+          onStoreFailure,
+        }
+      },
+    )
     const shard = parts[0]?.shard ?? 0
     const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
     const steps = stepsOf(request, this.#options.isAtomic)

@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
+import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
@@ -63,6 +64,7 @@ export function adapterContract(name: string, serve: Serve): void {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
+    denialContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
@@ -143,7 +145,11 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       await start({ limit: '10/min', cost: 11 })
       const response = await get()
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
-      expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
+      expect(await response.json()).toMatchObject({
+        code: 'cost_exceeds_quota',
+        detail:
+          'This request takes 11 units, but only 10 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.',
+      })
       // The limit is unused, and that is what its numbers say: all of it is there, and no unit is yet to come.
       expect(response.headers.get('ratelimit')).toBe('"minute";r=10')
       expect(response.headers.get('ratelimit-remaining')).toBe('10')
