@@ -19,6 +19,7 @@ const USERS = [
   'byIp',
   'byJwtClaim',
   'createLimiter',
+  'decisionsOf',
   'memoryStore',
   'redisStore',
   'refuseUpgrade',

@@ -76,7 +76,8 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
     return made
   }
 
-  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  const { requestProperty = 'rateLimit' } = given
+  if (!app.hasRequestDecorator(requestProperty)) app.decorateRequest(requestProperty)
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'

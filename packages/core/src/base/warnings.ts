@@ -2,6 +2,8 @@
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+  TOLLGATE_MOUNTED_TWICE: 'One request passed the same middleware twice and was counted twice.',
+  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so that none is ever limited.',
 } as const
 
 export type WarningCode = keyof typeof WARNING_CODES

@@ -1,10 +1,11 @@
-import { METHODS } from 'node:http'
+import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { checkDenialOptions } from './answer.js'
+import { checkEventContext } from './event-context.js'
 
 const HTTP_OPTIONS = [
   'limiter',
@@ -21,6 +22,8 @@ const HTTP_OPTIONS = [
   'namePlan',
   'body',
   'onDenied',
+  'requestProperty',
+  'eventContext',
   'group',
   'stacked',
 ]
@@ -40,6 +43,8 @@ export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>):
   }
   if (methods !== undefined) checkMethods(methods)
   checkDenialOptions(options)
+  checkEventContext(options.eventContext)
+  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
@@ -51,6 +56,48 @@ export function checkPlaceOptions(own: unknown): void {
     throw ConfigError.wrong(name, given, 'none here: it goes to the plugin, or where its limiter is made')
   }
   needOptions(own, PLACE_OPTIONS)
+}
+
+/** Of a request of Node, Express or Fastify: with a decision there much else would break. */
+const TAKEN = [
+  ...[
+    'app',
+    'auth',
+    'baseUrl',
+    'body',
+    'complete',
+    'cookies',
+    'host',
+    'hostname',
+    'httpVersion',
+    'id',
+    'ip',
+    'ips',
+  ],
+  ...[
+    'log',
+    'method',
+    'originalUrl',
+    'params',
+    'path',
+    'protocol',
+    'query',
+    'raw',
+    'rawHeaders',
+    'res',
+    'route',
+  ],
+  ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
+]
+
+function checkRequestProperty(given: unknown): void {
+  const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
+  if (isName && !TAKEN.includes(given) && !(given in IncomingMessage.prototype)) return
+  throw ConfigError.wrong(
+    'requestProperty',
+    given,
+    "a name that requests do not have yet, such as 'loginLimit'",
+  )
 }
 
 function checkMethods(given: unknown): void {

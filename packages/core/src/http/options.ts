@@ -8,6 +8,7 @@ import { LIMITER_OPTIONS, type LimiterOptions } from '../limiter/limiter-options
 import type { HeaderOptions } from './header-options.js'
 import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answer.js'
+import type { EventContextOption } from './event-context.js'
 
 /** What every adapter takes. `Req` and `Res` are the framework's own. */
 export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, ScopeOptions, DenialOptions {
@@ -42,6 +43,16 @@ export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, Sc
    * tells a used up limit from a store that failed.
    */
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
+  /**
+   * The name that the decision has on the request, or in Koa on `ctx.state`. Give each limiter that a request passes
+   * another, or read them all with `decisionsOf`. Default: `rateLimit`.
+   */
+  readonly requestProperty?: string
+  /**
+   * What listeners of `decision` and `limited` are told of the request, as a second argument: with true its method,
+   * route and address, as `RequestContext`; or what a function makes of it. Default: false, nothing.
+   */
+  readonly eventContext?: EventContextOption<Req>
 }
 
 /** What one place of an application can have otherwise than the rest: all but what makes the limiter. */

@@ -32,6 +32,8 @@ export interface Request extends StoreRequest {
   readonly limits: readonly Limit[]
   /** What can be decided in one step each, narrowest first, where that is not all of it. */
   readonly steps?: readonly Request[] | undefined
+  /** What listeners are told of it beside the decision. */
+  readonly context?: object
   /** Of a step: how long its request may go on asking. */
   readonly turn?: Turn | undefined
 }

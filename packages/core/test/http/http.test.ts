@@ -211,6 +211,18 @@ describe('options of an adapter', () => {
     [{ limiter: { consume: () => {} } }, 'limiter'],
     [{ limit: '1/min', headers: [] }, 'headers'],
     [{ limit: '1/min', cost: 0 }, 'cost'],
+    [{ limit: '1/min', maxRetryAfterMs: 999 }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', maxRetryAfterMs: Infinity }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', maxRetryAfterMs: null }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', retryJitterMs: 0.5 }, 'retryJitterMs'],
+    [{ limit: '1/min', namePlan: 'no' }, 'namePlan'],
+    [{ limit: '1/min', eventContext: {} }, 'eventContext'],
+    [{ limit: '1/min', requestProperty: '' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'a-b' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'body' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'headers' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: '__proto__' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 5 }, 'requestProperty'],
   ])('%p is refused at construction', (options, path) => {
     expect(() => createHttpLimiter({} as HttpAdapter<object, never>, options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),

@@ -15,6 +15,7 @@ import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { requestContract } from './request-contract.ts'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
 export interface ServeOptions {
@@ -23,6 +24,10 @@ export interface ServeOptions {
   readonly trustProxy?: boolean
   /** What the application waits for before the limiter is asked, such as a session. */
   readonly before?: (req: AnyRequest) => Promise<void>
+  /** Of further limiters, behind the first. */
+  readonly more?: readonly ServeOptions['options'][]
+  /** What `GET /` answers in place of the decision: of the request, and of where its decisions stand. */
+  readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
   /** Told of each request that reaches `GET /`. */
   readonly onHandled?: () => void
   /** Told of each error that reaches the application's error handler; the answer is then a 500. */
@@ -65,6 +70,7 @@ export function adapterContract(name: string, serve: Serve): void {
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
     denialContract(`${name}, ${store}`, serve, makeStore)
+    requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
