@@ -85,7 +85,8 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
     return made
   }
 
-  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  const { requestProperty = 'rateLimit' } = given
+  if (!app.hasRequestDecorator(requestProperty)) app.decorateRequest(requestProperty)
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'

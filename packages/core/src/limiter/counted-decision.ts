@@ -70,6 +70,11 @@ export class CountedDecision implements Decision {
     return decision.#verdicts
   }
 
+  /** What denied it. */
+  static denialOf(decision: CountedDecision): Verdict | undefined {
+    return decision.#denial
+  }
+
   /** The limits that it tells of: the same array for every such decision, until the plans change. */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial

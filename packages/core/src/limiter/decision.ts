@@ -10,6 +10,11 @@ export interface LimitState {
   readonly quota: number
   /** Length of the window in ms; a calendar month counts as 30 days. */
   readonly windowMs: number
+  /**
+   * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
+   * 0 to the quota or burst. Units that a sliding window counts in part are rounded up.
+   */
+  readonly used: number
   /** Requests of cost 1 that would pass at this moment. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
@@ -33,7 +38,7 @@ export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unav
  *
  * @example
  * { allowed: false, subject: { id: 'acme', plan: 'free' }, plan: 'free', cost: 1, violated: ['minute'],
- *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, remaining: 0, resetMs: 12345 }],
+ *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, used: 100, remaining: 0, resetMs: 12345 }],
  *   retryAfterMs: 12345, reason: 'quota-exceeded', source: 'store' }
  */
 export interface Decision {

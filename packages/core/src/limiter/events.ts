@@ -19,12 +19,23 @@ export interface BreakerChange {
   readonly error: StoreError | undefined
 }
 
+/**
+ * What was said of a request beside who pays: by `context` of `consume`, or in HTTP by `eventContext`, which with true
+ * gives `method`, `route` and `address`.
+ */
+export interface EventContext {
+  readonly method?: string
+  readonly route?: string | undefined
+  readonly address?: string | undefined
+  readonly [name: string]: unknown
+}
+
 /** What a limiter tells, by the name of the event. */
 export interface LimiterEvents {
   /** A request was decided: by the store, a plan that needs none or the failure policy. Those on a list are not told. */
-  decision: [decision: Decision]
+  decision: [decision: Decision, context?: EventContext]
   /** A request was denied, by a limit or by the failure policy. */
-  limited: [decision: Decision]
+  limited: [decision: Decision, context?: EventContext]
   /**
    * The store failed or was late with that many requests, which were left to the failure policy; or with a peek, a
    * refund or a reset. Once per batch, but once per request when it gave something that is not an outcome.
@@ -53,8 +64,8 @@ type AnyListener = (...args: never[]) => unknown
 
 /** What the events of all limiters are told as on their channels: these, and the `limiter`. */
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
-  decision: (decision) => ({ decision }),
-  limited: (decision) => ({ decision }),
+  decision: (decision, context) => (context ? { decision, context } : { decision }),
+  limited: (decision, context) => (context ? { decision, context } : { decision }),
   storeError: (error, requests) => ({ error, requests }),
   breaker: (change) => change,
   fallback: (decision, error) => ({ decision, error }),

@@ -68,6 +68,10 @@ const HTTP_OPTIONS: readonly string[] = [
   'retryJitterMs',
   'body',
   'onDenied',
+  'maxRetryAfterMs',
+  'namePlan',
+  'eventContext',
+  'requestProperty',
 ]
 
 const OF_CONSUME = 'it goes to limiter.consume(subject, { cost })'

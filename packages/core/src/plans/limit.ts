@@ -13,6 +13,7 @@ import { isOptions, needOptions, type KnownOptions } from '../base/option-checks
 import { isUnits } from '../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
+import { capacityOf } from './scaled-limits.js'
 
 /**
  * How a limit counts.
@@ -44,6 +45,8 @@ export interface Limit {
   readonly quota: number
   /** In ms; a calendar month counts as 30 days. */
   readonly windowMs: number
+  /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
+  readonly capacity: number
   /** As stores see it. */
   readonly compiled: CompiledLimit
 }
@@ -92,11 +95,13 @@ function fromOptions(options: LimitOptions, path: string): Limit {
   }
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
+  const compiled = compileLimit(algorithm, { quota, window, options, path })
   return {
     name: name ?? durationName(window),
     quota,
     windowMs: window.ms,
-    compiled: compileLimit(algorithm, { quota, window, options, path }),
+    capacity: capacityOf(compiled, Date.now()),
+    compiled,
   }
 }
 

@@ -12,17 +12,21 @@ export interface Counter {
   readonly suffix: string
   /** What goes before the names of its limits; undefined for the plan of who pays. */
   readonly label: string | undefined
+  /** As in Part. */
+  readonly planName: string | undefined
+  readonly place: string | undefined
 }
 
 /** Every counter of a request: of each subject, and those that are stacked on who pays. */
 export function countersOf(
   subjects: readonly [Subject, ...Subject[]],
   plans: readonly Plan[],
-  { suffix, stacked }: Scope,
+  { suffix, stacked, plan: groupPlan, name: place }: Scope,
 ): [Counter, ...Counter[]] {
   const counters = subjects.map((subject, i): Counter => {
     const plan = plans[i] as Plan
-    return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
+    const label = i === 0 ? undefined : (subject.label ?? plan.name)
+    return { subject, plan, own: plan, suffix, label, planName: groupPlan ? undefined : plan.name, place }
   })
   const [payer] = counters as [Counter, ...Counter[]]
   const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
@@ -30,6 +34,8 @@ export function countersOf(
     plan,
     suffix: own,
     label: plan.name,
+    planName: undefined,
+    place: plan.name,
   }))
   return [payer, ...counters.slice(1), ...onTop]
 }

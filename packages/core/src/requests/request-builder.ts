@@ -61,7 +61,7 @@ export class RequestBuilder {
     if (!subjects) throw noSubject(given)
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
-    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope.suffix, cost))
+    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
   }
 
   /** What a subject is held to: the limits of the group, where it has its own, unless the subject is blocked. */
@@ -86,7 +86,7 @@ export class RequestBuilder {
     }
   }
 
-  #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
+  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
     const { set, limits } = plan
     if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
@@ -94,7 +94,19 @@ export class RequestBuilder {
     const key = subjectKey(subject, hide)
     const shard = shardOf(key, shards)
     const { onStoreFailure } = plan
-    const part = { key: begin + key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    const planName = scope.plan ? undefined : plan.name
+    const place = scope.name
+    const part = {
+      key: begin + key + scope.suffix,
+      set,
+      cost,
+      subject,
+      limits,
+      planName,
+      place,
+      onStoreFailure,
+      shard,
+    }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
@@ -116,11 +128,23 @@ export class RequestBuilder {
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)
-    const parts = limited.map(({ key, shard, subject: owner, plan: { set }, own }, i): Part => {
-      const limits = named.ofEach[i] ?? []
-      const { onStoreFailure } = own
-      return { key, shard, set: set as LimitSet, cost, subject: owner, limits, onStoreFailure }
-    })
+    const parts = limited.map(
+      ({ key, shard, subject: owner, plan: { set }, own, planName, place }, i): Part => {
+        const limits = named.ofEach[i] ?? []
+        const { onStoreFailure } = own
+        return {
+          key,
+          shard,
+          set: set as LimitSet,
+          cost,
+          subject: owner,
+          limits,
+          planName,
+          place,
+          onStoreFailure,
+        }
+      },
+    )
     const shard = parts[0]?.shard ?? 0
     const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
     const steps = stepsOf(request, this.#options.isAtomic)

@@ -13,7 +13,17 @@ const requestOf = (key: string, cost = 1): Request => {
   const { set, limits } = plan
   if (!set) throw new Error('unlimited')
   const subject = { id: key }
-  const part = { key, set, cost, subject, limits, onStoreFailure: undefined, shard: 0 }
+  const part = {
+    key,
+    set,
+    cost,
+    subject,
+    limits,
+    planName: undefined,
+    place: undefined,
+    onStoreFailure: undefined,
+    shard: 0,
+  }
   return { subject, plan, cost, parts: [part], limits, shard: 0, grant: 'all' }
 }
 

@@ -125,8 +125,8 @@ describe.each(benches)('on $store', (bench) => {
       retryAfterMs: 0,
       source: 'store',
       limits: [
-        { name: 'second', quota: 10, windowMs: 1000, remaining: 5, resetMs: 100 },
-        { name: 'minute', quota: 100, windowMs: 60_000, remaining: 85, resetMs: 60_000 },
+        { name: 'second', quota: 10, windowMs: 1000, used: 15, remaining: 5, resetMs: 100 },
+        { name: 'minute', quota: 100, windowMs: 60_000, used: 15, remaining: 85, resetMs: 60_000 },
       ],
     })
     expect({ ...(await limiter.consume(subject, { cost: 6 })) }).toMatchObject({
