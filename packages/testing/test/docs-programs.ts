@@ -1,5 +1,5 @@
 // The programs of pages as files: one folder a page, so that a program can import another one of its page.
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseSync, type ModuleItem, type Pattern } from '@swc/core'
 import { blocksOf, root, type Block } from './docs-pages.ts'
@@ -50,6 +50,16 @@ const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** What a page on migrating begins with: the other package's program, which may not be installed. It must parse. */
 export const isTheirs = (code: string): boolean => code.startsWith('// before')
 
+/** What runs a program: another one's is only parsed, and one that stops at a signal is a process of its own. */
+export type Kind = 'theirs' | 'until a signal' | 'node:test' | 'jest' | 'program'
+
+export function kindOf({ code }: Block): Kind {
+  if (isTheirs(code)) return 'theirs'
+  if (code.includes("'SIGTERM'")) return 'until a signal'
+  if (code.includes("from 'node:test'")) return 'node:test'
+  return /^\s*(test|it|describe)\(/m.test(code) ? 'jest' : 'program'
+}
+
 /** A program that others of its page import says its name in its first line: `// map-store.ts`. */
 const nameIn = (code: string): string | undefined => /^\/\/ ([\w.-]+)\.[jt]s\n/.exec(code)?.[1]
 
@@ -91,8 +101,17 @@ function boundBy(pattern: Pattern): string[] {
   )
 }
 
-/** Links each package that the workspace has, so that programs find it as they would in an app. */
-export function linkPackages(folder: string): void {
+/** A new folder in which programs find every package as they would in an app. */
+export function makeFolder(name: string): string {
+  const parent = join(root, 'packages/testing/dist')
+  mkdirSync(parent, { recursive: true })
+  const folder = mkdtempSync(join(parent, `${name}-`))
+  linkPackages(folder)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  return folder
+}
+
+function linkPackages(folder: string): void {
   const packagesFolder = join(root, 'packages')
   const link = (name: string, target: string): void => {
     const path = join(folder, 'node_modules', name)

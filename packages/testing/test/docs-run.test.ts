@@ -1,12 +1,13 @@
 // Every program of README, docs and the packages' READMEs runs: most of them in one process, one after another, and what they have made is
-// used as a reader would; tests in the test runner that they are written for. Those that do not run are listed here.
+// used as a reader would; tests in the test runner that they are written for; what stops at a signal in
+// docs-stop.test.ts. Those that do not run are listed here.
 import { execFile, type ExecFileException } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { transformSync } from '@swc/core'
 import { testRedisUrl } from '../src/index.ts'
-import { freeOf, isTheirs, linkPackages, programsOf, type Program } from './docs-programs.ts'
-import { pages, root, textOf } from './docs-pages.ts'
+import { freeOf, kindOf, makeFolder, programsOf, type Kind, type Program } from './docs-programs.ts'
+import { pages, textOf } from './docs-pages.ts'
 
 /** How many programs of a page do not run, and why. To add one, say it here. */
 const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
@@ -16,16 +17,8 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
   'docs/migrate-from/rate-limiter-flexible.md': [1, "the other package's"],
 }
 
-type Kind = 'program' | 'node:test' | 'jest' | 'not run'
-
 const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
 const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
-
-function kindOf({ code }: Program): Kind {
-  if (isTheirs(code)) return 'not run'
-  if (code.includes("from 'node:test'")) return 'node:test'
-  return /^\s*(test|it|describe)\(/m.test(code) ? 'jest' : 'program'
-}
 
 /** What a program can make that the runner uses. */
 const MADE = ['app', 'middleware', 'limiter', 'store', 'server']
@@ -58,14 +51,10 @@ interface Ran {
 
 let folder: string
 beforeAll(() => {
-  const parent = join(root, 'packages/testing/dist')
-  mkdirSync(parent, { recursive: true })
-  folder = mkdtempSync(join(parent, 'docs-run-'))
-  linkPackages(folder)
+  folder = makeFolder('docs-run')
   for (const name of ['docs-free.mjs', 'docs-runner.mjs'])
     copyFileSync(join(__dirname, name), join(folder, name))
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  for (const program of programs.filter((one) => !isOf('not run')(one))) {
+  for (const program of programs.filter((one) => !isOf('theirs')(one))) {
     mkdirSync(dirname(join(folder, program.file)), { recursive: true })
     writeFileSync(join(folder, fileOf(program)), moduleOf(program))
   }
@@ -92,7 +81,7 @@ function node(args: readonly string[]): Promise<{ output: string; stdout: string
 test('only listed programs do not run', () => {
   const counts = pages.map((page) => {
     const ofPage = programs.filter((program) => program.page === page)
-    return [page, ofPage.filter(isOf('not run')).length] as const
+    return [page, ofPage.filter(isOf('theirs')).length] as const
   })
   expect(Object.fromEntries(counts.filter(([, count]) => count > 0))).toEqual(
     Object.fromEntries(Object.entries(NOT_RUN).map(([page, [count]]) => [page, count])),

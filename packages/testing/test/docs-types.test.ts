@@ -1,9 +1,9 @@
 // Every program of README, docs and the packages' READMEs is type-checked as a reader's strict TypeScript would: options that do not exist,
 // what may be undefined, what a framework's request does not have. One run of tsc for all of them.
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freeOf, isTheirs, linkPackages, programsOf, type Program } from './docs-programs.ts'
+import { freeOf, isTheirs, makeFolder, programsOf, type Program } from './docs-programs.ts'
 import { pages, root, textOf } from './docs-pages.ts'
 
 /** What authentication leaves on a request, in all programs. */
@@ -54,7 +54,6 @@ function writePrograms(folder: string, texts: ReadonlyMap<string, string>): Map<
     }
   }
   writeFileSync(join(folder, 'requests.d.ts'), REQUESTS)
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   const types = ['node', 'jest']
   const compilerOptions = { rootDir: root, noUnusedLocals: false, noUnusedParameters: false, types }
   const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, include: ['**/*.ts'] }
@@ -73,11 +72,8 @@ function tsc(folder: string): Promise<string> {
 
 /** What is wrong, as `page:line what`, by page. */
 async function check(texts: ReadonlyMap<string, string>): Promise<Map<string, string[]>> {
-  const parent = join(root, 'packages/testing/dist')
-  mkdirSync(parent, { recursive: true })
-  const folder = mkdtempSync(join(parent, 'docs-'))
+  const folder = makeFolder('docs-types')
   try {
-    linkPackages(folder)
     const files = writePrograms(folder, texts)
     const found = new Map([...texts.keys()].map((page): [string, string[]] => [page, []]))
     for (const told of (await tsc(folder)).split('\n')) {
