@@ -1,6 +1,8 @@
 // What tables of docs say is so in the code.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { limitSetOf } from '@tollgate/core/store'
-import { textOf } from './docs-pages.ts'
+import { root, textOf } from './docs-pages.ts'
 
 /** The rows of the table under a heading, as their cells. */
 function tableOf(page: string, heading: string): string[][] {
@@ -15,7 +17,7 @@ function tableOf(page: string, heading: string): string[][] {
   )
 }
 
-const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
 
 test('every word for a unit of time works, and those of one row mean the same', () => {
   const rows = tableOf('docs/plans-and-limits.md', '### Units of time').map(([, words]) => codeIn(words))
@@ -38,4 +40,14 @@ test('every way to write a limit works, by the algorithm that its row says', () 
     const used = limitSetOf(text).limits[0]?.algorithm ?? ''
     expect([text, names[used] ?? used.replace('-', ' ')]).toEqual([text, algorithm])
   }
+})
+
+test('every file that ARCHITECTURE.md names is there', () => {
+  const named = codeIn(textOf('ARCHITECTURE.md').replace(/^```[\s\S]*?^```$/gm, '')).filter((code) =>
+    /^[\w./-]+\.(ts|lua)$/.test(code),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  const isThere = (path: string): boolean =>
+    ['', 'packages/core/src', 'packages/core/test'].some((folder) => existsSync(join(root, folder, path)))
+  expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
 })
