@@ -46,7 +46,10 @@ process.exit(0)
 /** What a reader would do with what a program has made. */
 async function use({ app, middleware, limiter, store, server }, { routes, reachesRedis }) {
   const used = {}
-  if (store) used.source = await sourceOf(createLimiter({ limit: '1000/min', store }), reachesRedis)
+  if (store) {
+    const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
+    used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
+  }
   if (limiter) used.source = await sourceOf(limiter, reachesRedis)
   const served = app ?? (middleware && express().use(signIn, middleware))
   if (served) used.statuses = await ask(await listening(served), routes)
@@ -61,9 +64,9 @@ function signIn(req, _res, next) {
 
 /** Who decided: Redis, as soon as it is connected. */
 async function sourceOf(limiter, reachesRedis) {
-  for (let i = 0; ; i += 1) {
-    const { source } = await limiter.consume({ id: `reader-${i}` })
-    if (!reachesRedis || source === 'store' || i === 200) return source
+  for (const end = performance.now() + 20_000; ;) {
+    const { source } = await limiter.consume({ id: 'reader' })
+    if (!reachesRedis || source === 'store' || performance.now() > end) return source
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
