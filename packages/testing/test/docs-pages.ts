@@ -1,11 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { PUBLISHED } from './published.ts'
 
 export const root = resolve(__dirname, '../../..')
 
-/** README and docs, as paths from the root. */
+/** Where the project lives: packages link to their docs there, since they are read on npm. */
+export const HOME = 'https://github.com/tollgate-js/tollgate'
+
+/** What each published package begins with on npm, as paths from the root. */
+export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
+
+/** READMEs, docs and what else a reader finds at the root, as paths from there. */
 export const pages: readonly string[] = [
-  'README.md',
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...packageReadmes,
   ...readdirSync(join(root, 'docs'), { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.md'))

@@ -1,10 +1,11 @@
 // Every program of README and docs is type-checked as a reader's strict TypeScript would: options that do not exist,
 // what may be undefined, what a framework's request does not have. One run of tsc for all of them.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseSync, type ModuleItem, type Pattern } from '@swc/core'
 import { blocksOf, pages, root, textOf, type Block } from './docs-pages.ts'
+import { linkPackages } from './linked-packages.ts'
 
 const packagesFolder = join(root, 'packages')
 
@@ -96,27 +97,6 @@ function boundBy(pattern: Pattern): string[] {
   return pattern.properties.flatMap((one) =>
     one.type === 'AssignmentPatternProperty' ? [one.key.value] : [],
   )
-}
-
-/** Links each package that the workspace has, so that programs find it as they would in an app. */
-function linkPackages(folder: string): void {
-  const link = (name: string, target: string): void => {
-    const path = join(folder, 'node_modules', name)
-    mkdirSync(dirname(path), { recursive: true })
-    if (!existsSync(path)) symlinkSync(target, path, 'junction')
-  }
-  for (const name of ['core', 'express', 'fastify', 'koa', 'metrics'])
-    link(`@tollgate/${name}`, join(packagesFolder, name))
-  for (const name of readdirSync(packagesFolder)) {
-    const from = join(packagesFolder, name, 'node_modules')
-    for (const entry of existsSync(from) ? readdirSync(from) : []) {
-      if (entry.startsWith('.')) continue
-      const inner = entry.startsWith('@')
-        ? readdirSync(join(from, entry)).map((one) => `${entry}/${one}`)
-        : [entry]
-      for (const one of inner) link(one, join(from, one))
-    }
-  }
 }
 
 /** Writes programs into a folder, and says which is which. */
