@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { PUBLISHED } from './published.ts'
 
 export const root = resolve(__dirname, '../../..')
+
+/** Where the project lives: packages link to their docs there, since they are read on npm. */
+export const HOME = 'https://github.com/tollgate-js/tollgate'
+
+/** What each published package begins with on npm, as paths from the root. */
+export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
 
 /** Every text file with links, as paths from the root. */
 export const markdown: readonly string[] = [

@@ -2,12 +2,18 @@
 // docs-run.test.ts check the programs on them.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { anchorsOf, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
+import { anchorsOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
+/** The file that an address of the project shows: pages that are read on npm link to it so. */
+const fileOf = (link: string): string | undefined =>
+  link.startsWith(HOME) ? /\/(?:blob|tree)\/main\/(.+)$/.exec(link)?.[1] : undefined
+
 /** What is wrong with a link of a page, or undefined. */
-function faultOf(page: string, link: string): string | undefined {
+function faultOf(page: string, given: string): string | undefined {
+  const file = fileOf(given)
+  const link = file === undefined ? given : posix.relative(dirname(page), file)
   if (/^[a-z]+:/.test(link)) {
     return WEB.test(link) || link.startsWith('mailto:') ? undefined : `${link} is no https address`
   }
@@ -40,4 +46,12 @@ test('docs/README.md lists every page of docs', () => {
   const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
   const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
+})
+
+test('the files that CONTRIBUTING.md names are there', () => {
+  const named = [...textOf('CONTRIBUTING.md').matchAll(/`(packages\/[^`\s]+)`/g)].map(([, path = '']) => path)
+  // NAME is for the reader to replace.
+  const paths = named.filter((path) => !path.includes('NAME'))
+  expect(paths.length).toBeGreaterThan(20)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
