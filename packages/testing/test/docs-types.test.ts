@@ -70,7 +70,10 @@ console.log(left, nobody)
 \`\`\`
 `
 
-/** What a page on migrating begins with: the other package's program, which may not be installed. It must parse. */
+/**
+ * What a page on migrating begins with: the other package's program. It must parse. Its types are left out, since those
+ * of @fastify/rate-limit and of @tollgate/fastify declare the same names.
+ */
 const THEIRS = '// before'
 
 const frameworkIn = (code: string): string | undefined => /@tollgate\/(express|fastify|koa)'/.exec(code)?.[1]
@@ -80,8 +83,7 @@ function moduleOf({ code, line }: Block, framework: string): string {
   const { body } = parseSync(code, { syntax: 'typescript', target: 'es2022' })
   const own = new Set(body.flatMap(namesOf))
   const free = Object.entries({ ...FREE, ...FREE_OF[framework] }).filter(([name]) => !own.has(name))
-  const head = code.startsWith(THEIRS) ? '// @ts-nocheck' : ''
-  return `${head}${'\n'.repeat(line - 2)}export {}; ${free.map(([, declared]) => declared).join(' ')}\n${code}`
+  return `${'\n'.repeat(line - 2)}export {}; ${free.map(([, declared]) => declared).join(' ')}\n${code}`
 }
 
 function namesOf(item: ModuleItem): string[] {
@@ -127,8 +129,10 @@ function writeProgram(folder: string, texts: ReadonlyMap<string, string>): Map<s
     blocksOf(page, text).forEach((block, i) => {
       framework = frameworkIn(block.code) ?? framework
       const file = `${page.replace(/[/.]/g, '-')}-${i + 1}.ts`
+      const module = moduleOf(block, framework)
+      if (block.code.startsWith(THEIRS)) return
       files.set(file, page)
-      writeFileSync(join(folder, file), moduleOf(block, framework))
+      writeFileSync(join(folder, file), module)
     })
   }
   writeFileSync(join(folder, 'requests.d.ts'), REQUESTS)
