@@ -80,6 +80,8 @@ export function runProgram(
 export interface OptionsOnPage {
   /** The members of types or interfaces that a file of declarations of the package has. */
   of(file: string, ...types: string[]): string[]
+  /** What an expression finds in a file of the package: its first group. */
+  read(file: string, expression: RegExp): string[]
   /** Whether the page names it, as code. */
   names(option: string): boolean
 }
@@ -91,13 +93,17 @@ export function optionsIn(page: string): OptionsOnPage {
   const known = new Set(code)
   return {
     of: (file, ...types) => types.flatMap((type) => membersOf(file, type)),
+    read: (file, expression) => [...textIn(file).matchAll(expression)].map(([, name = '']) => name),
     names: (option) => known.has(option),
   }
 }
 
+const textIn = (file: string): string =>
+  readFileSync(join(root, 'packages/testing/node_modules', file), 'utf8')
+
 /** Its own members, not those of types and parameters within. */
 function membersOf(file: string, type: string): string[] {
-  const text = readFileSync(join(root, 'packages/testing/node_modules', file), 'utf8')
+  const text = textIn(file)
   // Comments have examples in them.
   const plain = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
   const declared = new RegExp(`^([ \\t]*)(?:export )?${type}\\b[^{\\n]*\\{\\n([\\s\\S]*?)^\\1\\}`, 'm').exec(

@@ -1,0 +1,209 @@
+// The page on koa-ratelimit, tried: both programs of each pair over HTTP, and what clients see of them.
+import { randomUUID } from 'node:crypto'
+import Koa from 'koa'
+import { Redis } from 'ioredis'
+import { serveHandler, testRedisUrl } from '../src/index.ts'
+import { optionsIn, pairsOf, programUnder, runProgram, type Block } from './page-programs.ts'
+
+const PAGE = 'docs/migrate-from/koa-ratelimit.md'
+
+interface Running {
+  readonly lines: string[]
+  /** What a middleware before the limiter caught. */
+  readonly caught: unknown[]
+  ask(path?: string, headers?: Record<string, string>): Promise<Response>
+  statuses(count: number, path?: string, headers?: Record<string, string>): Promise<number[]>
+}
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** An application behind the programs: who asks is in `x-user` and `x-plan`. */
+async function serve(...programs: Block[]): Promise<Running> {
+  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  open.push(() => redis.quit())
+  const lines: string[] = []
+  const caught: unknown[] = []
+  const app = new Koa()
+  app.silent = true
+  app.use(async (ctx, next) => {
+    ctx.state.user = { id: ctx.get('x-user'), plan: ctx.get('x-plan'), isAdmin: ctx.get('x-admin') === 'yes' }
+    try {
+      await next()
+    } catch (error) {
+      caught.push(error)
+      throw error
+    }
+  })
+  const console = { log: (...words: unknown[]) => void lines.push(words.join(' ')) }
+  for (const program of programs) await runProgram(program, { app, redis, console })
+  app.use((ctx) => void (ctx.body = JSON.stringify({ found: ctx.state.rateLimit ?? null })))
+  const served = await serveHandler(app.callback())
+  open.push(() => served.close())
+  const ask: Running['ask'] = (path = '', headers = {}) => fetch(`${served.url}${path}`, { headers })
+  const statuses: Running['statuses'] = async (count, path, headers) => {
+    const all = []
+    for (let i = 0; i < count; i += 1) {
+      const answer = await ask(path, headers)
+      await answer.arrayBuffer()
+      all.push(answer.status)
+    }
+    return all
+  }
+  return { lines, caught, ask, statuses }
+}
+
+const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
+
+/** In their header, or in ours. */
+const left = ({ headers }: Response): number =>
+  Number(headers.get('x-ratelimit-remaining') ?? headers.get('ratelimit-remaining') ?? NaN)
+
+/** The same requests to both programs of a pair; `expected` is what each of them is to say. */
+interface Scenario {
+  readonly ask: (running: Running) => Promise<unknown>
+  readonly expected: unknown
+}
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  'From koa-ratelimit': {
+    ask: async ({ ask, statuses }) => {
+      const first = left(await ask())
+      const second = left(await ask())
+      const others = await statuses(98)
+      const denied = await ask()
+      const wait = Number(denied.headers.get('retry-after'))
+      return {
+        first,
+        second,
+        others,
+        status: denied.status,
+        left: left(denied),
+        waits: wait >= 1 && wait <= 900,
+      }
+    },
+    expected: { first: 99, second: 98, others: times(98, 200), status: 429, left: 0, waits: true },
+  },
+  'Users and Redis': {
+    ask: async ({ ask, statuses }) => {
+      const user = { 'x-user': randomUUID(), 'x-plan': 'free' }
+      const answers = await statuses(100, '', user)
+      const denied = await ask('', user)
+      const admin = (await ask('', { ...user, 'x-admin': 'yes' })).status
+      const expired = (await ask('', { ...user, 'x-plan': 'expired' })).status
+      return { answers, denied: [denied.status, await denied.text()], admin, expired }
+    },
+    expected: { answers: times(100, 200), denied: [429, 'slow down'], admin: 200, expired: 403 },
+  },
+  'A route with a limit of its own': {
+    ask: async ({ statuses }) => ({ login: await statuses(6, 'login'), elsewhere: await statuses(95) }),
+    expected: { login: [...times(5, 200), 429], elsewhere: [...times(94, 200), 429] },
+  },
+  'Denials as errors': {
+    ask: async ({ ask, statuses, caught }) => {
+      const passed = await statuses(5)
+      const denied = await ask()
+      const { status, message } = caught[0] as { status: number; message: string }
+      const wait = Number(denied.headers.get('retry-after'))
+      const answer = [denied.status, await denied.text(), wait >= 1 && wait <= 60]
+      return { passed, answer, error: [status, message], errors: caught.length }
+    },
+    expected: {
+      passed: times(5, 200),
+      answer: [429, 'slow down', true],
+      error: [429, 'slow down'],
+      errors: 1,
+    },
+  },
+}
+
+const pairs = pairsOf(PAGE)
+
+describe(PAGE, () => {
+  test('has only pairs that are tried', () => {
+    expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
+  })
+
+  describe.each(pairs)('$heading', ({ heading, before, after }) => {
+    test.each([
+      ['before', before],
+      ['after', after],
+    ])('%s', async (_, program) => {
+      const { ask, expected } = scenarios[heading] as Scenario
+      expect(await ask(await serve(program))).toEqual(expected)
+    })
+  })
+
+  test('names every option of the package', () => {
+    const text = optionsIn(PAGE)
+    const options = text.read('koa-ratelimit/index.js', /\bopts\.(\w+)/g)
+    const documented = text.read('koa-ratelimit/README.md', /^\* `(\w+)` /gm)
+    expect(options).toEqual(expect.arrayContaining(['onLimited', 'status', 'throw']))
+    expect(documented).toEqual(expect.arrayContaining(['driver', 'namespace', 'disableHeader']))
+    expect([...options, ...documented].filter((name) => !text.names(name))).toEqual([])
+  })
+})
+
+const { before, after } = pairs[0] as { before: Block; after: Block }
+const changed = ({ code, ...block }: Block, from: string, to: string): Block => {
+  expect(code).toContain(from)
+  return { ...block, code: code.replace(from, to) }
+}
+
+test('a program that counts beside theirs changes no answer, and tells whom it would have denied', async () => {
+  const running = await serve(programUnder(PAGE, 'Counting beside it'), before)
+  const id = randomUUID()
+  expect(await running.statuses(101, '', { 'x-user': id })).toEqual([...times(100, 200), 429])
+  expect(running.lines).toEqual([`would deny ${id} 15-minutes`])
+  expect((await running.ask('', { 'x-user': id })).headers.has('ratelimit')).toBe(false)
+})
+
+test('both on one request: each has its headers, and ours its decision', async () => {
+  const answer = await (await serve(before, after)).ask()
+  expect([answer.headers.get('x-ratelimit-remaining'), answer.headers.get('ratelimit-remaining')]).toEqual([
+    '99',
+    '99',
+  ])
+  expect(await answer.json()).toMatchObject({ found: { allowed: true, plan: 'default' } })
+})
+
+describe('what behaves differently', () => {
+  test('an async id of theirs is one key for all, ours is awaited', async () => {
+    const theirs = changed(before, 'max: 100', 'max: 1, id: async (ctx) => ctx.state.user.id')
+    const ours = changed(after, "'100/15min'", "'1/15min', identify: async (ctx) => ctx.state.user.id")
+    const seen = async (program: Block): Promise<number[]> => {
+      const { statuses } = await serve(program)
+      return [
+        ...(await statuses(1, '', { 'x-user': 'one' })),
+        ...(await statuses(1, '', { 'x-user': 'two' })),
+      ]
+    }
+    expect(await seen(theirs)).toEqual([200, 429])
+    expect(await seen(ours)).toEqual([200, 200])
+  })
+
+  test('their reset is a fraction, and their message of a long window is of the past', async () => {
+    const long = changed(changed(before, 'max: 100', 'max: 1'), '900_000', '30 * 86_400_000')
+    const { ask } = await serve(long)
+    await ask()
+    const denied = await ask()
+    expect(denied.headers.get('x-ratelimit-reset')).toMatch(/\.\d/)
+    expect(await denied.text()).toContain('-')
+    const ours = await (await serve(changed(after, "'100/15min'", "'1/30d'"))).ask()
+    expect(ours.headers.get('ratelimit-reset')).toBe(String(30 * 86_400))
+  })
+
+  test('a wrong driver is a 500 of theirs, a wrong store of ours throws at once', async () => {
+    expect((await (await serve(changed(before, "'memory'", "'disk'"))).ask()).status).toBe(500)
+    await expect(serve(changed(after, "'100/15min'", "'100/15min', store: 'disk'"))).rejects.toThrow(/store/)
+  })
+
+  test('who is on both lists is blocked by theirs, let in by ours', async () => {
+    const { before: theirs, after: ours } = pairs[1] as { before: Block; after: Block }
+    const both = { 'x-user': randomUUID(), 'x-plan': 'expired', 'x-admin': 'yes' }
+    expect((await (await serve(theirs)).ask('', both)).status).toBe(403)
+    expect((await (await serve(ours)).ask('', both)).status).toBe(200)
+  })
+})
