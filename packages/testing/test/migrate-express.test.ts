@@ -2,17 +2,23 @@
 import { randomUUID } from 'node:crypto'
 import express from 'express'
 import { Redis } from 'ioredis'
-import { serveHandler, testRedisUrl, type Served } from '../src/index.ts'
+import { serveHandler, testRedisUrl } from '../src/index.ts'
+import {
+  askerAt,
+  hundredThenDenied,
+  migrationContract,
+  times,
+  type Asker,
+  type Scenario,
+} from './migration-contract.ts'
 import { optionsIn, pairsOf, programUnder, runProgram, type Block } from './page-programs.ts'
 
 const PAGE = 'docs/migrate-from/express-rate-limit.md'
 
-interface Running extends Served {
+interface Running extends Asker {
   /** Milliseconds that ours slept, in order. */
   readonly slept: number[]
   readonly lines: string[]
-  ask(path?: string, init?: RequestInit): Promise<Response>
-  statuses(count: number, path?: string, init?: RequestInit): Promise<number[]>
 }
 
 const open: (() => Promise<unknown>)[] = []
@@ -42,53 +48,18 @@ async function serve(...programs: Block[]): Promise<Running> {
   })
   const served = await serveHandler(app)
   open.push(() => served.close())
-  const ask: Running['ask'] = (path = '', init = {}) => fetch(`${served.url}${path}`, init)
-  const statuses: Running['statuses'] = async (count, path, init) => {
-    const all = []
-    for (let i = 0; i < count; i += 1) {
-      const answer = await ask(path, init)
-      await answer.arrayBuffer()
-      all.push(answer.status)
-    }
-    return all
-  }
-  return { ...served, slept, lines, ask, statuses }
+  return { slept, lines, ...askerAt(served.url) }
 }
-
-const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
 
 /** What the headers of draft 8 and later say is left. */
 const left = (answer: Response): number =>
   Number(/;\s*r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1])
 
-/** The same requests to both programs of a pair; `expected` is what each of them is to say. */
-interface Scenario {
-  readonly ask: (running: Running) => Promise<unknown>
-  readonly expected: unknown
-}
-
 const wrong = { method: 'POST', headers: { 'x-password': 'wrong' } }
 const right = { method: 'POST', headers: { 'x-password': 'right' } }
 
-const scenarios: Readonly<Record<string, Scenario>> = {
-  'From express-rate-limit': {
-    ask: async ({ ask, statuses }) => {
-      const first = left(await ask())
-      const second = left(await ask())
-      const others = await statuses(98)
-      const denied = await ask()
-      const wait = Number(denied.headers.get('retry-after'))
-      return {
-        first,
-        second,
-        others,
-        status: denied.status,
-        left: left(denied),
-        waits: wait >= 1 && wait <= 900,
-      }
-    },
-    expected: { first: 99, second: 98, others: times(98, 200), status: 429, left: 0, waits: true },
-  },
+const scenarios: Readonly<Record<string, Scenario<Running>>> = {
+  'From express-rate-limit': hundredThenDenied(left, 900),
   'Users, plans and Redis': {
     ask: async ({ ask, statuses }) => {
       const free = { headers: { 'x-user': randomUUID(), 'x-plan': 'free' } }
@@ -136,21 +107,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 }
 
 describe(PAGE, () => {
-  const pairs = pairsOf(PAGE)
-
-  test('has only pairs that are tried', () => {
-    expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
-  })
-
-  describe.each(pairs)('$heading', ({ heading, before, after }) => {
-    test.each([
-      ['before', before],
-      ['after', after],
-    ])('%s', async (_, program) => {
-      const { ask, expected } = scenarios[heading] as Scenario
-      expect(await ask(await serve(program))).toEqual(expected)
-    })
-  })
+  migrationContract(PAGE, serve, scenarios)
 
   test('names every option of the packages it is about', () => {
     const text = optionsIn(PAGE)

@@ -1,17 +1,22 @@
 // The page on @fastify/rate-limit, tried: both programs of each pair over HTTP, and what clients see of them.
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
 import { Redis } from 'ioredis'
 import { testRedisUrl } from '../src/index.ts'
+import {
+  askerAt,
+  hundredThenDenied,
+  migrationContract,
+  times,
+  type Asker,
+  type Scenario,
+} from './migration-contract.ts'
 import { optionsIn, pairsOf, programUnder, runProgram, type Block } from './page-programs.ts'
 
 const PAGE = 'docs/migrate-from/fastify-rate-limit.md'
 
-interface Running {
-  readonly app: FastifyInstance
+interface Running extends Asker {
   readonly lines: string[]
-  ask(path?: string, init?: RequestInit): Promise<Response>
-  statuses(count: number, path?: string, init?: RequestInit): Promise<number[]>
 }
 
 const open: (() => Promise<unknown>)[] = []
@@ -38,50 +43,15 @@ async function serve(...programs: Block[]): Promise<Running> {
   app.get('/', async () => 'home')
   app.post('/checked', { schema: SCHEMA }, async () => 'fits')
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const ask: Running['ask'] = (path = '', init = {}) => fetch(`${url}/${path}`, init)
-  const statuses: Running['statuses'] = async (count, path, init) => {
-    const all = []
-    for (let i = 0; i < count; i += 1) {
-      const answer = await ask(path, init)
-      await answer.arrayBuffer()
-      all.push(answer.status)
-    }
-    return all
-  }
-  return { app, lines, ask, statuses }
+  return { lines, ...askerAt(url) }
 }
-
-const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
 
 /** In their header, or in ours. */
 const left = ({ headers }: Response): number =>
   Number(headers.get('x-ratelimit-remaining') ?? headers.get('ratelimit-remaining') ?? NaN)
 
-/** The same requests to both programs of a pair; `expected` is what each of them is to say. */
-interface Scenario {
-  readonly ask: (running: Running) => Promise<unknown>
-  readonly expected: unknown
-}
-
-const scenarios: Readonly<Record<string, Scenario>> = {
-  'From @fastify/rate-limit': {
-    ask: async ({ ask, statuses }) => {
-      const first = left(await ask())
-      const second = left(await ask())
-      const others = await statuses(98)
-      const denied = await ask()
-      const wait = Number(denied.headers.get('retry-after'))
-      return {
-        first,
-        second,
-        others,
-        status: denied.status,
-        left: left(denied),
-        waits: wait >= 1 && wait <= 60,
-      }
-    },
-    expected: { first: 99, second: 98, others: times(98, 200), status: 429, left: 0, waits: true },
-  },
+const scenarios: Readonly<Record<string, Scenario<Running>>> = {
+  'From @fastify/rate-limit': hundredThenDenied(left, 60),
   'Users, plans and Redis': {
     ask: async ({ ask, statuses }) => {
       const id = randomUUID()
@@ -141,21 +111,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 }
 
 describe(PAGE, () => {
-  const pairs = pairsOf(PAGE)
-
-  test('has only pairs that are tried', () => {
-    expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
-  })
-
-  describe.each(pairs)('$heading', ({ heading, before, after }) => {
-    test.each([
-      ['before', before],
-      ['after', after],
-    ])('%s', async (_, program) => {
-      const { ask, expected } = scenarios[heading] as Scenario
-      expect(await ask(await serve(program))).toEqual(expected)
-    })
-  })
+  migrationContract(PAGE, serve, scenarios)
 
   test('names every option of the package', () => {
     const text = optionsIn(PAGE)

@@ -3,16 +3,22 @@ import { randomUUID } from 'node:crypto'
 import Koa from 'koa'
 import { Redis } from 'ioredis'
 import { serveHandler, testRedisUrl } from '../src/index.ts'
+import {
+  askerAt,
+  hundredThenDenied,
+  migrationContract,
+  times,
+  type Asker,
+  type Scenario,
+} from './migration-contract.ts'
 import { optionsIn, pairsOf, programUnder, runProgram, type Block } from './page-programs.ts'
 
 const PAGE = 'docs/migrate-from/koa-ratelimit.md'
 
-interface Running {
+interface Running extends Asker {
   readonly lines: string[]
   /** What a middleware before the limiter caught. */
   readonly caught: unknown[]
-  ask(path?: string, headers?: Record<string, string>): Promise<Response>
-  statuses(count: number, path?: string, headers?: Record<string, string>): Promise<number[]>
 }
 
 const open: (() => Promise<unknown>)[] = []
@@ -42,57 +48,24 @@ async function serve(...programs: Block[]): Promise<Running> {
   app.use((ctx) => void (ctx.body = JSON.stringify({ found: ctx.state.rateLimit ?? null })))
   const served = await serveHandler(app.callback())
   open.push(() => served.close())
-  const ask: Running['ask'] = (path = '', headers = {}) => fetch(`${served.url}${path}`, { headers })
-  const statuses: Running['statuses'] = async (count, path, headers) => {
-    const all = []
-    for (let i = 0; i < count; i += 1) {
-      const answer = await ask(path, headers)
-      await answer.arrayBuffer()
-      all.push(answer.status)
-    }
-    return all
-  }
-  return { lines, caught, ask, statuses }
+  return { lines, caught, ...askerAt(served.url) }
 }
 
-const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
+const as = (headers: Record<string, string>): RequestInit => ({ headers })
 
 /** In their header, or in ours. */
 const left = ({ headers }: Response): number =>
   Number(headers.get('x-ratelimit-remaining') ?? headers.get('ratelimit-remaining') ?? NaN)
 
-/** The same requests to both programs of a pair; `expected` is what each of them is to say. */
-interface Scenario {
-  readonly ask: (running: Running) => Promise<unknown>
-  readonly expected: unknown
-}
-
-const scenarios: Readonly<Record<string, Scenario>> = {
-  'From koa-ratelimit': {
-    ask: async ({ ask, statuses }) => {
-      const first = left(await ask())
-      const second = left(await ask())
-      const others = await statuses(98)
-      const denied = await ask()
-      const wait = Number(denied.headers.get('retry-after'))
-      return {
-        first,
-        second,
-        others,
-        status: denied.status,
-        left: left(denied),
-        waits: wait >= 1 && wait <= 900,
-      }
-    },
-    expected: { first: 99, second: 98, others: times(98, 200), status: 429, left: 0, waits: true },
-  },
+const scenarios: Readonly<Record<string, Scenario<Running>>> = {
+  'From koa-ratelimit': hundredThenDenied(left, 900),
   'Users and Redis': {
     ask: async ({ ask, statuses }) => {
       const user = { 'x-user': randomUUID(), 'x-plan': 'free' }
-      const answers = await statuses(100, '', user)
-      const denied = await ask('', user)
-      const admin = (await ask('', { ...user, 'x-admin': 'yes' })).status
-      const expired = (await ask('', { ...user, 'x-plan': 'expired' })).status
+      const answers = await statuses(100, '', as(user))
+      const denied = await ask('', as(user))
+      const admin = (await ask('', as({ ...user, 'x-admin': 'yes' }))).status
+      const expired = (await ask('', as({ ...user, 'x-plan': 'expired' }))).status
       return { answers, denied: [denied.status, await denied.text()], admin, expired }
     },
     expected: { answers: times(100, 200), denied: [429, 'slow down'], admin: 200, expired: 403 },
@@ -122,19 +95,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 const pairs = pairsOf(PAGE)
 
 describe(PAGE, () => {
-  test('has only pairs that are tried', () => {
-    expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
-  })
-
-  describe.each(pairs)('$heading', ({ heading, before, after }) => {
-    test.each([
-      ['before', before],
-      ['after', after],
-    ])('%s', async (_, program) => {
-      const { ask, expected } = scenarios[heading] as Scenario
-      expect(await ask(await serve(program))).toEqual(expected)
-    })
-  })
+  migrationContract(PAGE, serve, scenarios)
 
   test('names every option of the package', () => {
     const text = optionsIn(PAGE)
@@ -155,9 +116,9 @@ const changed = ({ code, ...block }: Block, from: string, to: string): Block => 
 test('a program that counts beside theirs changes no answer, and tells whom it would have denied', async () => {
   const running = await serve(programUnder(PAGE, 'Counting beside it'), before)
   const id = randomUUID()
-  expect(await running.statuses(101, '', { 'x-user': id })).toEqual([...times(100, 200), 429])
+  expect(await running.statuses(101, '', as({ 'x-user': id }))).toEqual([...times(100, 200), 429])
   expect(running.lines).toEqual([`would deny ${id} 15-minutes`])
-  expect((await running.ask('', { 'x-user': id })).headers.has('ratelimit')).toBe(false)
+  expect((await running.ask('', as({ 'x-user': id }))).headers.has('ratelimit')).toBe(false)
 })
 
 test('both on one request: each has its headers, and ours its decision', async () => {
@@ -176,8 +137,8 @@ describe('what behaves differently', () => {
     const seen = async (program: Block): Promise<number[]> => {
       const { statuses } = await serve(program)
       return [
-        ...(await statuses(1, '', { 'x-user': 'one' })),
-        ...(await statuses(1, '', { 'x-user': 'two' })),
+        ...(await statuses(1, '', as({ 'x-user': 'one' }))),
+        ...(await statuses(1, '', as({ 'x-user': 'two' }))),
       ]
     }
     expect(await seen(theirs)).toEqual([200, 429])
@@ -203,7 +164,7 @@ describe('what behaves differently', () => {
   test('who is on both lists is blocked by theirs, let in by ours', async () => {
     const { before: theirs, after: ours } = pairs[1] as { before: Block; after: Block }
     const both = { 'x-user': randomUUID(), 'x-plan': 'expired', 'x-admin': 'yes' }
-    expect((await (await serve(theirs)).ask('', both)).status).toBe(403)
-    expect((await (await serve(ours)).ask('', both)).status).toBe(200)
+    expect((await (await serve(theirs)).ask('', as(both))).status).toBe(403)
+    expect((await (await serve(ours)).ask('', as(both))).status).toBe(200)
   })
 })
