@@ -7,8 +7,8 @@ import { slidingWindow } from './sliding-window.js'
 import { tokenBucket } from './token-bucket.js'
 
 /**
- * Every algorithm, by the name of its two files. The Redis scripts are assembled from the .lua files. A limit that names
- * no algorithm uses the first one here whose `isMeant` says yes, else DEFAULT_ALGORITHM.
+ * Every algorithm, by the name of its two files. The Redis scripts are assembled from the .lua files. A limit that
+ * names no algorithm uses the first one here whose `isMeant` says yes, else DEFAULT_ALGORITHM.
  */
 const registry = {
   'token-bucket': tokenBucket,

@@ -3,7 +3,7 @@ import type { Receipt } from './implementation.js'
 
 export interface TokenBucketParams {
   readonly burst: number
-  /** The level is counted in parts; a unit has 2^scale of them. So levels are whole numbers that doubles hold exactly. */
+  /** Levels are counted in parts, 2^scale to a unit, so that they are whole numbers that doubles hold exactly. */
   readonly scale: number
   /** Parts that drain per µs; not a whole number. */
   readonly rate: number
@@ -61,8 +61,8 @@ export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): nu
 }
 
 /**
- * How far the last of these units is from draining now, in parts. A bucket drains in the order it was filled, so this is
- * the level right after their request, which the receipt tells, minus what has left the bucket since.
+ * How far the last of these units is from draining now, in parts. A bucket drains in the order it was filled, so this
+ * is the level right after their request, which the receipt tells, minus what has left the bucket since.
  */
 export function placeOf(
   { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,

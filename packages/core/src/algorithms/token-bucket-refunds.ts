@@ -32,8 +32,8 @@ const MOST_NOTES = 8
 const MOST_PARTS = 2 ** 48 - 1
 
 /**
- * How many parts stood in front of some units and were given back after these were taken. In doubt a refund counts as in
- * front, so that these units give back too little rather than too much: the order of refunds in the same µs is not
+ * How many parts stood in front of some units and were given back after these were taken. In doubt a refund counts as
+ * in front, so that these units give back too little rather than too much: the order of refunds in the same µs is not
  * known, and places are exact to 2 µs only.
  */
 export function goneBefore(units: Standing, wentBack: readonly WentBack[]): number {

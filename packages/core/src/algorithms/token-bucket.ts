@@ -28,8 +28,8 @@ const MOST_LEVEL = 2 ** 48 - 1
  * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so
  * answers are exact to the µs and rounding errors do not add up.
  *
- * A level can be above the brim when it comes from a plan with a larger burst. It is not cut off, or moving to a smaller
- * plan and back would empty the bucket. Instead it drains faster, so that it is gone within a window.
+ * A level can be above the brim when it comes from a plan with a larger burst. It is not cut off, or moving to a
+ * smaller plan and back would empty the bucket. Instead it drains faster, so that it is gone within a window.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  */
@@ -48,7 +48,7 @@ export const tokenBucket: Implementation<
     const burst = burstOf(terms)
     const scale = scaleOf(burst)
     const windowUs = window.ms * 1000
-    // The time that a level above the brim, from a larger burst, takes to drain.
+    // At least one window: a level above the brim, from a plan with a larger burst, takes that long to drain.
     const ttlMs = Math.ceil(Math.max(burst / quota, 1) * window.ms) + 1
     return steadyTerms(window.ms, ttlMs, { burst, scale, rate: (quota * 2 ** scale) / windowUs, windowUs })
   },

@@ -68,7 +68,7 @@ export function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: num
   }
 }
 
-/** The instant of a local time: the earlier one if the clock shows it twice; if it skips it, by the offset before. */
+/** The instant of a local time. One that occurs twice means the earlier; one that is skipped uses the offset before. */
 function instantOf(localMs: number, offsetAt: OffsetAt): number {
   // Offsets are less than a day, so these two instants enclose every change that matters.
   const before = offsetAt(localMs - DAY)
@@ -88,7 +88,7 @@ export function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number)
     const start = nowMs - intoHour(nowMs)
     const astray = intoHour(start)
     if (astray === 0) return start
-    // The clock was changed after `start`: search for the last start before the change.
+    // The clock was changed between `start` and now: the window began earlier, or an hour after that.
     const earlier = start - astray
     const later = earlier + HOUR
     return later <= nowMs && intoHour(later) === 0 ? later : earlier

@@ -9,8 +9,8 @@ export class LruMap<T> {
   /** In the order of last use, the oldest first. */
   readonly #entries = new Map<string, T>()
   /**
-   * The next entry to evict. A new iterator would step over every deleted slot at the front of the map, so this one is
-   * kept. It is dropped when nothing is evicted for long, since it keeps the map's outgrown tables in memory.
+   * Stands at the next key to evict. Kept, since a new iterator would step over every deleted slot at the front of the
+   * map. Dropped when nothing is evicted for long, since it keeps the map's outgrown tables in memory.
    */
   #oldest: Iterator<string> | undefined
   #idle = 0
