@@ -2,7 +2,7 @@ import type { Verdict } from '../requests/verdict.js'
 import type { Request } from '../requests/request.js'
 import type { Subject } from '../plans/subject.js'
 
-/** Where one limit stands, as of the decision. */
+/** Where one limit stands after the decision. */
 export interface LimitState {
   /** The limit's name, such as `minute`. */
   readonly name: string
@@ -10,21 +10,21 @@ export interface LimitState {
   readonly quota: number
   /** Length of the window in ms; a calendar month counts as 30 days. */
   readonly windowMs: number
-  /** Requests of cost 1 that would pass at this moment. A token bucket with a burst can hold more than its quota. */
+  /** How many requests of cost 1 would pass now. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
   readonly resetMs: number
 }
 
 /**
- * What answered: the `store`; `unlimited`, a plan without limits; a `list` of those who are blocked; or the failure
- * policy, `local`, `open` or `closed`, since the store could not.
+ * What decided: the `store`; `unlimited`: the plan has no limits; `list`: the block list; or, since the store could not
+ * answer, the failure policy: `local`, `open` or `closed`.
  */
 export type DecisionSource = 'store' | 'unlimited' | 'list' | 'local' | 'open' | 'closed'
 
 /**
- * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or who
- * pays is on the block list.
+ * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or the
+ * subject is on the block list.
  */
 export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable' | 'blocked'
 
@@ -38,18 +38,19 @@ export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unav
  */
 export interface Decision {
   readonly allowed: boolean
-  /** Who pays: of several subjects, the first. */
+  /** The subject that pays: the first one, if there are several. */
   readonly subject: Subject
-  /** The plan it was held to. */
+  /** The name of the plan that was applied to it. */
   readonly plan: string
-  /** Units asked for, and taken when allowed by the store. */
+  /** The units asked for. They were taken only if the request was allowed. */
   readonly cost: number
   /**
-   * Every limit of the plan, in its order, then those held at the same time; only of what the store answered, and of a
-   * denial in several steps those of the step that denied. Empty when the plan is unlimited, or the store did not answer.
+   * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
+   * store decided; of a denial in several steps, only those of the step that denied. Empty when the plan is unlimited
+   * or the store did not answer.
    */
   readonly limits: readonly LimitState[]
-  /** The names of the limits that denied it. */
+  /** The names of the limits that denied the request. */
   readonly violated: readonly string[]
   /** ms after which the same request passes if nobody else consumes; 0 when allowed, null when it never can. */
   readonly retryAfterMs: number | null
@@ -64,12 +65,12 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-/** The decision where no limit has been counted: the plan has none, or the failure policy says so. */
+/** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(
   { subject, plan, cost }: Request,
   { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: 'unlimited' | 'open' | 'closed' },
 ): Decision {
-  // Written twice, since a copy of what they share would be most of what a plan without limits costs.
+  // Two literals, since copying their common part would be most of the cost of a request without limits.
   if (allowed) {
     return {
       allowed,
@@ -95,7 +96,7 @@ export function decideWithoutLimits(
   }
 }
 
-/** The decision on who is on a block list: before any plan, and for as long as the list says so. */
+/** The decision for a subject on the block list, which is checked before any plan. */
 export function decideBlocked(subject: Subject): Decision {
   return {
     allowed: false,

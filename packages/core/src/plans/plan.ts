@@ -4,22 +4,22 @@ import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
-/** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */
+/** One limit, several that all apply at once, or `unlimited`. The long form can have other options, too. */
 export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | PlanInputOptions
 
 export interface PlanInputOptions {
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited'
-  /** What is answered to subjects of this plan while the store cannot answer. Default: as the limiter says. */
+  /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption
 }
 
 export interface Plan {
   readonly name: string
-  /** Tells it from every other plan, also one of the same name that it replaced. */
+  /** Unique per compiled plan: differs for a plan that replaced another of the same name. */
   readonly serial: number
   /** Empty when the plan is unlimited. */
   readonly limits: readonly Limit[]
-  /** The same for stores; undefined when the plan is unlimited. */
+  /** The limits as stores get them; undefined when the plan is unlimited. */
   readonly set: LimitSet | undefined
   readonly onStoreFailure?: FailurePolicyOption
 }
@@ -41,7 +41,7 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   return { ...plan, onStoreFailure }
 }
 
-/** Also with `limit`, the option of limiters: the error is to name `limits`. */
+/** `limit`, an option of limiters, is a likely mistake for `limits`: read as the long form, the error names that. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }

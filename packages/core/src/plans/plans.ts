@@ -6,14 +6,14 @@ import { copyInput, isSameInput } from './same-input.js'
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
 export type PlansInput = Readonly<Record<string, PlanInput>>
 
-/** How plans are given to a limiter: `plans`, or `limit` as the one plan there is. */
+/** The plans of a limiter: either `plans`, or `limit` for a single plan. */
 export interface PlanOptions {
   readonly plans?: PlansInput
-  /** The limits of the only plan, which is called `default`. */
+  /** The limits of the only plan; its name is `default`. */
   readonly limit?: LimitInput | readonly LimitInput[]
   /**
-   * The plan of subjects that have none, or one that does not exist. Default: the only plan that has limits; with
-   * several, the most restrictive of them.
+   * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
+   * restrictive one.
    */
   readonly defaultPlan?: string
 }
@@ -21,20 +21,20 @@ export interface PlanOptions {
 /** The plans of a limiter. */
 export interface Plans {
   readonly byName: ReadonlyMap<string, Plan>
-  /** Copies of what they were compiled from. */
+  /** Copies of the inputs that the plans were compiled from. */
   readonly inputs: ReadonlyMap<string, unknown>
-  /** What a subject without a known plan gets: never unlimited. */
+  /** The plan for subjects without a known plan; never unlimited. */
   readonly fallback: Plan
-  /** Whether the fallback was chosen by the user, or is the only one there could be. */
+  /** Whether the fallback was chosen by the user, or is the only plan with limits. */
   readonly hasDefault: boolean
 }
 
 /**
  * Checks plans and compiles them.
  *
- * @param defaultPlan in place of theirs
- * @param known the plans until now: those whose input is the same stay the same objects, with the same serial, so
- *              that one plan more among thousands costs what one plan costs
+ * @param defaultPlan replaces `options.defaultPlan`
+ * @param known the previous plans. A plan with the same input stays the same object with the same serial, so that
+ *              adding one plan to thousands costs only that one
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
 export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan, known?: Plans): Plans {
@@ -96,7 +96,7 @@ function pathOf(name: string): string {
   return /^[\w$]+$/.test(name) ? `plans.${name}` : `plans[${JSON.stringify(name)}]`
 }
 
-/** The plan that lets the fewest requests through in the long run. */
+/** The plan with the lowest sustained rate. */
 function mostRestrictive(plans: readonly Plan[]): Plan {
   let [least] = plans as [Plan, ...Plan[]]
   let rate = sustained(least)

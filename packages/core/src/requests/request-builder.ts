@@ -14,13 +14,13 @@ import { countersOf, distinct, type Counter } from './counters.js'
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
   readonly hide: HideId | undefined
-  /** In how many shards the store's keys are. */
+  /** The number of the store's shards. */
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
   readonly isAtomic: boolean
 }
 
-/** Keys of one shard under which a subject is counted. */
+/** The keys under which a subject is counted, all in one shard. */
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
@@ -28,11 +28,11 @@ export interface SubjectKeys {
 
 const NO_PARTS: readonly Part[] = []
 
-/** From who pays to what is asked of the store: which plan, under which keys. */
+/** Builds requests: finds the subjects' plans, and computes keys, shards and steps. */
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
   readonly #names = new LimitNames()
-  /** Of all scopes there are, by the suffix of their keys: for whoever forgets a subject. */
+  /** The counters of all scopes, by the suffix of their keys: a reset of the limiter needs all of them. */
   readonly #counters = new Map<string, Counters>()
 
   constructor(options: RequestBuilderOptions) {
@@ -40,9 +40,9 @@ export class RequestBuilder {
   }
 
   /**
-   * Makes counters of a scope known.
+   * Registers the counters of a scope.
    *
-   * @throws {ConfigError} when some exist already with other limits; none is known by it then
+   * @throws {ConfigError} when some exist already with other limits; then none of this scope is registered
    */
   add(scope: Scope): void {
     const all = [scope, ...scope.stacked]
@@ -60,13 +60,13 @@ export class RequestBuilder {
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
     const plan = scope.plan ? undefined : this.#options.plans.find(first)
-    // Where groups have limits of their own, the subject's plan is not looked up.
+    // A group with limits of its own needs no look-up of the subject's plan.
     if (plan === undefined) return this.#single(first, scope.plan as Plan, scope.suffix, cost)
     return chain(plan, (found) => this.#single(first, found, scope.suffix, cost))
   }
 
   /**
-   * The keys under which a subject is counted in a scope, or anywhere.
+   * The keys under which a subject is counted: in one scope, or without `scope` in all of them.
    *
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */

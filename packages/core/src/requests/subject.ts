@@ -1,14 +1,14 @@
 import { show, TollgateError } from '../base/errors.js'
 import type { Subject } from '../plans/subject.js'
 
-/** Who pays for a request: an id, a subject, or several, whose limits must all have room. */
+/** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects = Subject | string | readonly (Subject | string)[]
 
 /**
- * Reads what a caller gave as a subject: a subject, or just its id.
+ * Reads a caller's subject: an object, or just an id.
  *
- * @returns undefined when there is none: nothing given, or an empty id
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is something else, such as a promise
+ * @returns undefined when nothing or an empty id was given
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is anything else, such as a promise
  */
 function readSubject(given: unknown): Subject | undefined {
   if (given === undefined || given === null || given === '') return undefined
@@ -23,13 +23,13 @@ function readSubject(given: unknown): Subject | undefined {
   return given as Subject
 }
 
-/** More subjects than this in one request is a mistake, and a burden for the store. */
+/** More subjects in one request are most likely a mistake, and a burden for the store. */
 const MOST_SUBJECTS = 8
 
 /**
- * Reads one subject or several; those that are empty are left out.
+ * Reads one subject or several. Empty ones are left out.
  *
- * @returns at least one, or undefined when there is none
+ * @returns at least one, or undefined when all are empty
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
  */
 export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] | undefined {
@@ -48,7 +48,7 @@ function isId(value: unknown): value is string | number {
   )
 }
 
-/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+/** JavaScript cannot hold every whole number beyond 2^53 - 1, so two different ids could become the same number. */
 function isRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
@@ -69,7 +69,7 @@ const EXPECTED = {
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
-  // That it may reject, too, must not end the process.
+  // A rejection of the promise must not end the process.
   if (given instanceof Promise) given.catch(() => {})
   const expected =
     typeof given === 'number' && isRounded(given)
