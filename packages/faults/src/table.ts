@@ -52,6 +52,6 @@ function show({ count, p50, p99, max }: Times): string {
 }
 
 function line(cells: readonly string[]): string {
-  // What a crashed process said has lines of its own.
+  // The error output of a crashed process can have several lines, which would break the table.
   return `| ${cells.join(' | ').replaceAll('\n', ' ')} |`
 }
