@@ -4,7 +4,7 @@ import type { Served } from '../served.ts'
 
 const PAGE = join(__dirname, '../../../../docs/security.md')
 
-/** A setting of a framework, as docs/security.md has it, and whether clients can choose their address with it. */
+/** A setting of a framework, as docs/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {
   readonly typed: string
   readonly isChosen: boolean
@@ -12,7 +12,7 @@ export interface TrustSetting {
   readonly serve: () => Promise<Served>
 }
 
-/** What the page says of trust in proxies: with the settings it tells to type, nobody chooses an address. */
+/** With the settings that the page recommends, no client can choose its own address. */
 export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
   describe(`trust in proxies, ${framework}`, () => {
     let served: Served | undefined
@@ -26,7 +26,7 @@ export function trustContract(framework: string, settings: readonly TrustSetting
       async ({ typed, isChosen, serve }) => {
         expect(readFileSync(PAGE, 'utf8')).toContain(`\`${typed}\``)
         served = await serve()
-        // As a proxy sends it: what the client wrote, and behind it the address that the proxy saw.
+        // The header as a proxy sends it: the client's own value, then the address that the proxy saw.
         const from = async (forwarded: string): Promise<number> => {
           const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': forwarded.split(', ').at(-1) ?? '' }
           return (await fetch(served?.url ?? '', { headers })).status

@@ -1,4 +1,4 @@
-// What a node of a cluster says of all of them, and where nodes can be.
+// Reads what a cluster node reports about all nodes, and finds ports for nodes.
 import { createServer } from 'node:net'
 import { freePort } from './server.ts'
 
@@ -6,7 +6,7 @@ export const SLOTS = 16_384
 const BUS_OFFSET = 10_000
 const HIGHEST_PORT = 65_535
 
-/** A line of CLUSTER NODES. */
+/** One line of CLUSTER NODES. */
 export interface Seen {
   readonly id: string
   readonly port: number
@@ -45,7 +45,7 @@ export function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): numb
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }
 
-/** Nodes talk to each other on a second port, which is the first plus 10 000 in every version. */
+/** Free ports for nodes. Each node uses a second port for the cluster bus, 10 000 above the first. */
 export async function portsWithBus(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {
