@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequencer')
 
-/** Files that take a minute: one of them that begins last is waited for by all. */
+/** Test files that take about a minute. If one of them started last, the whole run would wait for it. */
 const LONGEST = [
   'faults/test/short',
   'faults/test/soak',
@@ -14,7 +14,7 @@ const LONGEST = [
   'laws/05-one-truth',
 ]
 
-/** Begins with the longest, also on a machine where nobody has timed them yet. */
+/** Runs the longest files first. Jest knows how long a file takes only after it has run once on this machine. */
 export default class LongestFirst extends Sequencer {
   async sort(tests) {
     const rank = ({ path }) => {

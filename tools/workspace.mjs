@@ -1,4 +1,5 @@
-// What npm test, npm start and npm run bench share: steps with a name, dependencies, pnpm without installing it.
+// Shared by npm test, npm start, npm run bench and the others: named steps, installing, building, and running pnpm
+// through npx, so that nobody has to install it.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +16,11 @@ const stamp = join(root, 'node_modules/.tollgate-installed')
 const windows = process.platform === 'win32'
 const children = new Set()
 
-/** Runs `work`, says its name, how long it took and, when it failed, what it printed; its exit code. */
+/**
+ * Runs `work` and prints the name of the step and how long it took. When it failed, its output is printed, too.
+ *
+ * @returns the exit code
+ */
 export async function step(name, work) {
   const start = performance.now()
   process.stderr.write(`${name} ... `)
@@ -27,7 +32,7 @@ export async function step(name, work) {
   return code
 }
 
-/** Installs the dependencies, unless this lock file was installed here before. */
+/** Installs the dependencies, unless the last install here was of the same lock file, pnpm and platform. */
 export async function install() {
   const wanted = fingerprint()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { code: 0 }
@@ -39,10 +44,10 @@ export async function install() {
   return installed
 }
 
-/** Builds every package that has a build. */
+/** Builds all packages that have a build script. */
 export const build = () => exec(['turbo', 'run', 'build', '--output-logs=errors-only'], { quiet: true })
 
-/** What a program of the workspace needs before it can run; ends this process when that fails. */
+/** Installs and builds. Ends this process with exit code 1 when either fails. */
 export async function prepare() {
   for (const [name, work] of Object.entries({ install, build })) {
     if ((await step(name, work)) !== 0) process.exit(1)
@@ -53,9 +58,9 @@ export async function prepare() {
 export const exec = (args, options) => viaPnpm(['exec', ...args], options)
 
 /**
- * Runs a program in the root folder, in view or, with `quiet`, keeping what it prints as `output`.
+ * Runs a program in the root folder. Its output goes to this terminal or, with `quiet`, into `output`.
  *
- * @returns `{ code, output }`; the code is 128 + the number of the signal that ended it
+ * @returns `{ code, output }`; when a signal ended the program, the code is 128 + the number of the signal
  */
 export function run(command, args, { quiet = false, extraEnv = {}, group = false, shell = false } = {}) {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', ...extraEnv }
@@ -78,7 +83,7 @@ export function run(command, args, { quiet = false, extraEnv = {}, group = false
 
 /** Runs pnpm in the root folder. */
 export function viaPnpm(args, options) {
-  // npx and pnpm do not pass every signal on, so they get a process group, which is signalled as a whole.
+  // npx and pnpm do not pass every signal on. So they get a process group, and signals go to the whole group.
   return run('npx', ['-y', pnpm, ...args], { ...options, group: !windows, shell: windows })
 }
 
@@ -93,7 +98,7 @@ const STOPS_WITHIN_MS = 5000
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stopChildren(signal)
-    // Whatever a child makes of it, no next step may begin; the demo gets a moment to close.
+    // This process ends, so that no next step begins. Children, such as the demo, get some time to close first.
     if (children.size === 0) process.exit(exitCode(signal))
     setTimeout(() => stopChildren('SIGKILL'), STOPS_WITHIN_MS).unref()
   })
@@ -104,7 +109,7 @@ function stopChildren(signal) {
     try {
       process.kill(group ? -child.pid : child.pid, signal)
     } catch {
-      // It has ended meanwhile.
+      // The child has already ended.
     }
   }
 }

@@ -1,4 +1,5 @@
-// Who is compared. A contender is how it decides on a subject's id, and how to tell that what came back is an answer.
+// The rate limiters that are compared. A contender is two functions: one decides on a subject id, the other checks that
+// the answer is a real decision.
 import { createLimiter, redisStore } from '@tollgate/core'
 import { RedisStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
@@ -6,17 +7,17 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 /**
  * @typedef {object} Contender
  * @property {(id: string) => unknown} decide a decision, or a promise of one
- * @property {(answer: any) => boolean} isRight false when the answer is not the one this contender must give
+ * @property {(answer: any) => boolean} isRight true when the contender decided, false for a fallback or an error
  */
 
-/** Plenty, so that all are allowed. */
+/** So many units that every request is allowed. */
 const QUOTA = 100_000
 const MINUTE_MS = 60_000
-/** A noisy machine must not be taken for a store that fails. */
+/** So long that a slow machine is not taken for a failing store. */
 const DEADLINE_MS = 10_000
 
 export const BASELINE = 'INCR'
-/** The same code as the baseline: how far its ratio is from 1 is what this run cannot tell apart. */
+/** The same code as the baseline. Its ratio to the baseline would be 1 without noise: the distance is the noise. */
 export const CONTROL = 'INCR, again'
 export const PEERS = ['rate-limiter-flexible', 'express-rate-limit']
 export const BUCKETS_3 = '3 limits: 3 buckets'
@@ -53,7 +54,7 @@ export function tollgate(client, limit, storeOptions) {
     plans: { measured: limit },
     defaultPlan: 'measured',
     deadlineMs: DEADLINE_MS,
-    // Who counts its instances has a key more than subjects.
+    // Counting instances would add a key, and the memory table expects one key a subject.
     local: { instances: 1 },
   })
   return {

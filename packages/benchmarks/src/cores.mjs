@@ -1,16 +1,16 @@
-// Where this process and the server run. Left to the kernel, they share a core in one run and not in the next, and
-// figures of the two differ more than most contenders do.
+// Chooses the cores of this process and the server. Left to the kernel, they share a core in one run and not in the
+// next, and that changes the figures more than the choice of the contender does.
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
 export const PLACEMENTS = ['apart', 'together', 'free']
 
 /**
- * Keeps both on one core each, or on the same one.
+ * Pins this process and the server to two cores (`apart`) or to the same one (`together`); `free` pins nothing.
  *
  * @param wanted one of PLACEMENTS
- * @param pid    of a server that is ours; of another's nothing is changed
- * @returns what came of it: `free` where it cannot be done
+ * @param pid    of the server, undefined when this run did not start it: then nothing is pinned
+ * @returns the placement that holds now: `free` when pinning is not possible here
  */
 export function placeOnCores(wanted, pid) {
   if (!PLACEMENTS.includes(wanted))
@@ -21,7 +21,7 @@ export function placeOnCores(wanted, pid) {
     pin(process.pid, wanted === 'together' ? 1 : 0)
     return wanted
   } catch {
-    // Not Linux, or these cores are not ours to choose.
+    // Not Linux, or the process may not use these cores.
     return 'free'
   }
 }

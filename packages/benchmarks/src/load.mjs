@@ -1,16 +1,16 @@
-// Closed loops: each sends its next request when the last one is answered.
+// Closed loops: each sends its next request when its last one is answered.
 
-/** Where even the fastest contender stops, if time does not stop it. */
+/** The most requests of one call: it ends here even when there is time left. */
 const MOST_DECISIONS = 1_000_000
 const KEYS = 10_000
 const ids = Array.from({ length: KEYS }, (_, i) => `user-${i}`)
 
 /**
- * Keeps this many in flight for the time, over all keys in turn.
+ * Keeps `inFlight` requests in flight for `ms` milliseconds, and uses the keys in turn.
  *
  * @param {import('./contenders.mjs').Contender} contender
- * @returns how many were decided
- * @throws when one of them was not decided rightly: its figures would be of something else
+ * @returns the number of decisions
+ * @throws when an answer is not a real decision, because the figures would then measure something else
  */
 export async function closedLoop({ decide, isRight }, inFlight, ms) {
   const until = performance.now() + ms

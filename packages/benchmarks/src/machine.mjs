@@ -1,4 +1,4 @@
-// What a run was measured on: figures of two machines are not to be compared.
+// Describes the machine and the versions of a run. Figures of two machines cannot be compared.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
@@ -25,7 +25,7 @@ export async function describeMachine(monitor) {
   }
 }
 
-/** Not every package exports its package.json. */
+/** Walks up from the main file, because not every package exports its package.json. */
 function versionOf(name) {
   let folder = new URL('.', pathToFileURL(require.resolve(name)))
   for (;;) {

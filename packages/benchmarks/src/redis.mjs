@@ -1,11 +1,16 @@
-// The Redis of a run, and what it tells of itself.
+// Starts the Redis of a run, and reads figures from its INFO.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 
-/** REDIS_URL, else a server of its own on a free port that keeps nothing on disk. Resolves with its URL, what ends it, and its pid if ours. */
+/**
+ * Uses the server at REDIS_URL, or else starts one on a free port that keeps nothing on disk.
+ *
+ * @returns `{ url, stop, pid }`; `pid` only of a server started here, and only that one is ended by `stop`
+ * @throws when the database at REDIS_URL is not empty
+ */
 export async function startRedis() {
   const given = process.env.REDIS_URL
   const redis = given ? { url: given, stop: () => {} } : await spawnRedis()
@@ -14,11 +19,11 @@ export async function startRedis() {
     maxRetriesPerRequest: 100,
     autoResendUnfulfilledCommands: false,
   })
-  // Nobody listens on the port at first; the command below tells if that lasts.
+  // A new server does not listen at once, so the first connections may fail. If none succeeds, `dbsize` rejects.
   client.on('error', () => {})
   const keys = await client.dbsize()
   client.disconnect()
-  // Every cell begins with FLUSHDB.
+  // The benchmark runs FLUSHDB before each measurement.
   if (keys > 0)
     throw new Error(`REDIS_URL holds ${keys} keys, and a benchmark empties it: give an empty database`)
   return redis
@@ -57,13 +62,14 @@ async function freePort() {
   return port
 }
 
-/** CPU time the server has used, in µs. */
+/** @returns the CPU time that the server has used since its start, in µs */
 export async function serverCpuUs(client) {
   const info = await client.info('cpu')
   const read = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)[1])
   return (read('used_cpu_user') + read('used_cpu_sys')) * 1e6
 }
 
+/** @returns bytes */
 export async function usedMemory(client) {
   return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
 }
