@@ -15,14 +15,14 @@ import {
 
 /** A request as the application saw it. */
 export interface Entry {
-  /** A tenant, or one of those that are not limited. */
+  /** A tenant, or a control client, which is not limited. */
   readonly who: string
-  /** When it came, in ms since 1970. */
+  /** Start of the request, in ms since 1970. */
   readonly at: number
-  /** From then until its answer was given. */
+  /** Time from the start to its answer. */
   readonly ms: number
   readonly status: number
-  /** What decided, of those that were let in. */
+  /** Source of the decision, of requests that were let in; empty for others. */
   readonly source: string
 }
 
@@ -34,7 +34,7 @@ export interface BreakerChange {
 export interface Report {
   readonly entries: readonly Entry[]
   readonly breaker: readonly BreakerChange[]
-  /** How often, by code. */
+  /** Number of errors, by code. */
   readonly storeErrors: Readonly<Record<string, number>>
 }
 
@@ -50,12 +50,12 @@ export interface Exit {
 export interface Application {
   readonly port: number
   readonly hasBreaker: boolean
-  /** What it saw, and how it ended; nothing seen when it crashed. */
+  /** Ends the process. Its report is empty when it crashed. */
   stop(): Promise<{ report: Report; exit: Exit }>
 }
 
 const STARTS_WITHIN_MS = 30_000
-/** ioredis waits 2 s for a connection to a server that hangs; a slow machine takes some more. */
+/** Well above the 2 s that ioredis waits for a connection to a server that hangs, since the machine may be slow. */
 const ENDS_WITHIN_MS = 15_000
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
@@ -103,7 +103,7 @@ async function end(
   return { report, exit: { code, signal, isByItself, stderr: stderr() } }
 }
 
-/** Undefined when it ends, or is silent, before. */
+/** @returns the next message of the process, or undefined when it ends or sends none within the time */
 async function firstMessage<T>(child: ChildProcess, withinMs: number): Promise<T | undefined> {
   if (!child.connected) return undefined
   const timeout = new AbortController()

@@ -14,7 +14,10 @@ import {
 
 type Rule = (run: Run, figures: Figures) => string[]
 
-/** After it is back, some answers may be late on a busy machine; a limiter that only tries now and then has far less. */
+/**
+ * The least share of decisions that the store must make once it is back. Below 1, because some answers are late on a
+ * busy machine. A limiter that asks the store only now and then stays far below it.
+ */
 const LEAST_STORE_SHARE = 0.9
 
 const RULES: Readonly<Record<Check, Rule>> = {
@@ -61,7 +64,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'no more than the plan': ({ fault }, { most }) =>
     Object.entries(most).flatMap(([who, { outside, byStore, byLocal }]) => {
       const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
-      // What it had counted is lost once: before and after it are a quota each.
+      // A store that forgot its counts once may admit one quota before the loss and one after it.
       const inFault = fault.forgets ? 2 * quota : quota
       const cases = [
         [outside, quota, 'outside the fault'],
@@ -93,7 +96,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   },
 }
 
-/** What is wrong with a run, in sentences; nothing when all is well. */
+/** @returns a sentence for each violation in a run; none when all is well */
 export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
   const figures = figuresOf(run)
   return (Object.keys(RULES) as Check[])

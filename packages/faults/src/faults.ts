@@ -1,4 +1,4 @@
-// The ways in which a Redis fails, each as two moments: it begins, and it is over.
+// The ways in which a Redis fails. Each fault has a begin and an end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ask,
@@ -22,7 +22,7 @@ interface Address {
   readonly port: number
 }
 
-/** A Redis that is well until `begin`. */
+/** A Redis that works until `begin`. */
 export interface Scene {
   readonly target: Target
   begin(): Promise<unknown>
@@ -33,13 +33,13 @@ export interface Scene {
 
 export interface Fault {
   readonly name: string
-  /** Redis has forgotten, wholly or in part, what it had counted. */
+  /** Redis loses some or all of its counts. */
   readonly forgets?: boolean
-  /** The application is started in it. */
+  /** The application is started during the fault. */
   readonly fromStart?: boolean
-  /** There is no end. */
+  /** The fault never ends. */
   readonly isForGood?: boolean
-  /** Some calls succeed meanwhile: the breaker need not open, and answers are of both kinds. */
+  /** Some calls succeed during the fault: the breaker need not open, and some answers come from the store. */
   readonly isPartial?: boolean
   prepare(): Promise<Scene>
 }
@@ -165,7 +165,7 @@ async function onProxy(begin: Step<Proxied>, end: Step<Proxied>): Promise<Scene>
   }
 }
 
-/** Something that is over at once, again and again. */
+/** A fault that is over at once and is repeated every `everyMs`. */
 async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   let isOver = false
   let done = Promise.resolve()
@@ -182,7 +182,7 @@ async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   )
 }
 
-/** Ends what is under way after the first bytes of an answer; what connects again is let through. */
+/** Resets open connections after the first bytes of an answer; new connections work. */
 async function resetInMidAnswer({ proxy }: Proxied): Promise<void> {
   proxy.cutAfterBytes(10)
   await sleep(20)

@@ -13,13 +13,13 @@ import {
 } from './settings.ts'
 import { mostInAnyWindow } from './windows.ts'
 
-/** All that was seen of one run; times in ms since 1970. */
+/** Everything recorded in one run; times in ms since 1970. */
 export interface Run {
   readonly framework: Framework
   readonly policy: Policy
   readonly fault: Pick<Fault, 'name' | 'forgets' | 'fromStart' | 'isForGood' | 'isPartial'>
   readonly beganAt: number
-  /** When the store was back; undefined when it never was. */
+  /** When the store was back; undefined for a fault that never ends. */
   readonly returnedAt: number | undefined
   readonly hasBreaker: boolean
   readonly answers: readonly Answer[]
@@ -35,37 +35,46 @@ export interface Times {
 }
 
 export interface Figures {
-  /** How many answers of each status, of the whole run; 0 is none. */
+  /** Number of answers by status, in the whole run. Status 0 means no answer. */
   readonly byStatus: Readonly<Record<number, number>>
-  /** Of requests that came in the fault while the store was asked, by the application's clock. */
+  /** Limited requests in the fault while the breaker was not open, by the application's clock. */
   readonly before: Times
-  /** Of those that the store did not decide while the breaker was open, or a second into the fault where there is none. */
+  /**
+   * Limited requests in the fault that the store did not decide while the breaker was open. Without a breaker: those
+   * from one second after the fault began.
+   */
   readonly open: Times
-  /** Of those that came before the fault or after it. */
+  /** Limited requests before or after the fault. */
   readonly rest: Times
-  /** At p99, the same of what is not limited: what this machine takes for an answer that waits for a timer, or not. */
+  /**
+   * p99 in ms of control requests in the same segments. They are not limited, so this is what the machine itself takes:
+   * `before` and `rest` for an answer after a timer of one deadline, `open` for an answer at once.
+   */
   readonly control: { readonly before: number; readonly open: number; readonly rest: number }
-  /** What clients saw during the fault. */
+  /** All requests of the fault, by the clients' clock. */
   readonly client: Times
   readonly breakerOpened: boolean
-  /** From the store's return until it has decided for each good tenant; undefined when it has not. */
+  /** From the store's return until it has decided for each good tenant; undefined when it never did. */
   readonly backMs: number | undefined
-  /** Of what was decided for good tenants after that, the share that the store decided. */
+  /** Share of the later decisions for good tenants that the store made, from 0 to 1. */
   readonly storeShare: number
-  /** By tenant: the most in any window. */
+  /** By tenant: the most units admitted in any window. */
   readonly most: Readonly<Record<string, Most>>
 }
 
+/** The most units admitted to a tenant in any one window. */
 export interface Most {
-  /** Let in by whatever, in windows that touch the fault or not. */
+  /** By any source, in the whole run. */
   readonly ever: number
-  /** In windows wholly before the fault or wholly after it, by the store. */
+  /** By the store, in windows wholly before the fault or wholly after the store was back. */
   readonly outside: number
+  /** By the store, in the whole run. */
   readonly byStore: number
+  /** By the failure policy `local`, in the whole run. */
   readonly byLocal: number
 }
 
-/** How long before and after a segment the machine counts as being as busy as in it. */
+/** Control requests within this time before and after a segment count for the segment, too. */
 const NOISE_AROUND_MS = 200
 
 type Span = readonly [from: number, to: number]
@@ -99,13 +108,13 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** From each opening of the breaker in the fault until the store decides again, which may be before the fault is over. */
+/** Spans from each opening of the breaker in the fault to its next closing, which may be before the fault is over. */
 function openSpansOf(run: Run): Span[] {
   const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
   if (!hasBreaker) return [[beganAt + 1000, returnedAt]]
   const first = firstOpening(run)
   if (!first) return []
-  // Parts of a cluster open and close each for itself.
+  // Each shard of a cluster has a breaker of its own: one closing does not end the span.
   if (fault.isPartial) return [[first.at, returnedAt]]
   const changes = report.breaker.filter(
     ({ at, state }) => at >= beganAt && at < returnedAt && state !== 'half-open',
@@ -164,12 +173,12 @@ function within(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** A segment can be too short to tell anything of the machine. */
+/** Takes more than the segment itself, which may be too short to contain enough control requests. */
 function around(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return within(entries, [from - NOISE_AROUND_MS, to + NOISE_AROUND_MS])
 }
 
-/** Nearest rank; zeros where nothing was measured. */
+/** Percentiles by nearest rank; all zero when nothing was measured. */
 export function times(measured: readonly { readonly ms: number }[]): Times {
   const sorted = measured.map(({ ms }) => ms).toSorted((a, b) => a - b)
   const rank = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

@@ -8,29 +8,29 @@ export interface Answer {
   readonly ms: number
   /** 0 when there was no answer. */
   readonly status: number
-  /** What decided, as the application told its client. */
+  /** Source of the decision, from the response header `x-source`. */
   readonly source?: string
   readonly error?: string
 }
 
 export interface Load {
-  /** So far. */
+  /** All answers so far. */
   readonly answers: readonly Answer[]
-  /** All answers, once the last one is there or is given up. */
+  /** Sends no more, and resolves with all answers once each request is answered or given up. */
   stop(): Promise<Answer[]>
 }
 
 const TICK_MS = 4
 /** After this a request counts as unanswered. */
 const GIVES_UP_AFTER_MS = 5000
-/** Each in a connection of its own; more would be a fault of the load. */
+/** Most connections at a time. Above this the load generator itself would be the bottleneck. */
 const MOST_CONNECTIONS = 1000
 
 export const now = (): number => performance.timeOrigin + performance.now()
 
 /**
- * Steady traffic of all tenants at their rates. Requests are sent when they are due, answered or not, so that an
- * application that stalls is seen by all who would have come meanwhile.
+ * Sends steady traffic of all tenants at their rates. A request is sent when it is due, even if earlier ones are not
+ * answered yet. So a stall of the application shows in every request that comes during the stall.
  */
 export function startLoad(port: number, { rates, mostUnderWay }: Pick<Pace, 'rates' | 'mostUnderWay'>): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS, scheduling: 'lifo' })

@@ -1,4 +1,5 @@
-// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault, and judges no times.
+// npm run faults: runs applications under load through every fault of Redis. --short runs one framework for each fault
+// and checks no times.
 import { parseArgs } from 'node:util'
 import { violationsOf } from './checks.ts'
 import { runOnCluster } from './cluster/cluster.ts'
@@ -35,14 +36,14 @@ const { values: options, positionals } = parseArgs({
     cluster: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
-  // The minutes of a soak, or the seconds on a cluster.
+  // Minutes with --soak, seconds with --cluster.
   allowPositionals: true,
 })
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
-/** The disturbance alone takes some of them. */
+/** The disturbance alone takes a few seconds. */
 const LEAST_SECONDS = 10
 
 process.exitCode = await start()
@@ -88,7 +89,7 @@ function all(): Case[] {
   )
 }
 
-/** Every fault once, with the frameworks and policies taking turns so that each meets each. */
+/** Every fault once. Frameworks and policies rotate, so that each framework runs with each policy at least once. */
 function inTurn(): Case[] {
   return FAULTS.map((fault, i) => ({
     fault,

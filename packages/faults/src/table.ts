@@ -52,6 +52,6 @@ function show({ count, p50, p99, max }: Times): string {
 }
 
 function line(cells: readonly string[]): string {
-  // What a crashed process said has lines of its own.
+  // Output of a crashed process has several lines, but a table row must be one line.
   return `| ${cells.join(' | ').replaceAll('\n', ' ')} |`
 }

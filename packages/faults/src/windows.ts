@@ -1,15 +1,15 @@
-/** A unit that was let in, at some moment between these two. */
+/** A unit that was let in at some moment between `from` and `to`, in ms. */
 export interface Admission {
   readonly from: number
   readonly to: number
 }
 
-/** Two processes read one clock, but not through the same glass. */
+/** The clocks of two processes on one machine differ by less than this. */
 const CLOCKS_PART_MS = 2
 
 /**
- * The most that was let in within any true window of this length. When in its span an admission was decided is not
- * known from outside, so it counts where its whole span lies inside: this is never more than the truth.
+ * The most units that were let in within any true window of `windowMs`. The exact moment of an admission is unknown, so
+ * it counts only where its whole span lies in the window: the result is never more than the truth.
  */
 export function mostInAnyWindow(admissions: readonly Admission[], windowMs: number): number {
   const byStart = admissions.toSorted((a, b) => a.from - b.from)

@@ -1,5 +1,5 @@
 /**
- * A client as docs/stores-and-failures.md asks for.
+ * Makes an ioredis client with the settings that docs/redis.md recommends.
  *
  * @typedef {{ host: string, port: number }} Address
  * @param {{ module: string, port?: number, nodes?: Address[], sentinels?: Address[], name?: string }} options
@@ -11,7 +11,7 @@ export async function connect({ module, ...target }) {
 }
 
 function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
-  // Its timer outlives the connection, and would keep the process up for 2 s.
+  // ioredis's disconnect timer outlives the connection: with its default it would keep the process running for 2 s.
   const options = { autoResendUnfulfilledCommands: false, retryStrategy, disconnectTimeout: 100 }
   if (nodes) {
     const refresh = { clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: 1000 }
@@ -21,7 +21,7 @@ function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
   return new Redis(port, '127.0.0.1', options)
 }
 
-/** ioredis's own goes up to 2 s, and so much later a limiter would be back. */
+/** Waits at most 250 ms. ioredis's default waits up to 2 s, and the limiter would use Redis again that much later. */
 function retryStrategy(times) {
   return Math.min(times * 50, 250)
 }

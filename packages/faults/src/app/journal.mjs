@@ -1,20 +1,23 @@
-// What an application itself saw, for the suite to judge by: its own clock, before and after the limiter.
+// Records each request inside the application, so that the suite judges by its clock, not by that of the clients.
 import { performance } from 'node:perf_hooks'
 
-/** ms since 1970, to fractions, so that processes of one machine can compare. */
+/** @returns ms since 1970 with fractions; comparable between processes of one machine */
 export const now = () => performance.timeOrigin + performance.now()
 
 export class Journal {
-  /** One of each request: who, when it came, how long until its answer was given, the status, what decided. */
+  /**
+   * One for each request: tenant `who`, start `at` (ms since 1970), time to its answer `ms`, `status`, and `source` of
+   * the decision, empty when the request did not reach the handler.
+   */
   entries = []
-  /** What the limiter told of its breaker. */
+  /** Changes of the breaker: `{ at, state, shard }`. */
   breaker = []
   storeErrors = {}
   #sources = new WeakMap()
 
   note = (request, decision) => void this.#sources.set(request, decision.source)
 
-  /** Before whatever the framework does, which is part of what a client waits for. */
+  /** Its listener runs before the framework's, so that the time in the framework is measured, too. */
   watch(server) {
     server.prependListener('request', (request, response) => {
       const at = now()
@@ -29,7 +32,7 @@ export class Journal {
     })
   }
 
-  /** @returns whether the limiter has a breaker to tell of */
+  /** @returns whether the limiter has a breaker */
   listen(limiter) {
     limiter.on('storeError', (error) => {
       this.storeErrors[error.code] = (this.storeErrors[error.code] ?? 0) + 1

@@ -1,4 +1,5 @@
-// An application in a process of its own, told by its parent what to be; ends by itself when told to stop.
+// An application in a process of its own. Its argument is JSON: framework, client, limiter options, plans of tenants.
+// When its parent sends a message, it reports what it saw and ends by itself.
 import { once } from 'node:events'
 import { redisStore } from '@tollgate/core'
 import { connect } from './client.mjs'
@@ -20,7 +21,7 @@ const hasBreaker = journal.listen(limiter)
 journal.watch(server)
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-// Longer than any pause of the load, or a request would meet a connection that is just being closed.
+// Longer than any pause of the load. Otherwise a request may be sent on a connection that is just being closed.
 server.keepAliveTimeout = 60_000
 
 let isStopping = false

@@ -1,23 +1,23 @@
 import { Oracle } from '../soak/oracle.ts'
 import { BOUNDS, COUNTERS, nameOf, namesIn, QUOTA, type Asked, type Kind } from './subjects.ts'
 
-/** A request that was allowed, at some moment between these two, in ms since 1970. */
+/** A request that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface Allowed extends Asked {
   readonly from: number
   readonly to: number
-  /** What decided it, such as `store` or `local`. */
+  /** Source of the decision, such as `store` or `local`. */
   readonly source: string
 }
 
 export interface Evidence {
   readonly allowed: readonly Allowed[]
-  /** Units that the store says are used of each counter's day, by its name. */
+  /** By name of the counter: units of its daily limit that are used, as the store reports. */
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
-  /** When the shards were lost, and when they were back. */
+  /** From the loss of the shards to their return, in ms since 1970. */
   readonly loss: { readonly from: number; readonly to: number }
-  /** Processes that limit by themselves. */
+  /** Number of processes, each of which may limit by itself while the store cannot answer. */
   readonly processes: number
 }
 
@@ -38,7 +38,7 @@ export interface Verdict {
   readonly windows: number
 }
 
-/** Holds what all processes let in against the bounds, and against what the store has counted. */
+/** Compares the requests that all processes allowed with the bounds of the limits and with the counts in the store. */
 export function judge(evidence: Evidence): Verdict {
   const byCounter = new Map<string, Allowed[]>(COUNTERS.map((counter) => [nameOf(counter), []]))
   for (const one of evidence.allowed) for (const name of namesIn(one)) byCounter.get(name)?.push(one)
@@ -69,7 +69,10 @@ export function judge(evidence: Evidence): Verdict {
   return { rows: [...rows.values()], violations, windows }
 }
 
-/** By the store alone, and with what processes let in by themselves: each at most its share, while it is silent. */
+/**
+ * Judges two sums: the units admitted by the store, and those admitted by anyone. The second has a higher bound: each
+ * process may admit its share by itself while the store is silent.
+ */
 function judgeWindows(
   kind: Kind,
   allowed: readonly Allowed[],
@@ -90,7 +93,10 @@ function judgeWindows(
   return oracle
 }
 
-/** What is let in is counted in each that it named, and nothing else is: but for what a shard has lost. */
+/**
+ * The store must have counted every allowed request, up to the quota, and no others. In a lost shard it must have
+ * counted only the requests after its return.
+ */
 function judgeCount(
   name: string,
   kind: Kind,

@@ -4,21 +4,23 @@ import type { Allowed } from './judge.ts'
 export interface WorkerOptions {
   readonly nodes: readonly { readonly host: string; readonly port: number }[]
   readonly policy: Policy
-  /** Of all workers. */
+  /** Number of workers. */
   readonly processes: number
   readonly seed: number
   readonly perSecond: number
   readonly deadlineMs: number
 }
 
-/** What a worker saw since it last told. */
+/** What a worker saw since its last message. */
 export interface Batch {
   readonly allowed: Allowed[]
-  /** How often by what decided, and how. */
+  /** Number of answers by source and result, such as `store allowed`. */
   readonly answers: Record<string, number>
+  /** Number of errors by reason. */
   readonly storeErrors: Record<string, number>
   readonly thrown: string[]
-  /** Units of what was let in beside the store: told to it, and not. */
+  /** Units admitted while the store could not answer, and charged to it later. */
   charged: number
+  /** The same, but never charged, since no limit had room. */
   dropped: number
 }

@@ -16,15 +16,15 @@ export interface SoakOptions {
   readonly say: (text: string) => void
 }
 
-/** At `open` the store's failures let all in, so there is nothing to hold it to. */
+/** Without `open`: it lets every request in while the store fails, so there is no bound to check. */
 const SOAKED: readonly Policy[] = POLICIES.filter((policy) => policy !== 'open')
 const PROCESSES = 2
 const PER_SECOND = 1500
-/** What has been decided is told after so long at most. */
+/** Workers report each decision within this time. */
 const TOLD_WITHIN_MS = 1500
 const LATE_MS = 1000
 const QUIET_MS = 4000
-/** What is left of a key's time when its window is over, and what Redis takes to see it. */
+/** Keys live a little longer than their windows, and Redis takes a moment to remove them: together at most this. */
 const GONE_AFTER_MS = 1500
 
 interface Seen {
@@ -35,11 +35,15 @@ interface Seen {
   underWay: number[]
   rss: number[]
   bySource: Record<string, number>
-  /** Since the last fault, and the time that the store has to be back. */
+  /** Decisions in the quiet time at the end, when the store must be back: by the store, and all. */
   inQuiet: { store: number; all: number }
 }
 
-/** Limiters in two processes on one Redis with random faults; the exit code. */
+/**
+ * Runs limiters in two processes on one Redis with random faults, and prints what went wrong.
+ *
+ * @returns the exit code: 1 when anything was wrong
+ */
 export async function soak(options: SoakOptions): Promise<number> {
   const { minutes, seed, say } = options
   say(`soak: ${minutes} minutes, seed ${seed}, ${PROCESSES} processes of ${PER_SECOND} requests a second`)
@@ -64,7 +68,7 @@ export async function soak(options: SoakOptions): Promise<number> {
     const onLoss = (from: number, to: number): void => oracle.lose(from, to)
     const until = now() + minutes * 60_000
     const faults = await disturb({ place, random, until, onLoss, say })
-    // Real time must pass: what is judged is the share of answers in it.
+    // Real time must pass here: the share of the store's answers in the last 2 s is judged.
     await sleep(QUIET_MS - 2000)
     isQuiet = true
     await sleep(2000)
@@ -116,7 +120,7 @@ interface End {
 
 async function conclude({ place, workers, oracle, seen, checks }: End): Promise<string[]> {
   const codes = await Promise.all(workers.map((worker) => worker.stop()))
-  // Real time must pass: keys go with their windows.
+  // Real time must pass here: keys expire after their windows.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
   const keys = await countLeft(place.port)
@@ -144,7 +148,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
   return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
 }
 
-/** Keys of subjects that are idle, and remembered ids that do not go by themselves in time. */
+/** Counts keys that should be gone: those of idle subjects, and remembered ids that do not expire in time. */
 async function countLeft(port: number): Promise<number> {
   let left = 0
   for (const key of (await ask(port, 'KEYS', '*')) as string[]) {
