@@ -4,9 +4,9 @@ import { ATTRIBUTES, type Instruments } from './instruments.js'
 import { sumOf, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
-/** Where decisions of one kind are counted. */
+/** The sums of one kind of decisions. */
 interface Cell {
-  /** What its violations have, too. */
+  /** Attributes of the decisions that their violations have, too. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
@@ -14,26 +14,29 @@ interface Cell {
   readonly violations: Map<string, Sum>
 }
 
-/** Ids have any length. */
+/** A longer subject attribute is cut to this many characters, since ids may have any length. */
 const LONGEST_SUBJECT = 128
-/** Limits beyond this are many for the sake of the labels in their names, which requests may make up. */
+/** The most limit names with a series of their own. More names than this contain labels, which requests can invent. */
 const MOST_LIMITS = 1000
-/** What those are told as, all together; other conventions of OpenTelemetry call it the same. */
+/** The name under which all further limits are counted together, as in OpenTelemetry's own conventions. */
 const OTHER = '_OTHER'
 
-/** Counts what happens at every request. Attributes are made once per kind of decision, but for subjects. */
+/**
+ * Counts decisions, units, violations and fallbacks. Attributes are made once for each kind of decision and then
+ * reused. Those that name a subject are reused only within one turn of the event loop.
+ */
 export class DecisionCounter {
   readonly #settings: Settings
   readonly #instruments: Instruments
   readonly #ledger: Ledger
   readonly #warn: (error: unknown) => void
-  /** As many as there are plans, times what can become of a request. */
+  /** By source, reason and plan of the decision, so their number is bounded. */
   readonly #cells = new Map<string, Cell>()
-  /** Of this turn only: subjects are without number. */
+  /** Cleared in every turn of the event loop, because the number of subjects is not bounded. */
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
-  /** Names that limits are told by. */
+  /** Limit names with a series of their own. */
   readonly #limits = new Set<string>()
 
   constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
@@ -124,12 +127,12 @@ export class DecisionCounter {
     return this.#limits.has(name) ? name : OTHER
   }
 
-  /** Who pays, as the user wants it told; left out where that fails. */
+  /** The subject attribute by the user's function; undefined, with a warning, when the function fails. */
   #subjectOf({ subject }: Decision): string | undefined {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // One that rejects would end the process.
+      // An unhandled rejection would end the process.
       if (given instanceof Promise) given.catch(() => {})
       this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
     } catch (error) {
@@ -139,7 +142,7 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that a request was held to; who is on a list may name one that does not exist. */
+/** The plan of a decision. None for subjects on a list: their plan was never looked up, and may not exist. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

@@ -2,20 +2,24 @@ import { metrics, type Attributes, type Meter, type MeterProvider } from '@opent
 import { ConfigError, type Limiter, type Subject } from '@tollgate/core'
 import { ATTRIBUTES } from './instruments.js'
 
-/** The value of `tollgate.subject.id` for who pays for a request; undefined: none. It is asked at every decision. */
+/**
+ * Gives the value of the attribute `tollgate.subject.id` for a subject, or undefined for no attribute. It is called at
+ * every decision, so it should be fast.
+ */
 export type SubjectAttribute = (subject: Subject) => string | undefined
 
 export interface InstrumentOptions {
-  /** Default: the global one, as it is at this call: start the OpenTelemetry SDK first. */
+  /** Default: the global provider at the time of this call. So start the OpenTelemetry SDK before. */
   readonly meterProvider?: MeterProvider
-  /** In place of a provider: the meter that makes the instruments. */
+  /** The meter that makes the instruments, in place of `meterProvider`. */
   readonly meter?: Meter
-  /** Set on all that is recorded, such as `{ 'tollgate.limiter.name': 'api' }` where there are several limiters. */
+  /** Attributes of all metrics, such as `{ 'tollgate.limiter.name': 'api' }` when there are several limiters. */
   readonly attributes?: Attributes
   /**
-   * Tells decisions apart by who pays, as `tollgate.subject.id`. Each subject is a time series of its own in several
-   * metrics, so it is for few subjects. `true`: by id, but not client addresses; or a function that gives the value, or
-   * nothing, such as for all but the largest customers. Default: false.
+   * Adds the subject to decisions as the attribute `tollgate.subject.id`. Every subject becomes a time series of its
+   * own in several metrics, so use this only for few subjects. `true` takes the subject's id, but no client addresses.
+   * A function gives the value, or undefined for no attribute: for example a value for the largest customers only.
+   * Default: false.
    */
   readonly subjectAttribute?: boolean | SubjectAttribute
 }
@@ -27,7 +31,7 @@ export interface Settings {
 }
 
 const NAME = '@tollgate/metrics'
-/** Of the package; a test holds it equal. */
+/** The version of this package. A test compares it with package.json. */
 export const VERSION = '0.1.0'
 const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 
@@ -48,7 +52,7 @@ export function readOptions(options: InstrumentOptions): Settings {
   }
 }
 
-/** @throws {ConfigError} when it is no limiter */
+/** @throws {ConfigError} when `given` is no limiter */
 export function needLimiter(given: unknown): asserts given is Limiter {
   if (hasMethods(given, ['on', 'off', 'stats', 'health'])) return
   throw ConfigError.wrong(
@@ -91,7 +95,7 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   throw ConfigError.wrong('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
 }
 
-/** Client addresses are without number, and personal. */
+/** Leaves client addresses out: their number is not bounded, and they are personal data. */
 function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
 }

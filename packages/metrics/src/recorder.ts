@@ -9,7 +9,7 @@ import type { Watchlist } from './watchlist.js'
 
 export type EventName = keyof Handlers
 
-/** What is made of each event. */
+/** One handler for each event. */
 type Handlers = {
   readonly [Name in Exclude<keyof LimiterEvents, 'limited'>]: (
     limiter: Limiter,
@@ -36,7 +36,7 @@ export class Recorder {
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
-  /** Does what may fail: an event comes in the middle of a request, which must not. */
+  /** Turns errors of `work` into a warning. Events come in the middle of a request, and the request must not fail. */
   attempt(work: () => void): void {
     try {
       work()
@@ -50,7 +50,7 @@ export class Recorder {
     this.#handlers[name](limiter, ...args)
   }
 
-  /** Tells what is still to be told, and looks at limiters no more. */
+  /** Adds the sums of this turn to their counters, and stops observing limiters. */
   end(): void {
     this.#ledger.flush()
     this.#settings.meter.removeBatchObservableCallback(this.#observe, observedOf(this.#instruments))
@@ -75,12 +75,12 @@ export class Recorder {
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
-    // Not by the name that there is no plan of, which can be anything.
+    // By the plan that was used instead. The unknown name can be anything, and each would be a series of its own.
     unknownPlan: (_, _subject, used) =>
       this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
   }
 
-  /** What is rare and worth an alert: of a series that begins with 1, the first time is no increase. */
+  /** Starts rare counters at 0, for alerts: a series that begins at 1 would show no increase for the first event. */
   #startAtZero(): void {
     const { breakerChanges, reconciledUnits, evictions, planErrors } = this.#instruments
     this.attempt(() => {
@@ -94,7 +94,7 @@ export class Recorder {
   }
 
   readonly #observe = (result: BatchObservableResult): void => {
-    // What was decided in this turn belongs to what is collected now.
+    // Decisions of this turn belong to this collection.
     this.#ledger.flush()
     const { pending, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
@@ -117,7 +117,7 @@ export class Recorder {
     return { ...this.#settings.attributes, ...attributes }
   }
 
-  /** Once: it would be told at every request. */
+  /** Warns once only, because the error may come again at every request. */
   #warn(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true

@@ -1,39 +1,40 @@
 import type { BreakerState, Limiter, LimiterHealth } from '@tollgate/core'
 import { needLimiter } from './options.js'
 
-/** Where limiters stand: how many of them are in each state. */
+/** How many of the watched limiters are in each state. */
 export interface Overview {
+  /** Requests that wait for the store, in all limiters together. */
   pending: number
   readonly limiters: Record<LimiterHealth['status'], number>
-  /** By the shard of the store. */
+  /** By shard of the store: number of breakers in each state. */
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
 
-/** By the shard of the store. */
+/** By shard of the store: the last state that an event reported. */
 type BreakerStates = Map<number, BreakerState>
 
-/** The limiters that are watched. It keeps none of them alive. */
+/** The limiters to observe. References are weak, so that unused limiters can be garbage collected. */
 export class Watchlist {
   readonly #forgetsClosed: boolean
   readonly #states = new WeakMap<Limiter, BreakerStates>()
   readonly #watched = new Map<BreakerStates, WeakRef<Limiter>>()
 
-  /** @param forgetsClosed whether a limiter that was closed is told of once more, and then only when it is used */
+  /** @param forgetsClosed whether a closed limiter is reported once more and then dropped, until its next event */
   constructor(forgetsClosed: boolean) {
     this.#forgetsClosed = forgetsClosed
   }
 
-  /** @throws {ConfigError} when it is no limiter */
+  /** @throws {ConfigError} when `limiter` is no limiter */
   add(limiter: Limiter): void {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
-    // The whole of a store that has one shard. Others are known once their breaker has changed.
+    // Shard 0 is the whole store if there is only one shard. Others are added when their breaker first changes.
     const states: BreakerStates = new Map([[0, 'closed']])
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))
   }
 
-  /** @param limiter one that was added */
+  /** @param limiter one that was added before */
   noteBreaker(limiter: Limiter, shard: number, state: BreakerState): void {
     this.#states.get(limiter)?.set(shard, state)
   }
@@ -58,7 +59,7 @@ function lookAt(limiter: Limiter, heard: BreakerStates, overview: Overview): Lim
   for (const shard of new Set([...heard.keys(), ...openShards])) {
     const counts = overview.breakers.get(shard) ?? { closed: 0, open: 0, 'half-open': 0 }
     overview.breakers.set(shard, counts)
-    // The limiter's own word goes first: it may have opened before anyone listened.
+    // health() goes before events: the breaker may have opened before this package listened to events.
     if (!openShards.includes(shard)) counts.closed += 1
     else if (heard.get(shard) === 'half-open') counts['half-open'] += 1
     else counts.open += 1
