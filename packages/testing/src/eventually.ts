@@ -4,18 +4,18 @@ const WITHIN_MS = 30_000
 const EVERY_MS = 10
 
 /**
- * No answer takes as long on a machine that does anything else at all, and one that waits for a Redis that is gone does.
- * How soon answers come is judged by `npm run faults` and the benchmarks, on a machine of their own.
+ * An answer within this time, in ms, cannot have waited for a Redis that is gone. The time is long, so that a busy
+ * machine breaks no test. `npm run faults` and the benchmarks measure how fast answers really are.
  */
 export const SOON_MS = 5000
 
 /**
- * Asks again and again until it is so: tests wait for what they need, never for a time. An assertion that fails counts
- * as not yet, so `() => expect(calls).toBe(3)` says at the end what was there instead.
+ * Calls `isSo` again and again until the condition holds: a test waits for a condition, never for a time. With an
+ * assertion, such as `() => expect(calls).toBe(3)`, the final error says which value there was instead.
  *
- * @param isSo `false`, and whatever is thrown, means not yet
- * @param what in words, for the error
- * @throws     when it is not so within half a minute, which no machine is slow enough for
+ * @param isSo returns `false` or throws while the condition does not hold yet
+ * @param what the condition in words, for the error
+ * @throws     when the condition does not hold within 30 s
  */
 export async function eventually(
   isSo: () => boolean | void | Promise<boolean | void>,

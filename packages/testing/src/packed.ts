@@ -7,15 +7,20 @@ import { promisify } from 'node:util'
 const exec = promisify(execFile)
 const root = resolve(__dirname, '../../..')
 
-/** A bare project in a temporary folder that has the packed packages installed as a user has them. */
+/** A bare project in a temporary folder, with the packed packages installed as a user would install them. */
 export interface Project {
   readonly folder: string
-  /** Runs a program there; what it printed. Rejects, with all output in the message, when it fails. */
+  /** Runs a program in the folder and resolves with its output. Rejects with all output when the program fails. */
   run(command: string, args: readonly string[]): Promise<string>
   remove(): void
 }
 
-/** Packs built packages as they would be published; the paths of the tarballs. */
+/**
+ * Packs built packages as they would be published.
+ *
+ * @returns the paths of the tarballs
+ * @throws when a package is not built
+ */
 export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
   const tarballs = []
@@ -34,7 +39,12 @@ export async function packPackages(names: readonly string[], into: string): Prom
   return tarballs
 }
 
-/** Makes a project of these files with these packages installed by npm: tarballs, or `name@version`. */
+/**
+ * Makes a project in a temporary folder and installs its packages with npm.
+ *
+ * @param files    text by path
+ * @param packages tarballs, or `name@version`
+ */
 export async function makeProject(
   files: Readonly<Record<string, string>>,
   packages: readonly string[],

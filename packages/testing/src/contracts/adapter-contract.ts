@@ -15,20 +15,20 @@ import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
 
-/** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
+/** The application that a test needs. Its options get requests as `AnyRequest`: the part that all frameworks share. */
 export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>
   /** The framework's setting to trust one proxy. */
   readonly trustProxy?: boolean
-  /** What the application waits for before the limiter is asked, such as a session. */
+  /** Work of the application before the limiter, such as loading a session. */
   readonly before?: (req: AnyRequest) => Promise<void>
-  /** Told of each request that reaches `GET /`. */
+  /** Called for each request that reaches the handler of `GET /`. */
   readonly onHandled?: () => void
-  /** Told of each error that reaches the application's error handler; the answer is then a 500. */
+  /** Called for each error that reaches the application's error handler, which answers with 500. */
   readonly onError?: (error: unknown) => void
 }
 
-/** What requests of all frameworks have. */
+/** The part of a request that is the same in all frameworks. */
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly ip?: string | undefined
@@ -36,8 +36,8 @@ export interface AnyRequest {
 }
 
 /**
- * Serves an application behind the limiter: `GET /` answers `{ "ok": true, "decision": what it finds }`, `GET /error`
- * throws an error.
+ * Starts an application behind the limiter. `GET /` answers `{ "ok": true, "decision": ... }` with the decision on the
+ * request, `GET /error` throws an error.
  */
 export type Serve = (options: ServeOptions) => Promise<Served>
 
@@ -45,8 +45,8 @@ const TYPE = 'https://iana.org/assignments/http-problem-types#'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 
 /**
- * What every adapter must do, over real HTTP, on every store. Call it once for each framework and version: `serve` is
- * all that differs between them.
+ * The tests that every adapter must pass, over real HTTP, on every store. Call it once for each framework and version;
+ * only `serve` differs between them.
  */
 export function adapterContract(name: string, serve: Serve): void {
   let redis: Redis
@@ -68,7 +68,7 @@ export function adapterContract(name: string, serve: Serve): void {
   bytesContract(name, serve)
 }
 
-/** Of this process, which is a test file: each framework has one of its own. */
+/** Whether this process has warned about proxies. Each framework has a test file and so a process of its own. */
 let isWarned = false
 
 function roadContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
@@ -115,7 +115,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       })
     })
 
-    test('a denied one gets 429, when to come back, and a problem that no cache may keep', async () => {
+    test('a denied request gets 429, Retry-After, and a problem document with no-store', async () => {
       await start({ limit: '2/min', identify: byKey })
       await statuses(2, { 'x-api-key': 'acme' })
       const response = await get({ 'x-api-key': 'acme' })
@@ -144,13 +144,13 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       const response = await get()
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
       expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
-      // The limit is unused, and that is what its numbers say: all of it is there, and no unit is yet to come.
+      // A denied request takes nothing, so all units are left, and there is nothing to reset.
       expect(response.headers.get('ratelimit')).toBe('"minute";r=10')
       expect(response.headers.get('ratelimit-remaining')).toBe('10')
       expect(response.headers.get('ratelimit-reset')).toBe('0')
     })
 
-    test('every tenant has its own plan; an async identify is awaited (D7)', async () => {
+    test('every tenant has its own plan; an async identify is awaited', async () => {
       const plans = { free: '1/min', pro: '3/min' }
       await start({ plans, identify: async (req) => ({ id: byKey(req), plan: byKey(req).split('-')[0] }) })
       expect(await statuses(2, { 'x-api-key': 'free-a' })).toEqual([200, 429])
@@ -158,7 +158,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await statuses(4, { 'x-api-key': 'pro-a' })).toEqual([200, 200, 200, 429])
     })
 
-    test('an unlimited plan has no headers, a skipped request neither and no decision', async () => {
+    test('no headers for an unlimited plan; no headers and no decision for a skipped request', async () => {
       const plans = { free: '1/min', internal: 'unlimited' }
       await start({
         plans,
@@ -191,9 +191,9 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await from('2001:db8:1:3::1')).toEqual([200])
     })
 
-    test('without trust a forwarded header changes nothing, and warns once in a process', async () => {
+    test('a forwarded header from an untrusted proxy changes nothing, and warns once in a process', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-      // Who trusts one has nothing to be told, and does not keep others from it.
+      // An application that trusts a proxy is not warned, and others are still warned after it.
       await start({ limit: '9/min' }, { trustProxy: true })
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
       await served?.close()
@@ -223,7 +223,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       ],
       ['rejects with a word that frameworks take for a command', () => Promise.reject('route')],
       ['gives something that is no subject', () => ({ id: Promise.resolve('acme') }) as never],
-    ])('identify %s: the error handler, once, and no answer by accident', async (_, identify) => {
+    ])('identify %s: the error handler is called once, and nothing else answers', async (_, identify) => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify }, { onError })
       expect(await statuses(1)).toEqual([500])
@@ -238,11 +238,11 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(String(onError.mock.calls[0]?.[0])).toContain(String(cost))
     })
 
-    test('an error of the application is its own affair, and told once', async () => {
+    test('an error of the application reaches its error handler once', async () => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify: async () => 'acme' }, { onError })
       const failed = await get({}, 'error')
-      // Where the client stands is said all the same.
+      // The response has the headers of the limits all the same.
       expect([failed.status, failed.headers.get('ratelimit')]).toEqual([
         500,
         expect.stringMatching(/^"minute";r=/),
@@ -294,7 +294,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(onDenied.mock.calls[0]?.[2]).toMatchObject({ allowed: false, reason: 'quota-exceeded' })
     })
 
-    test('a broken store: let pass without numbers that would be untrue (D5), or 503, never 429', async () => {
+    test('a broken store: pass without headers whose numbers would be wrong, or 503, never 429', async () => {
       const broken = {
         synchronous: false,
         consume: () => Promise.reject(new Error('down')),

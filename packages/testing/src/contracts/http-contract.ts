@@ -8,8 +8,8 @@ const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? ''
 const acme = { 'x-api-key': 'acme' }
 
 /**
- * Who pays, where, how much, what goes back and how a client is told: what `adapterContract` asks of each adapter
- * beyond the main road.
+ * The options of an adapter: subjects, groups, stacked limits, lists, methods, bodies, headers and costs. A part of
+ * `adapterContract`.
  */
 export function httpContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`http contract: ${name}`, () => {
@@ -21,7 +21,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining
 
-    test('routes of one group share counters, apart from other groups and the rest (D3)', async () => {
+    test('routes of one group share counters, apart from other groups and ungrouped routes', async () => {
       const limiter = limiterOf({ limit: '2/min' })
       const options = { limiter, identify: byKey }
       const search = await start({ ...options, group: 'search' })
@@ -41,7 +41,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await remaining(limiter)).toBe(100)
     })
 
-    test("limits of a route on top of the plan's: all of them, or nothing", async () => {
+    test('a stacked limit and the plan: units are taken from both or from neither', async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey, stacked: { export: '1/h' } })
       const first = await fetch(url, { headers: acme })
@@ -104,7 +104,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await blocked.json()).toMatchObject({ status: 403, code: 'blocked' })
     })
 
-    test('HEAD counts as any other; a preflight of CORS does not; methods can be chosen', async () => {
+    test('HEAD counts as other methods do, a CORS preflight does not; methods can be chosen', async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey })
       const asked = { ...acme, 'access-control-request-method': 'POST' }
@@ -180,7 +180,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(told.size).toBeGreaterThan(2)
     })
 
-    test('scripts of other origins may read the headers; whose each limit is can be told by a hash', async () => {
+    test('expose lets scripts of other origins read the headers; partitionKey adds a hash of the subject', async () => {
       const headers = { expose: true, partitionKey: true }
       const url = await start({ limit: '9/min', identify: byKey, headers })
       const response = await fetch(url, { headers: acme })
@@ -192,7 +192,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(other.headers.get('ratelimit')).not.toContain(String(key))
     })
 
-    test('a plan from a look-up; one that hangs gets the default plan within its deadline', async () => {
+    test('planOf gives the plan; a look-up that hangs gets the default plan within its deadline', async () => {
       const planOf = ({ id }: { id: string | number }): Promise<string> =>
         id === 'slow' ? new Promise(() => {}) : Promise.resolve('pro')
       const limiter = limiterOf({
@@ -219,7 +219,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
           },
         },
       ],
-    ])('%s that throws: the error handler, once, and no unit is lost', async (_, options) => {
+    ])('%s that throws: the error handler is called once, and no unit is lost', async (_, options) => {
       const onError = jest.fn()
       const limiter = limiterOf({ limit: '5/min' })
       const url = await start({ ...options, limiter, identify: byKey }, { onError })

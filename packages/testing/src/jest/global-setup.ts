@@ -3,11 +3,12 @@ import { startRedisContainer } from '../redis/docker.ts'
 import { startRedis } from '../redis/server.ts'
 import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
 
-/** What `global-teardown` stops: jest runs both in one process, but gives them no other way to talk. */
+/** Set here, called by `global-teardown`. Jest runs both in one process, but has no other way to share a value. */
 export const run: { stop?: () => unknown } = ((globalThis as { tollgateRun?: object }).tollgateRun ??= {})
 
 /**
- * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that is installed.
+ * Finds or starts the Redis of a test run, in this order: REDIS_URL, a server on the PATH, a Docker container, a server
+ * that is installed now.
  */
 export default async function globalSetup(): Promise<void> {
   const url = process.env['REDIS_URL'] ?? (await start())

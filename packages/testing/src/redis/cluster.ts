@@ -7,36 +7,37 @@ import { hasSlot, portsWithBus, readNodes, SLOTS, slotsOn, type Seen } from './c
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface ClusterNode extends RedisServer {
-  /** What the cluster calls it. */
+  /** Its node id in the cluster. */
   readonly id: string
 }
 
 export interface RedisCluster {
-  /** The first ones began as primaries, the others as their replicas, in turn. */
+  /** At the start the first nodes are primaries, the others their replicas in turn. */
   readonly nodes: readonly ClusterNode[]
-  /** The node that has the slot now, as living nodes see it. */
+  /** The node that has the slot now, as a living node sees it. Rejects when no node has the slot. */
   primaryOf(slot: number): Promise<ClusterNode>
   /**
-   * Moves a slot with its keys as an operator does.
+   * Moves a slot with its keys, as an operator does.
    *
-   * @param halfway called with half of the keys moved: clients are told ASK for those, and TRYAGAIN across both halves
+   * @param halfway called when half of the keys have moved. Then clients get ASK for those keys, and TRYAGAIN for
+   *                commands with keys of both halves
    */
   moveSlot(slot: number, to: ClusterNode, halfway?: () => unknown): Promise<void>
   moveSlots(slots: readonly number[], to: ClusterNode): Promise<void>
-  /** Ends the primary of the slot at once, and does not wait for the failover: `whenOk` does. */
+  /** Kills the primary of the slot (default: slot 0). Does not wait for the failover; `whenOk` does. */
   killPrimary(slot?: number): Promise<ClusterNode>
-  /** Once every living node says that each slot has a primary that is alive and that all is well. */
+  /** Resolves when every living node reports state ok, and a living primary for every slot. */
   whenOk(): Promise<void>
-  /** Starts all nodes that were killed, where they were: they know each other, and have no keys. */
+  /** Starts the killed nodes again on their ports. They still know each other, but have no keys. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface ClusterOptions {
   readonly primaries?: number
-  /** Of each primary. */
+  /** Replicas of each primary. */
   readonly replicas?: number
-  /** A node that is silent for so long is taken for dead; a failover takes about 1 s more. */
+  /** After this time without an answer a node counts as dead; a failover takes about 1 s more. */
   readonly nodeTimeoutMs?: number
   /** More arguments for each redis-server. */
   readonly args?: readonly string[]
@@ -44,15 +45,15 @@ export interface ClusterOptions {
 
 const KEYS_AT_ONCE = 100
 
-/** A real cluster on 127.0.0.1. It takes about 2.5 s, 2 of them a delay that each primary has built in. */
+/** Starts a real cluster on 127.0.0.1. This takes about 2.5 s, of which Redis itself waits 2 s before it is ready. */
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
   const { primaries = 3, replicas = 1, nodeTimeoutMs = 1000, args = [] } = options
   const ports = await portsWithBus(primaries * (1 + replicas))
   const settings = [
     ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)],
-    // Its default of 5 s is for several replicas to share one copy.
+    // The default, 5 s, waits for more replicas to share one copy.
     ...['--repl-diskless-sync-delay', '0'],
-    // Clients are told of a replica once it has got anything; 10 s is the default.
+    // Clients see a replica only after it has received something, which with the default is a ping every 10 s.
     ...['--repl-ping-replica-period', '1'],
     ...args,
   ]
@@ -73,7 +74,7 @@ class Cluster implements RedisCluster {
     this.nodes = nodes
   }
 
-  /** Makes one cluster of nodes that do not know each other. */
+  /** Makes one cluster of new nodes, which do not know each other yet. */
   async join(primaries: number): Promise<void> {
     const [first, ...others] = this.nodes as readonly [Node, ...Node[]]
     await Promise.all(this.nodes.map(({ port }, i) => ask(port, 'CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
@@ -126,7 +127,7 @@ class Cluster implements RedisCluster {
       await halfway()
     }
     await moveKeys(slot, from, to)
-    // The new one first, or the slot would for a moment be nobody's.
+    // First tell the new owner: otherwise no node would own the slot for a moment.
     await setSlot(to, 'NODE', to.id)
     await setSlot(from, 'NODE', to.id)
     await eventually(async () => {
@@ -147,7 +148,7 @@ class Cluster implements RedisCluster {
       const infos = await Promise.all(living.map(({ port }) => ask(port, 'CLUSTER', 'INFO')))
       if (!infos.every((info) => String(info).includes('cluster_state:ok'))) return false
       const ports = new Set(living.map(({ port }) => port))
-      // Nodes say ok until they have noticed that one is gone.
+      // Nodes report ok until they notice that another node is gone, so check their views, too.
       return (await this.#views()).every((view) => slotsOn(view, ports) === SLOTS)
     }, 'the cluster is well')
   }
@@ -173,14 +174,14 @@ class Cluster implements RedisCluster {
 }
 
 interface Node extends ClusterNode {
-  /** Killed or hung. */
+  /** Whether the node was killed or hangs. */
   readonly isSilent: boolean
-  /** Nothing, when it was not killed. */
+  /** Does nothing when the node was not killed. */
   restart(): Promise<void>
   end(): Promise<void>
 }
 
-/** With a folder of its own, where it keeps what it knows of the others. */
+/** Starts a node with a folder of its own, in which it keeps its view of the cluster. */
 async function startNode(port: number, settings: readonly string[]): Promise<Node> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'))
   const start = (): Promise<RedisServer> => startRedis({ port, args: [...settings, '--dir', folder] })

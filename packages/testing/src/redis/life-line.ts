@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 
 /**
- * Kills the process `pid` once this process is gone, however it went.
+ * Kills the process `pid` when this process ends, for whatever reason.
  *
- * An exit hook is not enough: jest gives tests a copy of `process` whose hooks never run, and SIGKILL runs none.
+ * An exit hook is not enough: jest gives tests a copy of `process` whose hooks never run, and SIGKILL runs no hooks.
  *
- * @returns cuts the line, for a process that has ended by itself
+ * @returns a function that ends the watch, to be called when the process has ended by itself
  */
 export function tieLifeOf(pid: number): () => void {
-  // The pipe closes with this process. A group of its own keeps Ctrl-C from ending the line before its work.
+  // `cat` ends when the pipe closes, which is when this process ends. `detached` protects the shell from Ctrl-C.
   const line = spawn('sh', ['-c', `cat >/dev/null; kill -9 ${pid} 2>/dev/null`], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

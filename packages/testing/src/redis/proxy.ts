@@ -1,30 +1,30 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A way to a server on 127.0.0.1 that can be made bad, for connections that are there and those to come. */
+/** A TCP proxy to a server on 127.0.0.1 that can simulate network faults, on open and on new connections. */
 export interface Proxy {
   readonly url: string
   readonly port: number
-  /** Connections that go through it. */
+  /** Number of open connections. */
   readonly open: number
-  /** Holds back what the server says for so long. */
+  /** Delays all data from the server by `ms`. */
   latency(ms: number): void
-  /** Resets every connection (RST) now; new ones go through. */
+  /** Resets every open connection (RST); new connections work. */
   cut(): void
-  /** Resets each connection once the server has said so many more bytes on it: in mid-answer. */
+  /** Resets each connection after `bytes` more bytes from the server, in the middle of an answer. */
   cutAfterBytes(bytes: number): void
-  /** Passes nothing on, either way, as a network that loses packets; with `restore` it all arrives. */
+  /** Passes nothing on in either direction, as a network that loses packets. After `restore` all of it arrives. */
   blackhole(): void
-  /** The same for the connections there are, as a firewall that has forgotten them. */
+  /** Does the same to open connections only, as a firewall that has forgotten them. New connections work. */
   blackholeOpen(): void
   /** Resets every connection, and refuses new ones. */
   refuse(): Promise<void>
-  /** As it was at first. */
+  /** Ends all faults. */
   restore(): Promise<void>
   close(): Promise<void>
 }
 
-/** A small TCP proxy to a server. */
+/** Starts a proxy to the server on `target.port`. */
 export async function startProxy(target: { readonly port: number }): Promise<Proxy> {
   const proxy = new TcpProxy(target.port)
   await proxy.restore()
@@ -97,7 +97,7 @@ class TcpProxy implements Proxy {
     this.#server = server
     server.listen(this.#port, '127.0.0.1')
     await once(server, 'listening')
-    // A test that forgets to close it must not keep jest from ending.
+    // Jest must be able to end when a test forgets to close the proxy.
     server.unref()
     this.#port = (server.address() as AddressInfo).port
   }
@@ -116,15 +116,15 @@ class TcpProxy implements Proxy {
   }
 }
 
-/** A connection, and the one of its own to the server. */
+/** The connection of one client, together with its connection to the server. */
 class Link {
   latencyMs = 0
-  /** How many bytes of what the server says may still pass. */
+  /** Bytes from the server that may still pass before the reset. */
   left = Infinity
   readonly #client: Socket
   readonly #server: Socket
   readonly #onEnd: () => void
-  /** What the server said and when it may pass, in order. */
+  /** Delayed data from the server, in order; `at` is when it may pass, by performance.now(). */
   readonly #held: { readonly at: number; readonly data: Buffer }[] = []
   #isOver = false
 
@@ -181,7 +181,7 @@ class Link {
       this.#client.write(data)
       return
     }
-    // A reset would overtake what is yet to be sent.
+    // Reset only after the write, because a reset discards data that is not sent yet.
     this.#client.write(data.subarray(0, this.left), () => this.reset())
     this.left = 0
   }

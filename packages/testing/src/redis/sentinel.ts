@@ -3,33 +3,33 @@ import { ask } from './admin.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface RedisSentinel {
-  /** What the sentinels call the primary. */
+  /** The name of the primary in the sentinels' configuration. */
   readonly name: string
-  /** Where the sentinels are, as ioredis takes them. */
+  /** Addresses of the sentinels, in the form of ioredis's option `sentinels`. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[]
-  /** The one that began as primary, then its replica. */
+  /** First the node that was primary at the start, then its replica. */
   readonly nodes: readonly RedisServer[]
   /** The node that sentinels tell clients to use. */
   primary(): Promise<RedisServer>
-  /** Ends the primary at once, and does not wait for the failover: `whenFailedOver` does. */
+  /** Kills the primary. Does not wait for the failover; `whenFailedOver` does. */
   killPrimary(): Promise<RedisServer>
-  /** Makes the primary hang; when it goes on later, sentinels make it a replica. */
+  /** Makes the primary hang. When it resumes after the failover, sentinels make it a replica. */
   pausePrimary(): Promise<RedisServer>
-  /** Once every sentinel names another primary than this one, and that one takes writes. */
+  /** Resolves when all sentinels name the same new primary, other than `from`, and it accepts writes. */
   whenFailedOver(from: RedisServer): Promise<void>
   stop(): Promise<void>
 }
 
 export interface SentinelOptions {
   readonly name?: string
-  /** A primary that is silent for so long is taken for dead; a failover takes 1 to 2 s more. */
+  /** After this time without an answer the primary counts as dead; a failover takes 1 to 2 s more. */
   readonly downAfterMs?: number
 }
 
 const SENTINELS = 3
 const QUORUM = 2
 
-/** A real primary, its replica and three sentinels on 127.0.0.1. */
+/** Starts a real primary, its replica and three sentinels on 127.0.0.1. */
 export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
   const { name = 'tollgate', downAfterMs = 500 } = options
   const servers: RedisServer[] = []
@@ -60,13 +60,13 @@ async function startOne(
   const lines = [
     `sentinel monitor ${name} 127.0.0.1 ${port} ${QUORUM}`,
     `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
-    // How long a failover that did not come about keeps the next one away is twice this.
+    // After a failed failover, sentinels wait twice this time before the next attempt.
     `sentinel failover-timeout ${name} 5000`,
   ]
   return start({ config: `${lines.join('\n')}\n`, args: ['--sentinel'] })
 }
 
-/** A failover needs sentinels that know each other and the replica. */
+/** Waits until the sentinels know each other and the replica: there is no failover before. */
 async function whenWatched(sentinels: readonly RedisServer[], name: string): Promise<void> {
   await eventually(async () => {
     const seen = await Promise.all(
@@ -86,7 +86,7 @@ async function replicasThatAreUp(port: number, name: string): Promise<number> {
   ).length
 }
 
-/** Of a reply that is names and values in turn. */
+/** Reads a field of a reply that lists names and values in turn. */
 function valueOf(fields: readonly string[], name: string): string | undefined {
   return fields[fields.indexOf(name) + 1]
 }
