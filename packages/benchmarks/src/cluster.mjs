@@ -72,7 +72,7 @@ for (const [i, [plan, limit]] of Object.entries(PLANS).entries()) {
             ]
       for (const [name, one] of order) {
         const done = await closedLoop(one, inFlight, CELL_MS)
-        // The first round warms up.
+        // Round -1 warms up.
         if (round >= 0) rates[name].push((done / CELL_MS) * 1000)
       }
     }

@@ -6,7 +6,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 /**
  * @typedef {object} Contender
  * @property {(id: string) => unknown} decide a decision, or a promise of one
- * @property {(answer: any) => boolean} isRight false when the answer is not the one this contender must give
+ * @property {(answer: any) => boolean} isRight true when the contender decided, false for a fallback or an error
  */
 
 /** So large that all requests are allowed. */

@@ -15,7 +15,7 @@ export function betterPeer(results) {
   return PEERS.toSorted((a, b) => speed(b) - speed(a))[0]
 }
 
-/** @returns each goal with its bound, the measured value and whether it is reached */
+/** @returns every goal with its bound, the measured value and whether the value reached it */
 export function judge({ speed, memory }) {
   return [...speedGoals(speed), ...serverGoals(speed.get(64)), ...memoryGoals(memory)]
 }

@@ -64,6 +64,7 @@ export async function serverCpuUs(client) {
   return (read('used_cpu_user') + read('used_cpu_sys')) * 1e6
 }
 
+/** @returns bytes */
 export async function usedMemory(client) {
   return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
 }

@@ -1,4 +1,4 @@
-// Decisions a second and what they cost both sides, contenders taking turns in every round.
+// Measures decisions a second and the CPU time of Node and the server. In every round each contender has its turn.
 import { closedLoop } from './load.mjs'
 import { serverCpuUs } from './redis.mjs'
 
@@ -9,7 +9,7 @@ import { serverCpuUs } from './redis.mjs'
  * @property {number[]} nodeUs    CPU time of this process per decision, in µs
  */
 
-/** @returns {Promise<Map<string, Figures>>} */
+/** @returns {Promise<Map<string, Figures>>} by the name of the contender */
 export async function measureSpeed(contenders, { client, monitor, inFlight, rounds, cellMs }) {
   const names = [...contenders.keys()]
   const results = new Map(names.map((name) => [name, { perSecond: [], serverUs: [], nodeUs: [] }]))

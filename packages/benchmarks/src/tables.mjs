@@ -1,4 +1,4 @@
-// The results as markdown.
+// Prints the results as markdown tables.
 import { BASELINE } from './contenders.mjs'
 import { betterPeer } from './goals.mjs'
 import { median, paired, spread } from './statistics.mjs'

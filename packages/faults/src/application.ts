@@ -17,7 +17,7 @@ import {
 export interface Entry {
   /** A tenant, or one of CONTROLS, which are not limited. */
   readonly who: string
-  /** When it came, in ms since 1970. */
+  /** Start of the request, in ms since 1970. */
   readonly at: number
   /** How long its answer took, in ms. */
   readonly ms: number

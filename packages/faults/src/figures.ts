@@ -56,12 +56,15 @@ export interface Figures {
   readonly most: Readonly<Record<string, Most>>
 }
 
+/** The most units admitted to a tenant in any one window. */
 export interface Most {
   /** Allowed by any source, in any window. */
   readonly ever: number
   /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
+  /** By the store, in the whole run. */
   readonly byStore: number
+  /** By the failure policy `local`, in the whole run. */
   readonly byLocal: number
 }
 

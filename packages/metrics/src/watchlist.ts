@@ -3,6 +3,7 @@ import { needLimiter } from './options.js'
 
 /** The state of all limiters: how many of them are in each state. */
 export interface Overview {
+  /** Requests that wait for the store, in all limiters together. */
   pending: number
   readonly limiters: Record<LimiterHealth['status'], number>
   /** By shard of the store. */

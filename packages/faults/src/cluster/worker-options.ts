@@ -16,9 +16,11 @@ export interface Batch {
   readonly allowed: Allowed[]
   /** The number of answers by source and result. */
   readonly answers: Record<string, number>
+  /** Number of errors by reason. */
   readonly storeErrors: Record<string, number>
   readonly thrown: string[]
   /** Units that were allowed without the store: charged to it later, or dropped. */
   charged: number
+  /** The same, but never charged, since no limit had room. */
   dropped: number
 }

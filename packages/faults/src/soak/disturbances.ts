@@ -38,6 +38,7 @@ interface Context {
   /** The proxies that the fault disturbs. */
   readonly proxies: readonly Proxy[]
   readonly random: Random
+  /** How long the fault lasts. */
   readonly ms: number
   /** Called when the store has lost its counts, with the time span of the loss. */
   readonly onLoss: (from: number, to: number) => void

@@ -22,7 +22,9 @@ export interface Batch {
   /** Requests that were not sent, since too many were pending. */
   skipped: number
   readonly thrown: string[]
+  /** Requests not yet decided. */
   readonly underWay: number
+  /** Resident memory of the process, in bytes. */
   readonly rss: number
 }
 

@@ -235,7 +235,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       ],
       ['rejects with a word that frameworks take for a command', () => Promise.reject('route')],
       ['gives something that is no subject', () => ({ id: Promise.resolve('acme') }) as never],
-    ])('identify %s: the error handler, once, and no answer by accident', async (_, identify) => {
+    ])('identify %s: the error handler is called once, and nothing else answers', async (_, identify) => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify }, { onError })
       expect(await statuses(1)).toEqual([500])

@@ -47,7 +47,7 @@ const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 
 /** The reasons in an outage; which of them a client sees is a race. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
-/** Deployments, and clients on them. */
+/** Starts deployments, clients and limiters for tests, and ends them. */
 class Bench<Client extends RedisClient> {
   readonly #kind: ClientKind<Client>
   readonly #clients: Client[] = []
@@ -129,7 +129,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await sameAsMemory(bench.connect({ ports }))
     })
 
-    ifHas('numbersAsStrings')('numbers that come as strings are understood', async () => {
+    ifHas('numbersAsStrings')('replies with numbers as strings are understood', async () => {
       const { ports } = await bench.shared()
       await sameAsMemory(bench.connect({ ports, numbersAsStrings: true }))
     })
@@ -172,7 +172,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
     })
 
-    test('servers that come up after the application', async () => {
+    test('servers that start after the application are used', async () => {
       const deployment = await bench.deploy()
       await deployment.kill()
       const { limiter } = bench.limiter(bench.connect(deployment))
@@ -209,13 +209,13 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       })
     })
 
-    ifHas('isLazy')('a lazy client is connected by the first request', async () => {
+    ifHas('isLazy')('a lazy client connects at the first request', async () => {
       const { ports } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports, isLazy: true }), 5000)
       expect((await limiter.consume('acme')).source).toBe('store')
     })
 
-    ifHas('keyPrefix')('the prefix of the client stands before that of the store', async () => {
+    ifHas('keyPrefix')('keys begin with the prefix of the client, then that of the store', async () => {
       const { ports, operators } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports, keyPrefix: 'shop:' }), 5000)
       await limiter.consume('acme')

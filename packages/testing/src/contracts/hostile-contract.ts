@@ -133,7 +133,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       expect(await statuses(url, 2)).toEqual([200, 429])
     })
 
-    test('a body may be a promise; one that rejects goes to the error handler', async () => {
+    test('a body may be a promise; a rejection goes to the error handler', async () => {
       const url = await start({ limit: '1/min', body: async ({ violated }) => ({ violated }) })
       await fetch(url)
       const denied = await fetch(url)
@@ -174,7 +174,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         'a subject whose plan is a promise',
         { identify: () => ({ id: 'a', plan: Promise.reject(new Error('late')) }) as never },
       ],
-    ])('%s: the error handler, and no rejection that nobody handles', async (_, options) => {
+    ])('%s: the error handler is called, and no rejection stays unhandled', async (_, options) => {
       const onError = jest.fn()
       const url = await start({ limit: '5/min', ...options }, { onError })
       expect(await statuses(url, 1)).toEqual([500])

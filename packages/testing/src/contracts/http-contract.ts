@@ -231,7 +231,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
           },
         },
       ],
-    ])('%s that throws: the error handler, once, and no unit is lost', async (_, options) => {
+    ])('%s that throws: the error handler is called once, and no unit is lost', async (_, options) => {
       const onError = jest.fn()
       const limiter = limiterOf({ limit: '5/min' })
       const url = await start({ ...options, limiter, identify: byKey }, { onError })

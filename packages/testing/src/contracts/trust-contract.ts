@@ -6,9 +6,11 @@ const PAGE = join(__dirname, '../../../../docs/security.md')
 
 /** A setting of a framework, as docs/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {
+  /** The setting as code, exactly as on the page. */
   readonly typed: string
+  /** Whether a client can choose the address that it counts by. */
   readonly isChosen: boolean
-  /** An application that limits each address to one request. */
+  /** Starts an application with the setting that limits each address to one request. */
   readonly serve: () => Promise<Served>
 }
 

@@ -112,7 +112,7 @@ export function upgradeContract(
       for (let i = 0; i < 3; i += 1) expect((await upgrade(port, {})).status).toBe(101)
     })
 
-    test('are limited by the recipe, with the requests of the same tenant', async () => {
+    test('are limited by the program on the page, together with the requests of the same tenant', async () => {
       const recipe = await runRecipe(framework, { handleUpgrade, emit: () => true }, load)
       const port = await listen(recipe.server)
       const acme = { 'x-api-key': 'key-of-acme' }

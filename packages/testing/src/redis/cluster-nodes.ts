@@ -32,12 +32,14 @@ function readRange(text: string): [first: number, last: number] {
   return [Number(first), Number(last)]
 }
 
+/** Whether the node on `port` has the slot, in this view. */
 export function hasSlot(view: readonly Seen[], slot: number, port: number): boolean {
   return view.some(
     (node) => node.port === port && node.slots.some(([first, last]) => slot >= first && slot <= last),
   )
 }
 
+/** Counts the slots of primaries on these ports, in this view. */
 export function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): number {
   const ranges = view
     .filter(({ isPrimary, port }) => isPrimary && ports.has(port))

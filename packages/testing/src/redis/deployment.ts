@@ -44,7 +44,7 @@ export async function deployOne(options: DeploymentOptions = {}): Promise<Deploy
   }
 }
 
-/** Three primaries without replicas, each with a third of the slots. */
+/** Starts a cluster of three primaries without replicas, each with a third of the slots. */
 export async function deployCluster(options: DeploymentOptions = {}): Promise<Deployment> {
   // A long timeout: there is no failover to wait for, and a busy machine can make nodes silent for a while.
   const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })

@@ -16,7 +16,7 @@ export interface RedisServer {
   stop(): Promise<void>
   /** Kills it at once, like a crash (SIGKILL). */
   kill(): Promise<void>
-  /** Makes it hang (SIGSTOP) until `resume`. */
+  /** Makes the server hang (SIGSTOP) until `resume`. */
   pause(): void
   resume(): void
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 export const REDIS_URL_VARIABLE = 'TOLLGATE_TEST_REDIS_URL'
 
-/** The Redis of this test run, which every test file shares. */
+/** @returns the URL of the Redis that all test files of this run share */
 export function testRedisUrl(): string {
   const url = process.env[REDIS_URL_VARIABLE]
   if (url) return url
