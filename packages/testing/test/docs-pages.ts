@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { PUBLISHED } from './published.ts'
 
 export const root = resolve(__dirname, '../../..')
 
@@ -12,10 +13,14 @@ export const markdown: readonly string[] = [
   ),
 ]
 
-/** What users read, with programs on it: README, docs and the READMEs of packages. */
-export const pages: readonly string[] = markdown.filter(
-  (page) => page === 'README.md' || /^(docs|packages)\//.test(page),
-)
+/** Where the project lives: packages link to their docs there, since they are read on npm. */
+export const HOME = 'https://github.com/tollgate-js/tollgate'
+
+/** What each published package begins with on npm, as paths from the root. */
+export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
+
+/** What people read, with programs on it: all but what an example says of itself. */
+export const pages: readonly string[] = markdown.filter((page) => !page.startsWith('examples/'))
 
 function markdownIn(folder: string, recursive: boolean): string[] {
   return readdirSync(join(root, folder), { recursive })

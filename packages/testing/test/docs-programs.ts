@@ -1,8 +1,9 @@
 // The programs of pages as files: one folder a page, so that a program can import another one of its page.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseSync, type ModuleItem, type Pattern } from '@swc/core'
 import { blocksOf, root, type Block } from './docs-pages.ts'
+import { linkPackages } from './linked-packages.ts'
 
 /** A program, and where it is written. */
 export interface Program extends Block {
@@ -109,25 +110,4 @@ export function makeFolder(name: string): string {
   linkPackages(folder)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   return folder
-}
-
-function linkPackages(folder: string): void {
-  const packagesFolder = join(root, 'packages')
-  const link = (name: string, target: string): void => {
-    const path = join(folder, 'node_modules', name)
-    mkdirSync(dirname(path), { recursive: true })
-    if (!existsSync(path)) symlinkSync(target, path, 'junction')
-  }
-  for (const name of ['core', 'express', 'fastify', 'koa', 'metrics'])
-    link(`@tollgate/${name}`, join(packagesFolder, name))
-  for (const name of readdirSync(packagesFolder)) {
-    const from = join(packagesFolder, name, 'node_modules')
-    for (const entry of existsSync(from) ? readdirSync(from) : []) {
-      if (entry.startsWith('.')) continue
-      const inner = entry.startsWith('@')
-        ? readdirSync(join(from, entry)).map((one) => `${entry}/${one}`)
-        : [entry]
-      for (const one of inner) link(one, join(from, one))
-    }
-  }
 }

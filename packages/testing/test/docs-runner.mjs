@@ -50,7 +50,8 @@ async function use({ app, middleware, limiter, store, server }, { routes, reache
     const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
     used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
   }
-  if (limiter) used.source = await sourceOf(limiter, reachesRedis)
+  // A program may close its own.
+  if (limiter && limiter.health().status !== 'closed') used.source = await sourceOf(limiter, reachesRedis)
   const served = app ?? (middleware && express().use(signIn, middleware))
   if (served) used.statuses = await ask(await listening(served), routes)
   if (server) used.upgrade = await upgrade(server)

@@ -2,12 +2,18 @@
 // docs-run.test.ts check the programs on them.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { anchorsOf, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
+import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
+/** The file of the project that an address shows, from the root. */
+const fileAt = (link: string): string | undefined =>
+  link.startsWith(HOME) ? /\/(?:blob|tree)\/main\/(.+)$/.exec(link)?.[1] : undefined
+
 /** What is wrong with a link of a page, or undefined. */
 function faultOf(page: string, link: string): string | undefined {
+  const file = fileAt(link)
+  if (file !== undefined) return faultOf('README.md', file)
   if (/^[a-z]+:/.test(link)) {
     return WEB.test(link) || link.startsWith('mailto:') ? undefined : `${link} is no https address`
   }
@@ -30,6 +36,7 @@ test('a link that leads nowhere is told', () => {
   expect(faultOf(page, 'errors.md#no-such-heading')).toMatch('no such heading')
   expect(faultOf(page, '#no-such-heading')).toMatch('no such heading')
   expect(faultOf(page, '../examples#a')).toMatch('is a folder')
+  expect(faultOf(page, `${HOME}/blob/main/docs/no-such-page.md`)).toMatch('does not exist')
   expect(faultOf(page, 'http://example.com')).toMatch('no https address')
   expect(faultOf(page, 'errors.md')).toBeUndefined()
   expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n')).toEqual(['b.md'])
@@ -40,4 +47,13 @@ test('docs/README.md lists every page of docs', () => {
   const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
   const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
+})
+
+/** Pages that are lists of what there is, or reports: nothing of them is typed. */
+const WITHOUT_PROGRAM = ['docs/README.md', 'docs/faults.md']
+
+test('every page of docs begins with a program', () => {
+  const others = pages.filter((page) => page.startsWith('docs/') && !WITHOUT_PROGRAM.includes(page))
+  const beginsLate = others.filter((page) => (blocksOf(page, textOf(page))[0]?.line ?? Infinity) > 15)
+  expect(beginsLate).toEqual([])
 })
