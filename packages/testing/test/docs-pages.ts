@@ -4,6 +4,12 @@ import { PUBLISHED } from './published.ts'
 
 export const root = resolve(__dirname, '../../..')
 
+/** Where the project lives: packages link to their docs there, since they are read on npm. */
+export const HOME = 'https://github.com/tollgate-js/tollgate'
+
+/** What each published package begins with on npm, as paths from the root. */
+export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
+
 /** Every text file with links, as paths from the root. */
 export const markdown: readonly string[] = [
   ...markdownIn('.', false),
@@ -12,12 +18,6 @@ export const markdown: readonly string[] = [
     readdirSync(join(root, parent)).flatMap((name) => markdownIn(`${parent}/${name}`, false)),
   ),
 ]
-
-/** Where the project lives: packages link to their docs there, since they are read on npm. */
-export const HOME = 'https://github.com/tollgate-js/tollgate'
-
-/** What each published package begins with on npm, as paths from the root. */
-export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
 
 /** What people read, with programs on it: all but what an example says of itself. */
 export const pages: readonly string[] = markdown.filter((page) => !page.startsWith('examples/'))

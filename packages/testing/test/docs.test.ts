@@ -6,14 +6,14 @@ import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } fro
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
-/** The file of the project that an address shows, from the root. */
-const fileAt = (link: string): string | undefined =>
+/** The file that an address of the project shows: pages that are read on npm link to it so. */
+const fileOf = (link: string): string | undefined =>
   link.startsWith(HOME) ? /\/(?:blob|tree)\/main\/(.+)$/.exec(link)?.[1] : undefined
 
 /** What is wrong with a link of a page, or undefined. */
-function faultOf(page: string, link: string): string | undefined {
-  const file = fileAt(link)
-  if (file !== undefined) return faultOf('README.md', file)
+function faultOf(page: string, given: string): string | undefined {
+  const file = fileOf(given)
+  const link = file === undefined ? given : posix.relative(dirname(page), file)
   if (/^[a-z]+:/.test(link)) {
     return WEB.test(link) || link.startsWith('mailto:') ? undefined : `${link} is no https address`
   }
@@ -56,4 +56,12 @@ test('every page of docs begins with a program', () => {
   const others = pages.filter((page) => page.startsWith('docs/') && !WITHOUT_PROGRAM.includes(page))
   const beginsLate = others.filter((page) => (blocksOf(page, textOf(page))[0]?.line ?? Infinity) > 15)
   expect(beginsLate).toEqual([])
+})
+
+test('the files that CONTRIBUTING.md names are there', () => {
+  const named = [...textOf('CONTRIBUTING.md').matchAll(/`(packages\/[^`\s]+)`/g)].map(([, path = '']) => path)
+  // NAME is for the reader to replace.
+  const paths = named.filter((path) => !path.includes('NAME'))
+  expect(paths.length).toBeGreaterThan(20)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
