@@ -43,7 +43,8 @@ test('a link that leads nowhere is told', () => {
   expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
 })
 
-test('docs/README.md lists every page of docs', () => {
+test('README leads to docs/README.md, and that to every page of docs', () => {
+  expect(linksOf(textOf('README.md'))).toContain('docs/README.md')
   const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
   const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
