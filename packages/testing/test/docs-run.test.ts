@@ -20,6 +20,9 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
   ],
 }
 
+/** What blocks of text that is no program are marked as. */
+const NO_PROGRAM = ['', 'sh', 'yaml', 'json', 'lua']
+
 const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
 const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
 
@@ -89,6 +92,17 @@ test('only listed programs do not run', () => {
   expect(Object.fromEntries(counts.filter(([, count]) => count > 0))).toEqual(
     Object.fromEntries(Object.entries(NOT_RUN).map(([page, [count]]) => [page, count])),
   )
+})
+
+test('a program is marked as js or ts, at the start of a line, or it would not be found', () => {
+  const others = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^([ >]*)```([^`\n]*)$/gm)]
+      .filter(
+        ([, indent, mark = '']) => !NO_PROGRAM.includes(mark) && (indent !== '' || !/^(js|ts)$/.test(mark)),
+      )
+      .map(([fence]) => `${page}: ${fence}`),
+  )
+  expect(others).toEqual([])
 })
 
 describe('programs', () => {
