@@ -54,9 +54,9 @@ function contender(limit, prefix, wrap = (store) => store) {
 process.stdout.write(
   '| plan | in flight | batches, decisions/s | one at a time | batches / one at a time |\n|---|---|---|---|---|\n',
 )
-for (const [plan, limit] of Object.entries(PLANS)) {
-  const batches = contender(limit, 'batches')
-  const single = contender(limit, 'single', oneAtATime)
+for (const [i, [plan, limit]] of Object.entries(PLANS).entries()) {
+  const batches = contender(limit, `batches-${i}`)
+  const single = contender(limit, `single-${i}`, oneAtATime)
   for (const inFlight of [1, 64, 512]) {
     const rates = { batches: [], single: [] }
     for (let round = -1; round < ROUNDS; round += 1) {

@@ -46,10 +46,14 @@ export function createContenders(client) {
   ])
 }
 
+let made = 0
+
 /** @returns {Contender} */
 export function tollgate(client, limit, storeOptions) {
+  // A prefix for each, as long as the default one: limiters of a process may not share their counters.
+  const prefix = `bench-${String((made += 1)).padStart(2, '0')}`
   const limiter = createLimiter({
-    store: redisStore(client, storeOptions),
+    store: redisStore(client, { prefix, ...storeOptions }),
     plans: { measured: limit },
     defaultPlan: 'measured',
     deadlineMs: DEADLINE_MS,

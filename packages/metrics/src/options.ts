@@ -34,10 +34,10 @@ const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 /** @throws {ConfigError} when an option is wrong */
 export function readOptions(options: InstrumentOptions): Settings {
   if (!isPlainObject(options))
-    throw ConfigError.wrong('options', options, `an object of options: ${OPTIONS.join(', ')}`)
+    throw ConfigError.wrong('options', options, `an object of options, such as { meterProvider }`)
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined) {
-    throw ConfigError.wrong(unknown, unknown, `an option that there is: ${OPTIONS.join(', ')}`)
+    throw new ConfigError(nameOf(unknown), `there is no such option here; there are ${OPTIONS.join(', ')}`)
   }
   const { attributes = {}, subjectAttribute = false } = options
   checkAttributes(attributes)
@@ -62,12 +62,16 @@ function readMeter({ meterProvider, meter }: InstrumentOptions): Meter {
   if (meter === undefined) {
     const provider = meterProvider ?? metrics
     if (hasMethods(provider, ['getMeter'])) return provider.getMeter(NAME, VERSION)
-    throw ConfigError.wrong('meterProvider', provider, 'a MeterProvider of OpenTelemetry')
+    throw ConfigError.wrong(
+      'meterProvider',
+      provider,
+      'a MeterProvider of OpenTelemetry, such as new MeterProvider({ readers })',
+    )
   }
   if (meterProvider !== undefined)
-    throw ConfigError.wrong('meter', meter, 'none where there is a meterProvider')
+    throw new ConfigError('meter', '`meter` cannot be combined with `meterProvider`: give one of them')
   if (hasMethods(meter, ['createCounter', 'addBatchObservableCallback'])) return meter
-  throw ConfigError.wrong('meter', meter, 'a Meter of OpenTelemetry')
+  throw ConfigError.wrong('meter', meter, "a Meter of OpenTelemetry: meterProvider.getMeter('api')")
 }
 
 function checkAttributes(attributes: Attributes): void {
@@ -76,11 +80,13 @@ function checkAttributes(attributes: Attributes): void {
   }
   const own: readonly string[] = Object.values(ATTRIBUTES)
   for (const [name, value] of Object.entries(attributes)) {
-    const path = `attributes[${JSON.stringify(name)}]`
-    if (own.includes(name)) throw ConfigError.wrong(path, value, 'a name that Tollgate does not set itself')
+    const path = `attributes[${JSON.stringify(nameOf(name))}]`
+    if (own.includes(name)) {
+      throw new ConfigError(path, "Tollgate sets it itself: take another name, such as 'service.name'")
+    }
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     if (values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) continue
-    throw ConfigError.wrong(path, value, 'text, a number, true or false, or an array of those')
+    throw ConfigError.wrong(path, value, "text, a number, true or false, or an array of those, such as 'api'")
   }
 }
 
@@ -88,12 +94,21 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   if (typeof given === 'function') return given
   if (given === true) return idOf
   if (given === false) return undefined
-  throw ConfigError.wrong('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
+  throw ConfigError.wrong(
+    'subjectAttribute',
+    given,
+    'true, false, or a function that gives text or nothing: ({ id }) => String(id)',
+  )
 }
 
 /** Client addresses are without number, and personal. */
 function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
+}
+
+/** A name of the user's, as far as an error shows it. */
+function nameOf(name: string): string {
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 64)
 }
 
 function hasMethods(given: unknown, names: readonly string[]): boolean {

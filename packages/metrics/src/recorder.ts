@@ -1,6 +1,6 @@
 import type { Attributes, BatchObservableResult } from '@opentelemetry/api'
 import type { Limiter, LimiterEvents } from '@tollgate/core'
-import { toError } from '@tollgate/core/adapter'
+import { toError, warn } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
 import { Ledger } from './ledger.js'
@@ -121,7 +121,7 @@ export class Recorder {
   #warn(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    process.emitWarning(`Metrics could not be recorded: ${toError(error).message}`, 'TollgateWarning')
+    warn('TOLLGATE_METRICS', `Metrics could not be recorded: ${toError(error).message}`)
   }
 }
 

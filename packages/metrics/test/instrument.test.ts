@@ -5,7 +5,7 @@ import { eventually } from '@tollgate/testing'
 import { instrument, type Instrumentation, type InstrumentOptions } from '../src/index.js'
 import { collect, type Collected } from './collect.ts'
 
-const PLANS = { free: ['3/min', '100/h'], pro: '1000/min', internal: 'unlimited' } as const
+const PLANS = { free: ['3/min', '100/h'], pro: '1000/min', internal: 'unlimited', out: 'blocked' } as const
 
 let collected: Collected
 let limiter: Limiter
@@ -49,6 +49,8 @@ describe('decisions', () => {
     await ask(2, { id: 'globex', plan: 'pro' })
     await ask(4, { id: 'cron', plan: 'internal' })
     await ask(1, { id: 'globex', plan: 'pro' }, 5000)
+    await ask(1, { id: 'evil', plan: 'out' })
+    const blocked = { 'tollgate.decision.reason': 'blocked', 'tollgate.decision.source': 'blocked' }
     expect(await collected.points('tollgate.decisions')).toEqual(
       expect.arrayContaining([
         [allowed, 3],
@@ -56,9 +58,10 @@ describe('decisions', () => {
         [{ ...allowed, 'tollgate.plan.name': 'pro' }, 2],
         [{ ...allowed, 'tollgate.plan.name': 'internal', 'tollgate.decision.source': 'unlimited' }, 4],
         [{ ...denied, 'tollgate.plan.name': 'pro', 'tollgate.decision.reason': 'cost-exceeds-quota' }, 1],
+        [{ ...denied, ...blocked, 'tollgate.plan.name': 'out' }, 1],
       ]),
     )
-    expect(await collected.sum('tollgate.decisions')).toBe(12)
+    expect(await collected.sum('tollgate.decisions')).toBe(13)
   })
 
   test('have their cost as units', async () => {
@@ -168,7 +171,9 @@ test('a meter that throws harms no request, and is told of once', async () => {
     expect(await limiter.consume({ id: 'acme', plan: 'made up' })).toMatchObject({ plan: 'free' })
     await new Promise(setImmediate)
   }
-  expect(warn.mock.calls).toEqual([['Metrics could not be recorded: broken', 'TollgateWarning']])
+  expect(warn.mock.calls).toEqual([
+    ['Metrics could not be recorded: broken', { type: 'TollgateWarning', code: 'TOLLGATE_METRICS' }],
+  ])
   warn.mockRestore()
 })
 

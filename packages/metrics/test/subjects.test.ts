@@ -98,7 +98,10 @@ describe('subjects', () => {
     expect(await seen()).toEqual([undefined])
     expect(await collected.sum('tollgate.decisions')).toBe(3)
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Metrics'), 'TollgateWarning')
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Metrics'), {
+      type: 'TollgateWarning',
+      code: 'TOLLGATE_METRICS',
+    })
     warn.mockRestore()
   })
 })

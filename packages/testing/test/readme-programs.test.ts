@@ -2,11 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, freePort, testRedisUrl } from '../src/index.ts'
-import { blocksOf, packageReadmes, root, textOf, type Block } from './docs-pages.ts'
-import { linkPackages } from './linked-packages.ts'
+import { blocksOf, packageReadmes, textOf, type Block } from './docs-pages.ts'
+import { makeFolder } from './docs-programs.ts'
 
 const PAGES = ['README.md', ...packageReadmes]
 const programs = PAGES.flatMap((page) => blocksOf(page, textOf(page)))
@@ -19,10 +19,7 @@ let started = 0
 const children: ChildProcess[] = []
 
 beforeAll(() => {
-  mkdirSync(join(root, 'packages/testing/dist'), { recursive: true })
-  folder = mkdtempSync(join(root, 'packages/testing/dist/readme-'))
-  linkPackages(folder)
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  folder = makeFolder('readme')
 })
 
 afterEach(() => {
@@ -145,5 +142,5 @@ function timeless(answer: string): string {
   return answer
     .replaceAll(/;t=\d+/g, ';t=…')
     .replaceAll(/^(RateLimit-Reset|Retry-After): \d+/gm, '$1: …')
-    .replaceAll(/in \d+ s/g, 'in … s')
+    .replaceAll(/in \d+ seconds/g, 'in … seconds')
 }

@@ -117,7 +117,7 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
     throw ConfigError.wrong(
       `${path}.window`,
       written,
-      "'h', 'd', 'week' or 'month' for a window on the calendar",
+      "'h', 'd', 'week' or 'month' for a window on the calendar; several are days, such as '90d'",
     )
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
@@ -133,6 +133,7 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
     // Windows that begin at other times are others, however long they are.
     windowId: fnv1a(calendar.id) % 2 ** 28,
     ttlMs: calendar.maxWindowMs,
+    timeZone,
     paramsAt(nowMs) {
       const starts = calendar.startsAround(nowMs)
       if (starts !== known) {

@@ -16,6 +16,8 @@ export interface Terms {
   readonly windowId: number
   /** How long what was used of it is remembered when nobody comes, in ms: until none of it can count any more. */
   readonly ttlMs: number
+  /** The time zone of the calendar that its windows follow; undefined where they follow none. */
+  readonly timeZone?: string | undefined
   /** The parameters by the names in `wire`. Those of a calendar change with the time. */
   paramsAt(nowMs: number): Params
 }

@@ -35,4 +35,10 @@ export type OwnOptions = All<OptionsOf<Registered>>
 /** An implementation whose state, parameters and options only it knows. */
 export type AnyImplementation = Implementation<object, Params, OwnOptions, Algorithm>
 
+/** An algorithm in the words of users, for whom a window on the calendar is a fixed one. */
+export function spokenName(algorithm: AlgorithmName): string {
+  const { name } = registry[algorithm]
+  return name === algorithm ? `algorithm: '${name}'` : `algorithm: '${name}' with a month, timeZone or anchor`
+}
+
 export const implementations = registry as unknown as Readonly<Record<AlgorithmName, AnyImplementation>>

@@ -125,7 +125,11 @@ function slotOf({ quota, window, options: { precision }, path }: LimitTerms<Slid
   const entries = Math.min(quota, window.ms / (ms ?? 1))
   if (ms !== undefined && ms <= window.ms && entries <= MOST_CHOSEN_ENTRIES) return ms * 1000
   const finest = Math.ceil(window.ms / MOST_CHOSEN_ENTRIES)
-  throw ConfigError.wrong(`${path}.precision`, precision, `a time from ${finest} ms up to the window`)
+  throw ConfigError.wrong(
+    `${path}.precision`,
+    precision,
+    `a time from ${finest} ms up to the window, such as ${finest}`,
+  )
 }
 
 /** Bytes that hold a count up to the quota. */

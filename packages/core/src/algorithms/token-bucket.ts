@@ -138,7 +138,7 @@ export const tokenBucket: Implementation<
 function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions>): number {
   const { burst = quota } = options
   if (isUnits(burst) && (burst / quota) * window.ms <= LONGEST_WINDOW_MS) return burst
-  const expected = 'a whole number of units from 1 to 10^12 that come back within 3000 d'
+  const expected = 'a whole number of units from 1 to 10^12 that come back within 3000 d, such as the quota'
   throw ConfigError.wrong(`${path}.burst`, burst, expected)
 }
 

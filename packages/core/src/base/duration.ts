@@ -69,5 +69,13 @@ export function durationName({ count, unit }: Duration): string {
   return count === 1 ? NAMES[unit] : `${count}-${NAMES[unit]}s`
 }
 
+/** A length of time as one writes it in a limit: `min`, `15min`, `90d`. */
+export function notationOf(ms: number): string {
+  const units = (['d', 'h', 'min', 's', 'ms'] as const).filter((unit) => ms % UNIT_MS[unit] === 0)
+  const [unit = 'ms'] = units
+  const count = ms / UNIT_MS[unit]
+  return count === 1 ? unit : `${count}${unit}`
+}
+
 /** The longest window of a limit, in ms. */
 export const LONGEST_WINDOW_MS = 3000 * UNIT_MS.d

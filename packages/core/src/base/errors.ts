@@ -1,8 +1,13 @@
+import { attempt, isA, show, UNREADABLE } from './show.js'
+
+export { isA, show } from './show.js'
+
 /** Every code an error of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
 export const ERROR_CODES = {
   ERR_TOLLGATE_CONFIG:
     'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
   ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
+  ERR_TOLLGATE_PLAN: 'planOf threw, was late, or gave something that is not the name of a plan.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
   ERR_TOLLGATE_DECISION: 'refund or settle was given something that is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
@@ -111,43 +116,4 @@ export function toStoreError(thrown: unknown): StoreError {
 /** What was thrown, in words. */
 export function reasonOf(thrown: unknown): string {
   return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
-}
-
-/** Whether it is one: `instanceof`, also of what throws when it is looked at. */
-export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
-  return attempt(() => value instanceof type, false)
-}
-
-const LONGEST_SHOWN = 80
-const UNREADABLE = 'something that cannot be read'
-
-/** A value as an error message shows it: short, on one line. */
-export function show(value: unknown): string {
-  const text = attempt(() => String(describe(value)), UNREADABLE).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
-}
-
-/** Looking at a value runs its proxy traps and getters, which may throw; an error about it must not. */
-function attempt<T>(look: () => T, otherwise: T): T {
-  try {
-    return look()
-  } catch {
-    return otherwise
-  }
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return `'${value.slice(0, LONGEST_SHOWN + 1)}'`
-  if (typeof value === 'function') return 'a function'
-  if (value instanceof Promise) return 'a promise'
-  if (value instanceof Error) return value.name
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
-  if (typeof value === 'object' && value !== null) return describeObject(value)
-  return String(value)
-}
-
-function describeObject(value: object): string {
-  const keys = Object.keys(value)
-  if (keys.length === 0) return 'an empty object'
-  return `an object with ${keys.slice(0, 5).join(', ')}`
 }

@@ -1,4 +1,5 @@
-import type { StoreError } from '../base/errors.js'
+import { reasonOf, type StoreError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
 import { refundOf } from '../stores/receipts.js'
@@ -13,6 +14,9 @@ import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
 export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption
   readonly local: LocalOptions
+  /** What all keys of the limiter begin with. */
+  readonly begin: string
+  readonly warn: Warn
   /** Gives back what the store took of a request that had been answered otherwise. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<boolean>
 }
@@ -36,8 +40,13 @@ export class Fallback {
     const { instances } = options.local
     const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
-      const { store, giveBack } = options
-      this.#instances = new InstanceCounter({ consume: (batch) => store.charge(batch), giveBack, onCount })
+      const { begin, store, giveBack } = options
+      this.#instances = new InstanceCounter({
+        begin,
+        consume: (batch) => store.charge(batch),
+        giveBack,
+        onCount,
+      })
     } else {
       onCount(instances)
     }
@@ -119,6 +128,17 @@ export class Fallback {
     return onStoreFailure ?? this.#options.policy
   }
 
+  /** What a function of the user does wrong must not decide a request: then it is `local`. */
+  #policyFor(part: Part, error: StoreError): FailurePolicy {
+    try {
+      return choosePolicy(this.#policyOf(part), part.subject, error)
+    } catch (thrown) {
+      const text = `onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`
+      this.#options.warn('TOLLGATE_POLICY', text)
+      return 'local'
+    }
+  }
+
   #choose(request: Request, error: StoreError): Choice {
     // A function is asked once a subject, however many limits that has.
     const chosen = new Map<Subject, FailurePolicy>()
@@ -126,7 +146,7 @@ export class Fallback {
     let isClosed = false
     for (const part of request.parts) {
       const { subject } = part
-      const policy = chosen.get(subject) ?? choosePolicy(this.#policyOf(part), subject, error)
+      const policy = chosen.get(subject) ?? this.#policyFor(part, error)
       chosen.set(subject, policy)
       if (policy === 'closed') isClosed = true
       if (policy === 'local') parts.push(part)

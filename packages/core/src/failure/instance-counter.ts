@@ -8,12 +8,14 @@ const MOST = 10_000
 /** Who has not been heard of for so long is gone. */
 const SET = limitSetOf({ quota: MOST, window: '30s', algorithm: 'sliding-log' })
 /** No subject's key is like it. */
-const REQUEST: StoreRequest = { shard: 0, grant: 'all', parts: [{ key: '!instances', set: SET, cost: 1 }] }
+const KEY = '!instances'
 const EVERY_MS = 10_000
 /** Instances that get their requests at the same time are not to be counted at the same time again and again. */
 const LATER_BY_MS = 1000
 
 export interface InstanceCounterOptions {
+  /** What all keys of its limiter begin with. */
+  readonly begin: string
   /** Never rejects. */
   readonly consume: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
   /** Never rejects. */
@@ -22,11 +24,12 @@ export interface InstanceCounterOptions {
 }
 
 /**
- * Counts the limiters that use a store, by a unit that each of them holds there: taken anew now and then while there
+ * Counts the limiters of one name that use a store, by a unit that each of them holds there: taken anew now and then while there
  * are requests, it comes back by itself when its limiter is gone.
  */
 export class InstanceCounter {
   readonly #options: InstanceCounterOptions
+  readonly #request: StoreRequest
   #held: RefundRequest | undefined
   #dueMs = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -34,6 +37,8 @@ export class InstanceCounter {
 
   constructor(options: InstanceCounterOptions) {
     this.#options = options
+    const key = options.begin + KEY
+    this.#request = { shard: 0, grant: 'all', parts: [{ key, set: SET, cost: 1 }] }
   }
 
   /** To be called at requests that the store decides. */
@@ -57,9 +62,9 @@ export class InstanceCounter {
   /** Takes before it gives: one that is between the two is counted twice by others, where it could be missed. */
   async #count(): Promise<void> {
     const before = this.#held
-    const [answer] = await this.#options.consume([REQUEST])
-    if (!isOutcome(answer, REQUEST)) return
-    this.#held = refundOf(REQUEST, answer, 1)
+    const [answer] = await this.#options.consume([this.#request])
+    if (!isOutcome(answer, this.#request)) return
+    this.#held = refundOf(this.#request, answer, 1)
     const isGiven = before && (await this.#options.giveBack(before))
     const held = MOST - (answer.limits[0]?.remaining ?? MOST)
     this.#options.onCount(Math.max(isGiven ? held - 1 : held, 1))

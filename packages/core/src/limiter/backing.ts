@@ -1,3 +1,4 @@
+import type { Warn } from '../base/warnings.js'
 import { Fallback } from '../failure/fallback.js'
 import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
@@ -11,6 +12,9 @@ export interface BackingOptions {
   readonly onStoreFailure: FailurePolicyOption
   readonly local: LocalOptions
   readonly deadlineMs: number
+  /** What all keys begin with. */
+  readonly begin: string
+  readonly warn: Warn
 }
 
 /** What decides behind the fast paths. */
@@ -37,6 +41,8 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,
+    begin: options.begin,
+    warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),

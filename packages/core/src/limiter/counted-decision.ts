@@ -70,6 +70,11 @@ export class CountedDecision implements Decision {
     return decision.#verdicts
   }
 
+  /** What denied it. */
+  static denialOf(decision: CountedDecision): Verdict | undefined {
+    return decision.#denial
+  }
+
   /** The limits that it tells of: the same array for every such decision, until the plans change. */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial
@@ -108,6 +113,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   open: 1,
   closed: 2,
   unlimited: 3,
+  blocked: 3,
   store: 4,
 }
 

@@ -10,6 +10,11 @@ export interface LimitState {
   readonly quota: number
   /** Length of the window in ms; a calendar month counts as 30 days. */
   readonly windowMs: number
+  /**
+   * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
+   * 0 to the quota or burst. Units that a sliding window counts in part are rounded up.
+   */
+  readonly used: number
   /** Requests of cost 1 that would pass at this moment. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
@@ -17,14 +22,14 @@ export interface LimitState {
 }
 
 /**
- * What answered: the `store`; `unlimited`, a plan without limits; a `list` of those who are blocked; or the failure
- * policy, `local`, `open` or `closed`, since the store could not.
+ * What answered: the `store`; `unlimited` or `blocked`, a plan that needs no store; a `list` of those who are blocked; or
+ * the failure policy, `local`, `open` or `closed`, since the store could not.
  */
-export type DecisionSource = 'store' | 'unlimited' | 'list' | 'local' | 'open' | 'closed'
+export type DecisionSource = 'store' | 'unlimited' | 'blocked' | 'list' | 'local' | 'open' | 'closed'
 
 /**
  * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or who
- * pays is on the block list.
+ * pays is on the block list, or one of the subjects on a plan that is `blocked`.
  */
 export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable' | 'blocked'
 
@@ -33,7 +38,7 @@ export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unav
  *
  * @example
  * { allowed: false, subject: { id: 'acme', plan: 'free' }, plan: 'free', cost: 1, violated: ['minute'],
- *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, remaining: 0, resetMs: 12345 }],
+ *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, used: 100, remaining: 0, resetMs: 12345 }],
  *   retryAfterMs: 12345, reason: 'quota-exceeded', source: 'store' }
  */
 export interface Decision {
@@ -46,7 +51,8 @@ export interface Decision {
   readonly cost: number
   /**
    * Every limit of the plan, in its order, then those held at the same time; only of what the store answered, and of a
-   * denial in several steps those of the step that denied. Empty when the plan is unlimited, or the store did not answer.
+   * denial in several steps those of the step that denied. Empty when the plan is unlimited or blocked, or the store did
+   * not answer.
    */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied it. */
@@ -64,10 +70,12 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
+type Uncounted = Exclude<Verdict['source'], 'store' | 'local'>
+
 /** The decision where no limit has been counted: the plan has none, or the failure policy says so. */
 export function decideWithoutLimits(
   { subject, plan, cost }: Request,
-  { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: 'unlimited' | 'open' | 'closed' },
+  { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
 ): Decision {
   // Written twice, since a copy of what they share would be most of what a plan without limits costs.
   if (allowed) {
@@ -89,8 +97,8 @@ export function decideWithoutLimits(
     cost,
     limits: NO_LIMITS,
     violated: NONE,
-    retryAfterMs: RETRY_AFTER_FAILURE_MS,
-    reason: 'store-unavailable',
+    retryAfterMs: source === 'blocked' ? null : RETRY_AFTER_FAILURE_MS,
+    reason: source === 'blocked' ? 'blocked' : 'store-unavailable',
     source,
   }
 }

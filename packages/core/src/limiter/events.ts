@@ -1,7 +1,8 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
-import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
+import { ConfigError, reasonOf, type StoreError, type TollgateError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
@@ -18,12 +19,23 @@ export interface BreakerChange {
   readonly error: StoreError | undefined
 }
 
+/**
+ * What was said of a request beside who pays: by `context` of `consume`, or in HTTP by `eventContext`, which with true
+ * gives `method`, `route` and `address`.
+ */
+export interface EventContext {
+  readonly method?: string
+  readonly route?: string | undefined
+  readonly address?: string | undefined
+  readonly [name: string]: unknown
+}
+
 /** What a limiter tells, by the name of the event. */
 export interface LimiterEvents {
-  /** A request was decided: by the store, a plan without limits or the failure policy. Those on a list are not told. */
-  decision: [decision: Decision]
+  /** A request was decided: by the store, a plan that needs none or the failure policy. Those on a list are not told. */
+  decision: [decision: Decision, context?: EventContext]
   /** A request was denied, by a limit or by the failure policy. */
-  limited: [decision: Decision]
+  limited: [decision: Decision, context?: EventContext]
   /**
    * The store failed or was late with that many requests, which were left to the failure policy; or with a peek, a
    * refund or a reset. Once per batch, but once per request when it gave something that is not an outcome.
@@ -41,7 +53,7 @@ export interface LimiterEvents {
    */
   evicted: [subjects: number]
   /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
-  planError: [error: Error, subject: Subject]
+  planError: [error: TollgateError, subject: Subject]
   /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
   unknownPlan: [subject: Subject, used: string]
 }
@@ -52,8 +64,8 @@ type AnyListener = (...args: never[]) => unknown
 
 /** What the events of all limiters are told as on their channels: these, and the `limiter`. */
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
-  decision: (decision) => ({ decision }),
-  limited: (decision) => ({ decision }),
+  decision: (decision, context) => (context ? { decision, context } : { decision }),
+  limited: (decision, context) => (context ? { decision, context } : { decision }),
   storeError: (error, requests) => ({ error, requests }),
   breaker: (change) => change,
   fallback: (decision, error) => ({ decision, error }),
@@ -87,11 +99,13 @@ export class Events {
   }
 
   readonly #limiter: object
+  readonly #warn: Warn
   readonly #channels = mapChannels()
 
   /** @param limiter what subscribers of the channels are told it is of */
-  constructor(limiter: object) {
+  constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
+    this.#warn = warn
   }
 
   on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
@@ -109,9 +123,10 @@ export class Events {
     for (const listener of this.#listeners[name] as readonly Listener<Name>[]) {
       try {
         const returned: unknown = listener(...args)
-        if (returned !== undefined) Promise.resolve(returned).catch((error: unknown) => warn(name, error))
+        if (returned !== undefined)
+          Promise.resolve(returned).catch((error: unknown) => this.#tellThrown(name, error))
       } catch (error) {
-        warn(name, error)
+        this.#tellThrown(name, error)
       }
     }
     const channel = this.#channels[name]
@@ -119,10 +134,15 @@ export class Events {
     if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
   }
 
+  #tellThrown(name: EventName, thrown: unknown): void {
+    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${reasonOf(thrown)}`)
+  }
+
   #check(name: unknown, listener: unknown): void {
     const names = Object.keys(this.#listeners)
     if (!names.includes(name as string)) throw ConfigError.wrong('event', name, `one of ${names.join(', ')}`)
-    if (typeof listener !== 'function') throw ConfigError.wrong('listener', listener, 'a function')
+    if (typeof listener !== 'function')
+      throw ConfigError.wrong('listener', listener, `a function: limiter.on('${String(name)}', () => ...)`)
   }
 }
 
@@ -132,8 +152,4 @@ function mapChannels(): Record<EventName, Channel> {
     diagnostics.channel(channelOf(name as EventName)),
   ])
   return Object.fromEntries(entries) as Record<EventName, Channel>
-}
-
-function warn(name: string, thrown: unknown): void {
-  process.emitWarning(`A listener of the event '${name}' threw: ${reasonOf(thrown)}`, 'TollgateWarning')
 }

@@ -8,6 +8,8 @@ export interface Internals {
   readonly hide: HideId | undefined
   /** Warns, unless it was made with `warnings: false`. */
   readonly warn: Warn
+  /** Lets another limiter on its store have its name, or do without one. */
+  readonly freeName: () => void
 }
 
 /** A registered symbol, since a process that loads both builds of core has each class twice. */
@@ -18,4 +20,4 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** Of a limiter that somebody has wrapped. */
-const NONE: Internals = { hide: undefined, warn }
+const NONE: Internals = { hide: undefined, warn, freeName: () => {} }

@@ -10,6 +10,11 @@ import type { PlansInput } from '../plans/plans.js'
 export interface ConsumeOptions {
   /** Quota units this request takes: a whole number from 1. Default: 1. */
   readonly cost?: number
+  /**
+   * What listeners of `decision` and `limited` are told of the request, as their second argument: an object, such as the
+   * name of a job. `peek` tells nobody.
+   */
+  readonly context?: object
 }
 
 /** Decides requests, of the whole application or of one scope of it. */

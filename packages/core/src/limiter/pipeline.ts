@@ -12,7 +12,7 @@ import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { CountedDecision } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
-import type { Events } from './events.js'
+import type { EventContext, Events } from './events.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
@@ -209,7 +209,11 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    this.#telling.decision(decision, verdicts.find(({ error }) => error)?.error)
+    this.#telling.decision(
+      decision,
+      verdicts.find(({ error }) => error)?.error,
+      request.context as EventContext,
+    )
     return decision
   }
 

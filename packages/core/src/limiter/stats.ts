@@ -38,6 +38,7 @@ export class Stats {
   readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
     store: { allowed: 0, denied: 0 },
     unlimited: { allowed: 0, denied: 0 },
+    blocked: { allowed: 0, denied: 0 },
     local: { allowed: 0, denied: 0 },
     open: { allowed: 0, denied: 0 },
     closed: { allowed: 0, denied: 0 },

@@ -23,8 +23,10 @@ export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
   return parts.flatMap((part) => ofPart.get(part) ?? [])
 }
 
-function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
-  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, capacity }: Limit): LimitState {
+  // What a store of the user's own says is left can be anything.
+  const used = Math.max(capacity - remaining, 0)
+  return { name, quota, windowMs, used, remaining, resetMs: toMs(reset) }
 }
 
 /** The parts whose limits are told. */

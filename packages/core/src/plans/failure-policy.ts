@@ -1,4 +1,4 @@
-import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
+import { ConfigError, type StoreError } from '../base/errors.js'
 import type { Subject } from './subject.js'
 
 /**
@@ -24,19 +24,14 @@ export function needPolicyOption(path: string, given: unknown): asserts given is
   throw ConfigError.wrong(path, given, `${NAMES}, or a function that returns one of them`)
 }
 
-/** The policy for a subject. What a function of the user does wrong must not decide a request: then it is `local`. */
+/** The policy for a subject. Throws what a function of the user throws, and a ConfigError for what is no policy. */
 export function choosePolicy(
   option: FailurePolicyOption,
   subject: Subject,
   error: StoreError,
 ): FailurePolicy {
   if (typeof option !== 'function') return option
-  try {
-    const chosen = option(subject, error)
-    needPolicy('what onStoreFailure returned', chosen)
-    return chosen
-  } catch (thrown) {
-    process.emitWarning(`onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`, 'TollgateWarning')
-    return 'local'
-  }
+  const chosen = option(subject, error)
+  needPolicy('what onStoreFailure returned', chosen)
+  return chosen
 }

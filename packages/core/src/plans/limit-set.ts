@@ -6,7 +6,7 @@ import type { Limit } from './limit.js'
 export type { Params }
 
 /** A limit as stores see it: an algorithm and its numbers. */
-export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'paramsAt'> {
+export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'paramsAt'> {
   readonly algorithm: AlgorithmName
   /**
    * Algorithm and windows in 32 bits: what a subject has used is kept under it, so that it still counts when the
@@ -25,8 +25,8 @@ export interface LimitSet {
 /** @throws {ConfigError} when an option that only this algorithm has is wrong */
 export function compileLimit(algorithm: AlgorithmName, terms: LimitTerms<OwnOptions>): CompiledLimit {
   const { code, compile } = implementations[algorithm]
-  const { windowId, ttlMs, paramsAt } = compile(terms)
-  return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, paramsAt }
+  const { windowId, ttlMs, timeZone, paramsAt } = compile(terms)
+  return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, timeZone, paramsAt }
 }
 
 export function limitSet(limits: readonly Limit[]): LimitSet {

@@ -4,11 +4,14 @@ import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
-/** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */
-export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | PlanInputOptions
+/**
+ * One limit, several that all hold at once, none at all (`unlimited`), or no request at all (`blocked`); in the long form
+ * with what else a plan can have.
+ */
+export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked' | PlanInputOptions
 
 export interface PlanInputOptions {
-  readonly limits: LimitInput | readonly LimitInput[] | 'unlimited'
+  readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
   /** What is answered to subjects of this plan while the store cannot answer. Default: as the limiter says. */
   readonly onStoreFailure?: FailurePolicyOption
 }
@@ -17,10 +20,12 @@ export interface Plan {
   readonly name: string
   /** Tells it from every other plan, also one of the same name that it replaced. */
   readonly serial: number
-  /** Empty when the plan is unlimited. */
+  /** Empty when the plan is unlimited, or blocked. */
   readonly limits: readonly Limit[]
-  /** The same for stores; undefined when the plan is unlimited. */
+  /** The same for stores; undefined when there are none. */
   readonly set: LimitSet | undefined
+  /** Every request of a subject on it is denied. */
+  readonly isBlocked: boolean
   readonly onStoreFailure?: FailurePolicyOption
 }
 
@@ -48,15 +53,30 @@ function isLongForm(input: object): boolean {
 
 function planOfLimits(name: string, input: unknown, path: string): Plan {
   serial += 1
-  if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
+  if (isWithoutLimits(input)) {
+    return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
+  }
   if (Array.isArray(input) && input.length === 0) {
-    throw ConfigError.wrong(path, input, "at least one limit, or 'unlimited'")
+    throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }
   const limits = Array.isArray(input)
-    ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
+    ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
-  return { name, serial, limits, set: limitSet(limits) }
+  return { name, serial, limits, set: limitSet(limits), isBlocked: false }
+}
+
+function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
+  return input === 'unlimited' || input === 'blocked'
+}
+
+/** Refuses what is a whole plan among the limits of one. */
+function needLimit(given: unknown, path: string): unknown {
+  if (!isWithoutLimits(given)) return given
+  throw new ConfigError(
+    path,
+    `'${given}' is a plan by itself, without limits beside it: write '${given}', not a list`,
+  )
 }
 
 function refuseSameNames(limits: readonly Limit[], path: string): void {
@@ -66,7 +86,7 @@ function refuseSameNames(limits: readonly Limit[], path: string): void {
       throw ConfigError.wrong(
         `${path}[${i}].name`,
         name,
-        'a name that no other limit of the plan has (set name)',
+        "a name that no other limit of the plan has: { quota: 100, window: 'min', name: 'reads' }",
       )
     }
     seen.add(name)

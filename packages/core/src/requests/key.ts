@@ -20,6 +20,14 @@ export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   return kind === 'ip' ? `@${name}` : name
 }
 
+/** What stands between the name of a limiter and the rest of a key; in no other key there is one. */
+const AFTER_NAME = '^'
+
+/** What the keys of a limiter begin with: nothing, for the one of a store that needs no name. */
+export function keysOf(name: string | undefined): string {
+  return name === undefined ? '' : name + AFTER_NAME
+}
+
 /** The shard that everything of a subject is in, from 0, whatever its keys: so its limits are decided in one step. */
 export function shardOf(key: string, shards: number): number {
   return shards === 1 ? 0 : fnv1a(key) % shards

@@ -28,7 +28,11 @@ export function readCacheOptions(options: PlanCacheOptions): Required<PlanCacheO
   for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
     const value = all[name]
     if (Number.isInteger(value) && value >= least && value <= most) continue
-    throw ConfigError.wrong(`planCache.${name}`, value, `a whole number from ${least} to ${most}`)
+    throw ConfigError.wrong(
+      `planCache.${name}`,
+      value,
+      `a whole number from ${least} to ${most}, such as ${DEFAULTS[name]}`,
+    )
   }
   return all
 }

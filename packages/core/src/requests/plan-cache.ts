@@ -1,4 +1,4 @@
-import { ConfigError, show, toError } from '../base/errors.js'
+import { ConfigError, isA, reasonOf, show, TollgateError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { subjectKey } from './key.js'
@@ -32,7 +32,7 @@ const RETRY_AFTER_MS = 1000
  */
 export class PlanLookup {
   readonly #planOf: PlanOf
-  readonly #onError: (error: Error, subject: Subject) => void
+  readonly #onError: (error: TollgateError, subject: Subject) => void
   readonly #options: Required<PlanCacheOptions>
   readonly #entries: LruMap<Entry>
   readonly #underWay = new Map<string, Promise<string | undefined>>()
@@ -41,13 +41,14 @@ export class PlanLookup {
    * @param onError told of each look-up that failed
    * @throws {ConfigError} when an option is wrong
    */
-  constructor(planOf: PlanOf, options: PlanCacheOptions, onError: (error: Error, subject: Subject) => void) {
+  constructor(
+    planOf: PlanOf,
+    options: PlanCacheOptions,
+    onError: (error: TollgateError, subject: Subject) => void,
+  ) {
     if (typeof planOf !== 'function') {
-      throw ConfigError.wrong(
-        'planOf',
-        planOf,
-        'a function that gives the name of a plan, or a promise of it',
-      )
+      const expected = 'a function that gives the name of a plan, or a promise of it: ({ id }) => ...'
+      throw ConfigError.wrong('planOf', planOf, expected)
     }
     this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)
@@ -90,7 +91,7 @@ export class PlanLookup {
       (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
       (error: unknown) => {
         if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
-        this.#onError(toError(error), subject)
+        this.#onError(planErrorOf(error), subject)
         return known?.plan
       },
     )
@@ -107,7 +108,7 @@ export class PlanLookup {
     const { deadlineMs } = this.#options
     let timer
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
+      timer = setTimeout(() => reject(planError(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
     })
     try {
       return readPlan(await Promise.race([given, late]))
@@ -127,12 +128,22 @@ export class PlanLookup {
     const freshUntil = Date.now() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
     this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
-    this.#onError(toError(error), subject)
+    this.#onError(planErrorOf(error), subject)
     return known?.plan
   }
 }
 
 function readPlan(given: unknown): string | undefined {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
-  throw new Error(`planOf gave ${show(given)}, expected the name of a plan, or nothing`)
+  throw planError(`planOf gave ${show(given)}, expected the name of a plan, such as row.plan, or nothing`)
+}
+
+function planError(message: string, options?: ErrorOptions): TollgateError {
+  return new TollgateError('ERR_TOLLGATE_PLAN', message, options)
+}
+
+function planErrorOf(thrown: unknown): TollgateError {
+  return isA(thrown, TollgateError)
+    ? thrown
+    : planError(`planOf failed: ${reasonOf(thrown)}`, { cause: thrown })
 }

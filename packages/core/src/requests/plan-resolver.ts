@@ -1,4 +1,4 @@
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, show, type TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
@@ -13,7 +13,7 @@ export interface PlanResolverOptions extends PlanOptions {
 
 /** Told of subjects whose plan was not found. */
 export interface PlanListener {
-  onPlanError(error: Error, subject: Subject): void
+  onPlanError(error: TollgateError, subject: Subject): void
   /** @param used the plan that the subject is held to */
   onUnknownPlan(subject: Subject, used: string): void
 }
@@ -41,6 +41,11 @@ export class PlanResolver {
     return this.#plans.byName.values()
   }
 
+  /** Whether a subject can be on a plan that lets nothing pass. */
+  get canBlock(): boolean {
+    return this.#plans.canBlock
+  }
+
   /**
    * @param whose whose plan it is, for the error
    * @throws {ConfigError} when nobody chose a default plan and several could be it
@@ -54,14 +59,21 @@ export class PlanResolver {
    * @throws {ConfigError} when one is wrong; the plans then stay as they were
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
-    // The default plan stays the one it was, where there still is one of that name.
-    const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
-    const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
+    const { defaultPlan = this.#keptDefault(given) } = given
     const plans = compilePlans(given, defaultPlan, this.#plans)
     if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)
     for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans
     this.#defaultPlan = defaultPlan
+  }
+
+  /** The default plan that was chosen stays: another must not take its place unasked. */
+  #keptDefault({ plans }: PlanOptions): string | undefined {
+    const kept = this.#defaultPlan
+    if (kept === undefined || typeof plans !== 'object' || plans === null || Object.hasOwn(plans, kept))
+      return kept
+    const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
+    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: 'free' })`)
   }
 
   find(subject: Subject): MaybePromise<Plan> {
@@ -90,5 +102,6 @@ export class PlanResolver {
 const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
 
 function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
-  if (!hasDefault) throw ConfigError.wrong('defaultPlan', given, `the plan of ${whose}`)
+  if (hasDefault) return
+  throw ConfigError.wrong('defaultPlan', given, `the name of a plan, such as 'free', for ${whose}`)
 }

@@ -14,6 +14,8 @@ import { countersOf, distinct, type Counter } from './counters.js'
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
   readonly hide: HideId | undefined
+  /** What all keys begin with. */
+  readonly begin: string
   /** In how many shards the store's keys are. */
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
@@ -59,10 +61,15 @@ export class RequestBuilder {
     if (!subjects) throw noSubject(given)
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
-    const plan = scope.plan ? undefined : this.#options.plans.find(first)
-    // Where groups have limits of their own, the subject's plan is not looked up.
-    if (plan === undefined) return this.#single(first, scope.plan as Plan, scope.suffix, cost)
-    return chain(plan, (found) => this.#single(first, found, scope.suffix, cost))
+    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
+  }
+
+  /** What a subject is held to: the limits of the group, where it has its own, unless the subject is blocked. */
+  #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
+    const { plans } = this.#options
+    if (!plan) return plans.find(subject)
+    // Nothing is looked up that cannot matter.
+    return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 
   /**
@@ -73,43 +80,80 @@ export class RequestBuilder {
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
     const key = subjectKey(needSubject(given), this.#options.hide)
     const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
-    return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
+    return {
+      shard: shardOf(key, this.#options.shards),
+      keys: suffixes.map((suffix) => this.#options.begin + key + suffix),
+    }
   }
 
-  #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
+  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
     const { set, limits } = plan
+    if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
-    const key = subjectKey(subject, this.#options.hide)
-    const shard = shardOf(key, this.#options.shards)
+    const { begin, hide, shards } = this.#options
+    const key = subjectKey(subject, hide)
+    const shard = shardOf(key, shards)
     const { onStoreFailure } = plan
-    const part = { key: key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    const planName = scope.plan ? undefined : plan.name
+    const place = scope.name
+    const part = {
+      key: begin + key + scope.suffix,
+      set,
+      cost,
+      subject,
+      limits,
+      planName,
+      place,
+      onStoreFailure,
+      shard,
+    }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
   #buildJoint(subjects: readonly [Subject, ...Subject[]], cost: number, scope: Scope): MaybePromise<Request> {
-    const plans = subjects.map((subject) => scope.plan ?? this.#options.plans.find(subject))
-    const build = (found: readonly Plan[]): Request => this.#joint(countersOf(subjects, found, scope), cost)
+    const plans = subjects.map((subject) => this.#planOf(subject, scope))
+    const build = (found: readonly Plan[]): Request => {
+      if (found.some(({ isBlocked }) => isBlocked)) return blockedRequest(subjects[0], found[0] as Plan, cost)
+      return this.#joint(countersOf(subjects, found, scope), cost)
+    }
     return plans.some(isPromise) ? Promise.all(plans).then(build) : build(plans as Plan[])
   }
 
   #joint(counters: readonly [Counter, ...Counter[]], cost: number): Request {
     const [{ subject, plan }] = counters
+    const { begin, hide, shards } = this.#options
     const keyed = counters.map((counter) => {
-      const key = subjectKey(counter.subject, this.#options.hide)
-      return { ...counter, key: key + counter.suffix, shard: shardOf(key, this.#options.shards) }
+      const key = subjectKey(counter.subject, hide)
+      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, shards) }
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)
-    const parts = limited.map(({ key, shard, subject: owner, plan: { set }, own }, i): Part => {
-      const limits = named.ofEach[i] ?? []
-      const { onStoreFailure } = own
-      return { key, shard, set: set as LimitSet, cost, subject: owner, limits, onStoreFailure }
-    })
+    const parts = limited.map(
+      ({ key, shard, subject: owner, plan: { set }, own, planName, place }, i): Part => {
+        const limits = named.ofEach[i] ?? []
+        const { onStoreFailure } = own
+        return {
+          key,
+          shard,
+          set: set as LimitSet,
+          cost,
+          subject: owner,
+          limits,
+          planName,
+          place,
+          onStoreFailure,
+        }
+      },
+    )
     const shard = parts[0]?.shard ?? 0
     const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
     const steps = stepsOf(request, this.#options.isAtomic)
     return steps ? { ...request, steps } : request
   }
+}
+
+function blockedRequest(subject: Subject, plan: Plan, cost: number): Request {
+  return { subject, plan, cost, parts: NO_PARTS, limits: [], shard: 0, grant: 'all', isBlocked: true }
 }
 
 function suffixesOf({ suffix, stacked }: Scope): string[] {

@@ -9,6 +9,10 @@ export interface Part extends SubRequest {
   readonly subject: Subject
   /** By the names that the decision gives them. */
   readonly limits: readonly Limit[]
+  /** The plan that these limits are of; undefined where a group has its own, and for those on top. */
+  readonly planName: string | undefined
+  /** The group that they are counted in, or the name they are stacked under; undefined for the common counters. */
+  readonly place: string | undefined
   /** The policy of the subject's plan, where it has one of its own. */
   readonly onStoreFailure: FailurePolicyOption | undefined
   readonly shard: number
@@ -28,6 +32,10 @@ export interface Request extends StoreRequest {
   readonly limits: readonly Limit[]
   /** What can be decided in one step each, narrowest first, where that is not all of it. */
   readonly steps?: readonly Request[] | undefined
+  /** Who pays, or another of its subjects, is on a plan that lets nothing pass. */
+  readonly isBlocked?: true
+  /** What listeners are told of it beside the decision. */
+  readonly context?: object
   /** Of a step: how long its request may go on asking. */
   readonly turn?: Turn | undefined
 }

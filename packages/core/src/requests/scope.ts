@@ -2,6 +2,7 @@ import { ConfigError, show } from '../base/errors.js'
 import type { LimitInput } from '../plans/limit.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
+import { pathIn } from '../base/show.js'
 
 /** Where in an application limits are counted, such as a route or a group of routes. */
 export interface ScopeOptions {
@@ -54,7 +55,8 @@ export function compileScope(options: ScopeOptions): Scope {
   const { group, limit, stacked = {} } = options
   if (group !== undefined) needName('group', group)
   if (limit !== undefined && group === undefined) {
-    throw ConfigError.wrong('group', group, 'a name for the counters of `limit`')
+    const remedy = "such as group: 'search'; the limit of everyone goes to createLimiter({ limit })"
+    throw new ConfigError('group', `the \`limit\` of one place needs a name for its counters, ${remedy}`)
   }
   if (!isOptions(stacked))
     throw ConfigError.wrong('stacked', stacked, "limits by name, such as { export: '5/min' }")
@@ -63,13 +65,20 @@ export function compileScope(options: ScopeOptions): Scope {
     path: limit === undefined ? 'group' : 'limit',
     name: group,
     limit,
-    plan: limit === undefined ? undefined : compilePlan(group as string, limit, 'limit'),
+    plan: limit === undefined ? undefined : compileLimits(group as string, limit, 'limit'),
     stacked: Object.entries(stacked).map(([name, input]) => {
-      needName(`stacked[${JSON.stringify(name)}]`, name)
-      const path = `stacked.${name}`
-      return { plan: compilePlan(name, input, path), suffix: `!${name}`, path, name, limit: input }
+      const path = pathIn('stacked', name)
+      needName(path, name)
+      return { plan: compileLimits(name, input, path), suffix: `!${name}`, path, name, limit: input }
     }),
   }
+}
+
+/** A subject is on a plan that is blocked, not a part of the application. */
+function compileLimits(name: string, input: unknown, path: string): Plan {
+  const plan = compilePlan(name, input, path)
+  if (!plan.isBlocked) return plan
+  throw ConfigError.wrong(path, 'blocked', "a limit; 'blocked' is a plan: plans: { suspended: 'blocked' }")
 }
 
 /**
@@ -83,8 +92,9 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
   if (countsOf(plan) === countsOf(known.plan)) return
   const has = known.limit === undefined ? "the plan's limits" : show(known.limit)
   const what = path.startsWith('stacked') ? 'stacked limit' : 'group'
-  const expected = `another name: the ${what} ${show(name)} of this limiter has ${has} already; or that limit here too`
-  throw ConfigError.wrong(path, path === 'group' ? name : limit, expected)
+  const mine = limit === undefined ? "the plan's limits" : show(limit)
+  const problem = `got ${mine}, but the ${what} ${show(name)} of this limiter has ${has} already`
+  throw new ConfigError(path, `${problem}: write the same here, or take another name`)
 }
 
 /** The same for limits that count the same, however they are written or called. */
@@ -94,7 +104,8 @@ function countsOf(plan: Plan | undefined): string {
   return JSON.stringify(counts ?? [])
 }
 
-function needName(path: string, given: unknown): void {
+/** @throws {ConfigError} when it cannot be part of a key */
+export function needName(path: string, given: unknown): void {
   if (typeof given === 'string' && /^[\w.-]{1,32}$/.test(given)) return
-  throw ConfigError.wrong(path, given, 'a name of 1 to 32 letters, digits or _.-')
+  throw ConfigError.wrong(path, given, "a name of 1 to 32 letters, digits or _.-, such as 'search'")
 }

@@ -4,7 +4,7 @@ import type { Part, Request } from './request.js'
 
 /** What was answered to a request, or to one step of it, and by what. */
 export interface Verdict {
-  readonly source: 'store' | 'unlimited' | 'local' | 'open' | 'closed'
+  readonly source: 'store' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
   readonly allowed: boolean
   readonly step: Request
   /** Of the store, or of this process by itself. */

@@ -114,6 +114,11 @@ export interface StoreAbilities {
   readonly algorithms?: readonly AlgorithmName[]
   /** Whose clock decides: the `server`'s, one for all processes, or each `process`'s own. Left out: `process`. */
   readonly clock?: 'server' | 'process'
+  /**
+   * Stores with the same object here write the same keys, such as those of one Redis client and prefix: two limiters of
+   * a process on them must have different names. A wrapper passes it on. Left out: only this store writes its keys.
+   */
+  readonly space?: object
 }
 
 /**

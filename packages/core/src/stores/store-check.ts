@@ -21,6 +21,8 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     store === null ||
     METHODS.filter((name) => isMethod(store[name])).length < 2
   ) {
+    if (isRedisClient(store))
+      throw ConfigError.wrong(path, given, `a store made of it: ${path}: redisStore(client)`)
     throw ConfigError.wrong(
       path,
       given,
@@ -38,8 +40,13 @@ export function checkStore(given: unknown, path: string): asserts given is Store
   checkAbilities(store, path)
 }
 
+/** Of any package: one that runs scripts. */
+function isRedisClient(given: Partial<Record<string, unknown>> | null | undefined): boolean {
+  return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
+}
+
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock } = store
+  const { synchronous, atomic, shards, algorithms, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -51,6 +58,9 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
+  }
+  if (space !== undefined && (typeof space !== 'object' || space === null)) {
+    refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
 }

@@ -29,7 +29,7 @@ Cache-Control: no-store
 Retry-After: 13
 Content-Type: application/problem+json
 
-{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests for the limit: minute (100 per 60 s). Try again in 13 s.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Only 100 requests a minute are allowed; try again in 13 seconds.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
   ],
   [
     'a cost that can never fit',
@@ -43,7 +43,7 @@ RateLimit-Reset: 13
 Cache-Control: no-store
 Content-Type: application/problem+json
 
-{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request costs 1 units, more than the limit allows at once: minute (100 per 60 s).","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request takes 1 unit, but only 100 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.","violated-policies":["minute"],"code":"cost_exceeds_quota"}`,
   ],
   [
     'a store that failed',

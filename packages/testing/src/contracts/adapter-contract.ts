@@ -11,9 +11,11 @@ import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
+import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { requestContract } from './request-contract.ts'
 
 /** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
 export interface ServeOptions {
@@ -22,6 +24,10 @@ export interface ServeOptions {
   readonly trustProxy?: boolean
   /** What the application waits for before the limiter is asked, such as a session. */
   readonly before?: (req: AnyRequest) => Promise<void>
+  /** Of further limiters, behind the first. */
+  readonly more?: readonly ServeOptions['options'][]
+  /** What `GET /` answers in place of the decision: of the request, and of where its decisions stand. */
+  readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
   /** Told of each request that reaches `GET /`. */
   readonly onHandled?: () => void
   /** Told of each error that reaches the application's error handler; the answer is then a 500. */
@@ -63,6 +69,8 @@ export function adapterContract(name: string, serve: Serve): void {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
+    denialContract(`${name}, ${store}`, serve, makeStore)
+    requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
@@ -143,7 +151,11 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       await start({ limit: '10/min', cost: 11 })
       const response = await get()
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
-      expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
+      expect(await response.json()).toMatchObject({
+        code: 'cost_exceeds_quota',
+        detail:
+          'This request takes 11 units, but only 10 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.',
+      })
       // The limit is unused, and that is what its numbers say: all of it is there, and no unit is yet to come.
       expect(response.headers.get('ratelimit')).toBe('"minute";r=10')
       expect(response.headers.get('ratelimit-remaining')).toBe('10')

@@ -25,10 +25,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   needOptions(options, ['maxSubjects', 'now'], 'memoryStore')
   const { maxSubjects = 100_000, now } = options
   if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {
-    throw ConfigError.wrong('maxSubjects', maxSubjects, 'a whole number from 1')
+    throw ConfigError.wrong('maxSubjects', maxSubjects, 'a whole number from 1, such as 100000')
   }
   if (now !== undefined && typeof now !== 'function') {
-    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970')
+    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
   }
   warnOfSeveralProcesses()
   return new ProcessStore(maxSubjects, now)

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { warn } from '../../base/warnings.js'
 
 /** Shared by the ESM and the CommonJS build, which a process may load both. */
 const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
@@ -11,7 +12,7 @@ export function warnOfSeveralProcesses(): void {
   const told = globalThis as { [WARNED]?: boolean }
   if (told[WARNED] || !isOneOfSeveral()) return
   told[WARNED] = true
-  process.emitWarning(TEXT, 'TollgateWarning')
+  warn('TOLLGATE_PROCESSES', TEXT)
 }
 
 /** PM2 numbers its processes from 0 and says how many there are; it also uses node:cluster, for a single one, too. */

@@ -20,11 +20,7 @@ export interface Layout {
 /** @throws {ConfigError} when `shards` is no number of shards, or given where there is one server */
 export function layoutOf(prefix: string, isCluster: boolean, shards: number | undefined): Layout {
   if (!isCluster && shards !== undefined) {
-    throw ConfigError.wrong(
-      'shards',
-      shards,
-      'it to be left out: only keys of a cluster client are in shards',
-    )
+    throw new ConfigError('shards', 'only a cluster client has shards, and this is none: leave `shards` out')
   }
   const count = isCluster ? needShards(shards ?? DEFAULT_SHARDS) : undefined
   const beginnings =

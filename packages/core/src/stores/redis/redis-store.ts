@@ -5,6 +5,7 @@ import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'
 import { ReplicatedStore, type WaitForReplicasOptions } from './replicated-store.js'
 import { RedisStore } from './scripted-store.js'
+import { spaceOf } from './spaces.js'
 
 export interface RedisStoreOptions {
   /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
@@ -35,12 +36,13 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   needOptions(options, ['prefix', 'shards', 'waitForReplicas', 'now'], 'redisStore')
   const { prefix = 'tollgate', shards, waitForReplicas, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw ConfigError.wrong('prefix', prefix, '1 to 64 letters, digits or _.:-')
+    throw ConfigError.wrong('prefix', prefix, "1 to 64 letters, digits or _.:-, such as 'myapp'")
   }
   if (now !== undefined && typeof now !== 'function') {
-    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970')
+    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
   }
   const port = portOf(client)
-  const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), now)
+  const space = spaceOf(client, prefix)
+  const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), { space, now })
   return waitForReplicas === undefined ? store : new ReplicatedStore(store, port, waitForReplicas)
 }

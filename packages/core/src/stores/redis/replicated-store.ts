@@ -24,6 +24,7 @@ export class ReplicatedStore implements Store {
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space?: object
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
@@ -32,11 +33,18 @@ export class ReplicatedStore implements Store {
     needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
     for (const name of ['count', 'timeoutMs'] as const) {
       if (Number.isSafeInteger(options[name]) && options[name] >= 1) continue
-      throw ConfigError.wrong(`waitForReplicas.${name}`, options[name], 'a whole number from 1')
+      throw ConfigError.wrong(
+        `waitForReplicas.${name}`,
+        options[name],
+        `a whole number from 1: { count: 1, timeoutMs: 50 }`,
+      )
     }
-    if (!wait)
-      throw ConfigError.wrong('waitForReplicas', options, 'none: this client writes on several connections')
+    if (!wait) {
+      const problem = 'this client writes on several connections, so none can wait for all'
+      throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
+    }
     if (store.shards !== undefined) this.shards = store.shards
+    if (store.space !== undefined) this.space = store.space
     this.#store = store
     this.#wait = waiter(wait, options)
   }

@@ -24,11 +24,19 @@ import type { CompiledLimit } from '../../plans/limit-set.js'
 /** Take units, or only look. */
 export type Mode = 'take' | 'look'
 
+export interface RedisStoreSettings {
+  /** The same object for all stores of one client and prefix. */
+  readonly space: object
+  /** A test's clock, in ms since 1970. */
+  readonly now: (() => number) | undefined
+}
+
 export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space: object
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
@@ -40,7 +48,8 @@ export class RedisStore implements Store {
   /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
   #aheadMs = 0
 
-  constructor(port: RedisPort, layout: Layout, now: (() => number) | undefined) {
+  constructor(port: RedisPort, layout: Layout, { space, now }: RedisStoreSettings) {
+    this.space = space
     if (layout.shards !== undefined) this.shards = layout.shards
     this.#port = port
     this.#layout = layout

@@ -1,3 +1,4 @@
+import { warn } from '../../base/warnings.js'
 import type { RedisPort } from './clients/index.js'
 
 const NEEDED = [6, 2] as const
@@ -11,7 +12,7 @@ export function warnOfServer(port: RedisPort): void {
     port.info(section).then(
       (info) => {
         const warning = warningFor(String(info))
-        if (warning !== undefined) process.emitWarning(warning, 'TollgateWarning')
+        if (warning !== undefined) warn('TOLLGATE_REDIS_SERVER', warning)
       },
       () => {},
     )

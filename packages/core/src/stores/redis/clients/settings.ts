@@ -1,3 +1,5 @@
+import { warn } from '../../../base/warnings.js'
+
 /** How a client must be set so that requests count once, and only while somebody waits for them. */
 export interface Setting<Options> {
   /** As the user would write it. */
@@ -17,8 +19,5 @@ export function warnOf<Options>(
   if (wrong.length === 0) return
   const faults = wrong.map((setting) => setting.else).join('; ')
   const uses = wrong.map(({ use }) => use).join(', ')
-  process.emitWarning(
-    `${client} is not set for counting: ${faults}. Make it with { ${uses} }.`,
-    'TollgateWarning',
-  )
+  warn('TOLLGATE_REDIS_CLIENT', `${client} is not set for counting: ${faults}. Make it with { ${uses} }.`)
 }
