@@ -1,4 +1,4 @@
-// npm run bench -- --cluster: a real cluster of three primaries, asked in batches by shard, and one request at a time.
+// npm run bench -- --cluster: a real cluster of three primaries, with batches per shard and with one call per request.
 import { startCluster } from '@tollgate/testing/redis'
 import { createLimiter, redisStore } from '@tollgate/core'
 import { Cluster } from 'ioredis'
@@ -25,7 +25,7 @@ const client = new Cluster(
 client.on('error', () => {})
 if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve))
 
-/** The same store, asked for each request apart, as a limiter that does not batch would. */
+/** The same store with one call per request, like in a limiter without batches. */
 function oneAtATime(store) {
   const apart = (how) => async (batch, call) =>
     (await Promise.all(batch.map((request) => store[how]([request], call)))).flat()
@@ -72,7 +72,7 @@ for (const [i, [plan, limit]] of Object.entries(PLANS).entries()) {
             ]
       for (const [name, one] of order) {
         const done = await closedLoop(one, inFlight, CELL_MS)
-        // The first round warms up.
+        // Round -1 warms up.
         if (round >= 0) rates[name].push((done / CELL_MS) * 1000)
       }
     }

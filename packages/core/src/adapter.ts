@@ -1,6 +1,6 @@
 /**
- * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users need none of it.
- * docs/frameworks.md begins with how an adapter is made.
+ * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users do not need it.
+ * docs/frameworks.md begins with how to make an adapter.
  */
 export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
 export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'

@@ -1,4 +1,4 @@
-/** For those who limit requests. Adapters export all of it again, so nothing here is for their authors alone. */
+/** For users. Adapters export all of it again, so nothing here is only for authors of adapters. */
 export {
   ConfigError,
   ERROR_CODES,

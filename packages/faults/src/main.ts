@@ -1,4 +1,5 @@
-// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault, and judges no times.
+// npm run faults: runs applications under load through every way in which a Redis fails. --short uses one framework
+// per fault, and does not judge times.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -40,7 +41,7 @@ const { values: options, positionals } = parseArgs({
     cluster: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
-  // The minutes of a soak, or the seconds on a cluster.
+  // The minutes of a soak run, or the seconds of a run on a cluster.
   allowPositionals: true,
 })
 
@@ -50,7 +51,7 @@ const DOCS = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
-/** The disturbance alone takes some of them. */
+/** The disturbance alone takes several of them. */
 const LEAST_SECONDS = 10
 
 process.exitCode = await start()
@@ -111,7 +112,7 @@ function all(): Case[] {
   )
 }
 
-/** Every fault once, with the frameworks and policies taking turns so that each meets each. */
+/** Every fault once. Frameworks and policies take turns, so that each meets each. */
 function inTurn(): Case[] {
   return FAULTS.map((fault, i) => ({
     fault,

@@ -83,6 +83,6 @@ export function brokenIn({ wrong }: Row): number {
 }
 
 export function tableLine(cells: readonly string[]): string {
-  // What a crashed process said has lines of its own.
+  // The error output of a crashed process can have several lines, which would break the table.
   return `| ${cells.join(' | ').replaceAll('\n', ' ')} |`
 }

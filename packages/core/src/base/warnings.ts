@@ -19,7 +19,7 @@ export const WARNING_CODES = {
 
 export type WarningCode = keyof typeof WARNING_CODES
 
-/** Says on stderr, through Node's own process warnings, what is wrong and what to type. */
+/** Emits a Node process warning, on stderr by default. The text says what is wrong and what to type. */
 export type Warn = (code: WarningCode, text: string) => void
 
 export const warn: Warn = (code, text) => process.emitWarning(text, { type: 'TollgateWarning', code })

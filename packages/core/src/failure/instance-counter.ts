@@ -5,12 +5,12 @@ import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 
 const MOST = 10_000
-/** Who has not been heard of for so long is gone. */
+/** An instance that took no unit within this window counts as gone. */
 const SET = limitSetOf({ quota: MOST, window: '30s', algorithm: 'sliding-log' })
-/** No subject's key is like it. */
+/** The key cannot be a subject's. */
 const KEY = '!instances'
 const EVERY_MS = 10_000
-/** Instances that get their requests at the same time are not to be counted at the same time again and again. */
+/** A random delay up to this, in ms, so that instances do not all count at the same moment. */
 const LATER_BY_MS = 1000
 
 export interface InstanceCounterOptions {
@@ -24,8 +24,8 @@ export interface InstanceCounterOptions {
 }
 
 /**
- * Counts the limiters of one name that use a store, by a unit that each of them holds there: taken anew now and then while there
- * are requests, it comes back by itself when its limiter is gone.
+ * Counts the limiters of one name that share a store. Each holds one unit of a common limit, renewed every 10 s while
+ * there are requests. The unit of a limiter that is gone comes back by itself.
  */
 export class InstanceCounter {
   readonly #options: InstanceCounterOptions
@@ -41,16 +41,16 @@ export class InstanceCounter {
     this.#request = { shard: 0, grant: 'all', parts: [{ key, set: SET, cost: 1 }] }
   }
 
-  /** To be called at requests that the store decides. */
+  /** Called for every request that the store decides. */
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
     this.#dueMs = nowMs + EVERY_MS
-    // At once the first time, since until then it takes itself for the only one.
+    // The first time at once: until then this limiter takes itself for the only one.
     if (!this.#held) this.#counting = this.#count()
     else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * LATER_BY_MS).unref()
   }
 
-  /** This limiter counts no more. */
+  /** Stops counting and gives this limiter's unit back. */
   async leave(): Promise<void> {
     this.#dueMs = Infinity
     clearTimeout(this.#timer)
@@ -59,7 +59,7 @@ export class InstanceCounter {
     this.#held = undefined
   }
 
-  /** Takes before it gives: one that is between the two is counted twice by others, where it could be missed. */
+  /** Takes the new unit before it gives the old one back: for a moment it counts twice, but it is never missed. */
   async #count(): Promise<void> {
     const before = this.#held
     const [answer] = await this.#options.consume([this.#request])

@@ -17,15 +17,15 @@ export interface BackingOptions {
   readonly warn: Warn
 }
 
-/** What decides behind the fast paths. */
+/** What decides requests when no fast path does. */
 export interface Backing {
   readonly store: StoreAccess
-  /** Stands in where the store cannot answer. */
+  /** Decides when the store cannot. */
   readonly fallback: Fallback
   readonly giveBacks: GiveBacks
 }
 
-/** The store and what stands in for it, each told what it must know of the others. */
+/** Makes the store, its fallback and the refunds, and connects them with each other. */
 export function makeBacking(options: BackingOptions, telling: Telling): Backing {
   const { deadlineMs, onStoreFailure, local } = options
   const store: StoreAccess = new StoreAccess(options.store, {

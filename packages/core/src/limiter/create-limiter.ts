@@ -27,9 +27,9 @@ import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
 
 /**
- * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
+ * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
  *
- * @throws {ConfigError} when an option is wrong: a request never meets that error
+ * @throws {ConfigError} when an option is wrong; no later call reports that
  * @example
  * const limiter = createLimiter({ plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] } })
  * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
@@ -39,9 +39,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
 }
 
 /**
- * The same for a place that has subjects without a plan.
+ * As createLimiter, for a caller with subjects that name no plan.
  *
- * @param whose whose plan the default one is there, for the error
+ * @param whose who gets the default plan, for the error
  * @throws {ConfigError} when an option is wrong, or there is no default plan
  */
 export function createLimiterWithDefault(options: LimiterOptions, whose: string): Limiter {
@@ -58,7 +58,7 @@ class StoreLimiter implements Limiter {
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  /** @param defaultFor who needs a default plan, if somebody does */
+  /** @param defaultFor who needs a default plan, if anybody does */
   constructor(options: LimiterOptions, defaultFor?: string) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
@@ -113,7 +113,7 @@ class StoreLimiter implements Limiter {
     return takenBy(decision)
   }
 
-  /** Resolves with the units that were taken in all. */
+  /** Resolves to the units that the request has taken in all. */
   async #settle(settlement: Settlement, cost: number): Promise<number> {
     const { request, units } = settlement
     if (units > 0) return this.#settleDown(settlement, cost)
@@ -121,7 +121,7 @@ class StoreLimiter implements Limiter {
     return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
   }
 
-  /** What one subject may still hold was taken. */
+  /** Unless every step gave its units back, the old cost is reported: one of the subjects may still hold it. */
   async #settleDown(settlement: Settlement, cost: number): Promise<number> {
     const given = await this.#pipeline.refund(settlement)
     return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost

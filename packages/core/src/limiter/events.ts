@@ -7,15 +7,15 @@ import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
 
-/** A change of what is known of a shard of the store; 0 is the whole of a store that has one. */
+/** A state change of one shard's breaker. A store without shards is shard 0. */
 export interface BreakerChange {
   /**
-   * `open`: the store has failed several times, and is not asked until a probe is answered. `half-open`: it answers, and
-   * is told what was admitted meanwhile. `closed`: it decides.
+   * `open`: the store has failed several times, and gets no requests until it answers a probe. `half-open`: it answers,
+   * and is being told what was admitted meanwhile. `closed`: it decides.
    */
   readonly state: BreakerState
   readonly shard: number
-  /** What opened it. */
+  /** The error that opened it. */
   readonly error: StoreError | undefined
 }
 
@@ -30,31 +30,31 @@ export interface EventContext {
   readonly [name: string]: unknown
 }
 
-/** What a limiter tells, by the name of the event. */
+/** The events of a limiter and the arguments of their listeners. */
 export interface LimiterEvents {
-  /** A request was decided: by the store, a plan that needs none or the failure policy. Those on a list are not told. */
+  /** A request was decided: by the store, by a plan that needs none, or by the failure policy, but not by a list. */
   decision: [decision: Decision, context?: EventContext]
   /** A request was denied, by a limit or by the failure policy. */
   limited: [decision: Decision, context?: EventContext]
   /**
-   * The store failed or was late with that many requests, which were left to the failure policy; or with a peek, a
-   * refund or a reset. Once per batch, but once per request when it gave something that is not an outcome.
+   * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
+   * or reset. Once per batch; once per request if the answer was not an outcome.
    */
   storeError: [error: StoreError, requests: number]
-  /** The store was given up, or is back. */
+  /** A breaker changed its state: the store is not asked any more, or is back. */
   breaker: [change: BreakerChange]
   /** The failure policy decided a request, since the store could not. */
   fallback: [decision: Decision, error: StoreError]
-  /** The store was told of units that were admitted while it could not answer. */
+  /** The store was charged for units that were admitted while it could not answer. */
   reconciliation: [reconciled: Reconciled]
   /**
-   * The store forgot so many subjects whose units still counted, for want of room: they start anew. Once a second at
-   * most. Of a memory store: give it a larger `maxSubjects`.
+   * For want of room, the store forgot this many subjects whose units still counted, so they start anew. At most once a
+   * second. With a memory store, set a larger `maxSubjects`.
    */
   evicted: [subjects: number]
-  /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
+  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
-  /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
+  /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
   unknownPlan: [subject: Subject, used: string]
 }
 
@@ -62,7 +62,7 @@ type EventName = keyof LimiterEvents
 type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
 type AnyListener = (...args: never[]) => unknown
 
-/** What the events of all limiters are told as on their channels: these, and the `limiter`. */
+/** The message of each event on its diagnostics channel; the `limiter` is added. */
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
   decision: (decision, context) => (context ? { decision, context } : { decision }),
   limited: (decision, context) => (context ? { decision, context } : { decision }),
@@ -75,17 +75,17 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   unknownPlan: (subject, used) => ({ subject, used }),
 }
 
-/** The channel of `node:diagnostics_channel` that all limiters of the process tell an event on: `tollgate:store-error`. */
+/** The channel of `node:diagnostics_channel` for this event of all limiters in the process: `tollgate:store-error`. */
 export function channelOf(event: EventName): string {
   return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /**
- * The events of one limiter. A listener that throws or rejects is told as a warning: it must not decide a request,
- * nor keep an event from other listeners. That is why this is no EventEmitter, which stops at the first error.
+ * The events of one limiter. An error of a listener becomes a process warning: it must neither affect a request nor
+ * keep the event from other listeners. An EventEmitter would stop at the first error.
  */
 export class Events {
-  // Never changed in place, so that who listens may change while an event is told.
+  // The arrays are replaced, never changed, so that listeners can be added or removed during an event.
   readonly #listeners: Record<EventName, readonly AnyListener[]> = {
     decision: [],
     limited: [],
@@ -102,7 +102,7 @@ export class Events {
   readonly #warn: Warn
   readonly #channels = mapChannels()
 
-  /** @param limiter what subscribers of the channels are told it is of */
+  /** @param limiter sent along on the channels, so that subscribers can tell limiters apart */
   constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
     this.#warn = warn
@@ -130,7 +130,7 @@ export class Events {
       }
     }
     const channel = this.#channels[name]
-    // Subscribers that throw are told by Node, as an uncaught exception.
+    // Node reports errors of channel subscribers itself, as uncaught exceptions.
     if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
   }
 

@@ -10,7 +10,7 @@ import type { Subject } from '../plans/subject.js'
 import { needOptions } from '../base/option-checks.js'
 import { needCost } from '../requests/cost.js'
 
-/** One place of the application where requests are counted. */
+/** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline

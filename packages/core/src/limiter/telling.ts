@@ -4,7 +4,7 @@ import type { Decision } from './decision.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import { Stats, type LimiterStats } from './stats.js'
 
-/** What a limiter tells of itself: each thing is counted, for `stats`, and is an event. */
+/** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
 export class Telling {
   readonly #events: Events
   readonly #stats = new Stats()
@@ -14,7 +14,7 @@ export class Telling {
   }
 
   /**
-   * @param failed  why the store did not decide it, or not all of it
+   * @param failed  the error because of which the store did not decide it, or not all of it
    * @param context what the caller said of the request
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
@@ -44,7 +44,7 @@ export class Telling {
     this.#events.emit('evicted', subjects)
   }
 
-  /** @param pending requests that wait for the store */
+  /** @param pending requests that are waiting for the store */
   stats(pending: number): LimiterStats {
     return this.#stats.read(pending)
   }

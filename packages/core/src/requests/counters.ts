@@ -3,21 +3,21 @@ import type { Plan } from '../plans/plan.js'
 import type { Scope } from './scope.js'
 import { show, TollgateError } from '../base/errors.js'
 
-/** A counter that a request is held to. */
+/** A counter that applies to a request. */
 export interface Counter {
   readonly subject: Subject
   readonly plan: Plan
-  /** The plan of the subject, whose failure policy holds. */
+  /** The subject's own plan, which sets the failure policy. */
   readonly own: Plan
   readonly suffix: string
-  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  /** Begins the names of its limits; undefined for the plan of the subject that pays. */
   readonly label: string | undefined
   /** As in Part. */
   readonly planName: string | undefined
   readonly place: string | undefined
 }
 
-/** Every counter of a request: of each subject, and those that are stacked on who pays. */
+/** Every counter of a request: one per subject, then the stacked ones, which count against the first subject. */
 export function countersOf(
   subjects: readonly [Subject, ...Subject[]],
   plans: readonly Plan[],

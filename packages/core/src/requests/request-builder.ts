@@ -16,13 +16,13 @@ export interface RequestBuilderOptions {
   readonly hide: HideId | undefined
   /** What all keys begin with. */
   readonly begin: string
-  /** In how many shards the store's keys are. */
+  /** The number of the store's shards. */
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
   readonly isAtomic: boolean
 }
 
-/** Keys of one shard under which a subject is counted. */
+/** The keys under which a subject is counted, all in one shard. */
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
@@ -30,11 +30,11 @@ export interface SubjectKeys {
 
 const NO_PARTS: readonly Part[] = []
 
-/** From who pays to what is asked of the store: which plan, under which keys. */
+/** Builds requests: finds the subjects' plans, and computes keys, shards and steps. */
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
   readonly #names = new LimitNames()
-  /** Of all scopes there are, by the suffix of their keys: for whoever forgets a subject. */
+  /** The counters of all scopes, by the suffix of their keys: a reset of the limiter needs all of them. */
   readonly #counters = new Map<string, Counters>()
 
   constructor(options: RequestBuilderOptions) {
@@ -42,9 +42,9 @@ export class RequestBuilder {
   }
 
   /**
-   * Makes counters of a scope known.
+   * Registers the counters of a scope.
    *
-   * @throws {ConfigError} when some exist already with other limits; none is known by it then
+   * @throws {ConfigError} when some exist already with other limits; then none of this scope is registered
    */
   add(scope: Scope): void {
     const all = [scope, ...scope.stacked]
@@ -64,16 +64,16 @@ export class RequestBuilder {
     return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
   }
 
-  /** What a subject is held to: the limits of the group, where it has its own, unless the subject is blocked. */
+  /** The plan that applies: the group's, if it has limits of its own, unless the subject is blocked. */
   #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
     const { plans } = this.#options
     if (!plan) return plans.find(subject)
-    // Nothing is looked up that cannot matter.
+    // A group with limits of its own needs no look-up of the subject's plan, unless that can block.
     return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 
   /**
-   * The keys under which a subject is counted in a scope, or anywhere.
+   * The keys under which a subject is counted: in one scope, or without `scope` in all of them.
    *
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
