@@ -83,6 +83,7 @@ export const server = app.listen(Number(PORT), () => {
 
 /** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
 export async function close() {
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
   await new Promise((resolve) => server.close(resolve))
   await limiter.close()
   redis?.disconnect() // not quit(), which would wait for a Redis that hangs

@@ -36,7 +36,10 @@ async function drive(url) {
   check('it was asked for, in vain', lookUps - before, 1)
   check('an upgrade fails, and says so', (await as('acme', '/upgrade', 'POST')).status, 503)
   check('initech was never seen, and is held to the default plan', await planOf('initech'), 'free')
-  check('the limiter tells of both', failures, ['acme: Database closed', 'initech: Database closed'])
+  check('the limiter tells of both', failures, [
+    'acme: planOf failed: Database closed',
+    'initech: planOf failed: Database closed',
+  ])
 
   app.tenants.reopen()
   // A look-up that failed is not repeated for a second.

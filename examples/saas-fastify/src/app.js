@@ -61,6 +61,7 @@ console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 
 /** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
 export async function close() {
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
   await app.close()
   await limiter.close()
   redis?.disconnect() // not quit(), which would wait for a Redis that hangs
