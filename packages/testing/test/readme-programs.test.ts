@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RateLimitOptions } from '@tollgate/core'
 import { eventually, freePort, testRedisUrl } from '../src/index.ts'
 import { blocksOf, packageReadmes, textOf, type Block } from './docs-pages.ts'
 import { makeFolder } from './docs-programs.ts'
@@ -69,6 +70,23 @@ async function serve({ code }: Block): Promise<Ask> {
   return ask
 }
 
+/** Every option of an adapter: the compiler refuses one that is missing here, or that does not exist. */
+const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
+  ...{ plans: true, limit: true, defaultPlan: true, planOf: true, planCache: true },
+  ...{ identify: true, cost: true, group: true, stacked: true },
+  ...{ skip: true, methods: true, allowList: true, blockList: true, refundWhen: true },
+  ...{
+    headers: true,
+    body: true,
+    onDenied: true,
+    namePlan: true,
+    maxRetryAfterMs: true,
+    retryJitterMs: true,
+  },
+  ...{ requestProperty: true, eventContext: true, store: true, name: true, limiter: true },
+  ...{ onStoreFailure: true, deadlineMs: true, local: true, hashIds: true, warnings: true },
+}
+
 test('there are programs of every kind', () => {
   expect(programs.filter(isServer).length).toBeGreaterThanOrEqual(10)
   expect(programs.filter(endsByItself).length).toBeGreaterThanOrEqual(2)
@@ -101,6 +119,14 @@ describe('README.md', () => {
 
   test.each(PAGES)('%s shows code within its first 15 lines', (page) => {
     expect(textOf(page).split('\n').slice(0, 15).join('\n')).toMatch(/^```js$/m)
+  })
+
+  test('has every option in its table', () => {
+    const [, section = ''] = text.split('## Options')
+    const [table = ''] = section.split('\n## ')
+    const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell)
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name))
+    expect(named.toSorted()).toEqual(Object.keys(OPTIONS).toSorted())
   })
 
   test('shows what its program answers', async () => {
