@@ -48,6 +48,19 @@ const copied = readdirSync(folder).filter(
   (name) => name !== 'demo' && existsSync(join(folder, name, 'src/app.js')),
 )
 
+test('the index of examples has each of them', () => {
+  const index = readFileSync(join(folder, 'README.md'), 'utf8')
+  const linked = [...index.matchAll(/\]\(([\w-]+)\)/g)].map(([, name]) => name)
+  // The kit is no example: it tries them.
+  const all = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(linked.toSorted()).toEqual(
+    all
+      .map(({ name }) => name)
+      .filter((name) => name !== 'example-kit')
+      .toSorted(),
+  )
+})
+
 test('every example has a program to copy, and its README says which files', () => {
   expect(copied).toEqual(expect.arrayContaining([...names, 'two-instances']))
   for (const name of copied) {
