@@ -14,15 +14,22 @@ export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packag
 export const markdown: readonly string[] = [
   ...markdownIn('.', false),
   ...markdownIn('docs', true),
-  ...['packages', 'examples'].flatMap((parent) =>
-    readdirSync(join(root, parent)).flatMap((name) => markdownIn(`${parent}/${name}`, false)),
-  ),
+  ...['packages', 'examples'].flatMap((parent) => [
+    ...markdownIn(parent, false),
+    ...foldersIn(parent).flatMap((folder) => markdownIn(folder, false)),
+  ]),
 ]
 
 /** What users read, with programs on it: README, docs and the READMEs of packages. */
 export const pages: readonly string[] = markdown.filter(
   (page) => page === 'README.md' || /^(docs|packages)\//.test(page),
 )
+
+function foldersIn(parent: string): string[] {
+  return readdirSync(join(root, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${parent}/${name}`)
+}
 
 function markdownIn(folder: string, recursive: boolean): string[] {
   return readdirSync(join(root, folder), { recursive })
