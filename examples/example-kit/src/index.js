@@ -1,38 +1,12 @@
-// What the examples share: a store, an address, and a client that checks what it is told.
+// A client that checks what the examples answer. They are started by importing them, after this module.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { memoryStore, redisStore } from '@tollgate/core'
-import { Redis } from 'ioredis'
 
 export const isOnce = process.argv.includes('--once')
 
-/** How long a limiter waits for its store: with --once so long that a busy machine does not look like a fault. */
-export const deadlineMs = isOnce ? 5000 : 100
-
-/** Redis where REDIS_URL says so, else this process's memory; and how to let go of it. */
-export function makeStore() {
-  if (!process.env.REDIS_URL) return { store: memoryStore(), close: () => {} }
-  const redis = new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })
-  // An app goes on without Redis, and its limiter tells; a run that checks plans cannot.
-  redis.on('error', (error) => isOnce && giveUp(`Redis: ${error.message || error.code}`))
-  // A run that checks must find nothing used; instances that stay up share their counts.
-  const prefix = isOnce ? `example:${randomUUID()}` : 'example'
-  return { store: redisStore(redis, { prefix }), close: () => redis.disconnect() }
-}
-
-function giveUp(why) {
-  process.stderr.write(`${why}\n`)
-  process.exit(1)
-}
-
-/** The port that was asked for; with --once a free one. */
-export const port = isOnce ? 0 : Number(process.env.PORT ?? 3000)
-
-/** Listens on 127.0.0.1 and resolves with the address. */
-export async function listen(server) {
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${server.address().port}`
+// A run that checks must find nothing used, and a busy machine must not look like a fault of Redis.
+if (isOnce) {
+  Object.assign(process.env, { PORT: '0', REDIS_PREFIX: `example:${randomUUID()}`, DEADLINE_MS: '5000' })
 }
 
 /** What was seen that should not have been. */
@@ -67,20 +41,30 @@ export async function statuses(count, ask) {
   return seen
 }
 
+/** The address of a server, once it listens. */
+export async function urlOf(server) {
+  if (!server.listening) await once(server, 'listening')
+  return `http://127.0.0.1:${server.address().port}`
+}
+
 /**
- * Runs an example: with --once it drives itself, lets go of everything and says by its exit code whether all was
- * right; else it stays up.
+ * Tries an example: with --once it is asked what it should answer, is closed, and the exit code says whether all was
+ * right; else it stays up, until a signal that the example itself hears.
  *
+ * @param app   what the example exports: `{ server, limiter, close }`
  * @param drive asks the example what a user would, and checks
- * @param hint  lines to try, printed where it stays up
+ * @param hint  lines to try, made of its address, printed where it stays up
  */
-export async function play({ url, drive, close, hint }) {
+export async function play({ server, limiter, close }, { drive, hint }) {
+  const url = await urlOf(server)
   if (!isOnce) {
-    process.stdout.write(`It listens on ${url}. Try:\n${hint.map((line) => `  ${line}\n`).join('')}`)
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)
+    const lines = hint(url).map((line) => `  ${line}\n`)
+    process.stdout.write(`Try:\n${lines.join('')}`)
     return
   }
   await drive(url)
+  // Without its store it would answer by the failure policy, which shows something else.
+  check('the store decided all of it', limiter.stats().storeErrors, 0)
   await close()
   process.stdout.write(
     faults.length === 0 ? 'All as it should be.\n' : `${faults.length} things were wrong.\n`,

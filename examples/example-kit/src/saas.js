@@ -1,49 +1,9 @@
-// The same small SaaS API for each framework: who its tenants are, what they pay for, and what a client must see.
-import { createLimiter } from '@tollgate/core'
-import { check, deadlineMs, eventually, makeStore, play, statuses } from './index.js'
+// What a client must see of the SaaS API, on each framework alike.
+import { check, eventually, play, statuses } from './index.js'
 
-/** Above the most that a plan allows in a minute, search included: it must not take what a tenant pays for. */
+/** What the examples say of a client's address, and of exports an hour. */
 const GUARD = 400
 const EXPORTS = 2
-
-export const plans = {
-  free: '5/min',
-  starter: ['20/min', '500/d'],
-  pro: ['2/s burst 40', '1000/h'],
-}
-
-const tenants = new Map([
-  ['key-of-acme', { id: 'acme', plan: 'free' }],
-  ['key-of-initech', { id: 'initech', plan: 'starter' }],
-  ['key-of-globex', { id: 'globex', plan: 'pro' }],
-])
-
-/** In an app of your own a look-up in your database. */
-export const tenantOf = (key) => tenants.get(key)
-
-/** One limiter for all places of the app. */
-export function makeLimiter() {
-  const { store, close } = makeStore()
-  const limiter = createLimiter({ store, plans, defaultPlan: 'free', deadlineMs })
-  return {
-    limiter,
-    close: async () => {
-      await limiter.close()
-      await close()
-    },
-  }
-}
-
-/** What fails on our side costs nobody a unit. */
-export const refundWhen = ({ status }) => status >= 500
-
-/** What a place of the app can say besides who pays. */
-export const places = {
-  // By client address, before anyone knows who it is: counters and a limit of its own, and nothing that clients see.
-  guard: { group: 'guard', limit: `${GUARD}/min`, headers: false },
-  search: { group: 'search' },
-  export: { stacked: { export: `${EXPORTS}/h` } },
-}
 
 const KEYS = { acme: 'key-of-acme', initech: 'key-of-initech', globex: 'key-of-globex' }
 
@@ -111,16 +71,16 @@ function checkDenial({ status, headers }) {
   check('and is not kept by caches', headers.get('cache-control'), 'no-store')
 }
 
-/** Runs an app on the limiter of `makeLimiter`. */
-export function playSaas(url, close) {
-  const hint = [
+/** Tries one of the three. */
+export function playSaas(app) {
+  const hint = (url) => [
     `curl -i ${url}/items -H 'x-api-key: key-of-acme'              # free: 5 a minute, then 429`,
     `curl -i ${url}/items -H 'x-api-key: key-of-initech'           # starter: 20 a minute`,
     `curl -i ${url}/search -H 'x-api-key: key-of-acme'             # counted apart`,
-    `curl -i -X POST ${url}/export -H 'x-api-key: key-of-globex'   # pro, and 2 exports an hour`,
+    `curl -i -X POST ${url}/export -H 'x-api-key: key-of-globex'   # pro, and ${EXPORTS} exports an hour`,
     `curl -i ${url}/flaky -H 'x-api-key: key-of-globex'            # fails, and costs nothing`,
     `curl -i ${url}/items -H 'x-api-key: made-up'                  # 401, and 429 after ${GUARD} a minute`,
     `curl -i ${url}/health                                         # not limited`,
   ]
-  return play({ url, drive, close, hint })
+  return play(app, { drive, hint })
 }

@@ -1,76 +1,6 @@
-import { createServer } from 'node:http'
-import { check, deadlineMs, listen, makeStore, play } from '@tollgate/example-kit'
-import { createLimiter, rateLimit } from '@tollgate/express'
-import express from 'express'
-import {
-  buildSchema,
-  execute,
-  getOperationAST,
-  NoSchemaIntrospectionCustomRule,
-  parse,
-  specifiedRules,
-  validate,
-} from 'graphql'
-import { costOf, lengthOf, sizeOf } from './cost.js'
-
-const schema = buildSchema(`
-  type Query { users(first: Int = 100): [User!]! }
-  type User { name: String!, posts(first: Int = 100): [Post!]! }
-  type Post { title: String! }
-`)
-const POSTS = [{ title: 'post 1' }, { title: 'post 2' }]
-const posts = (args) => POSTS.slice(0, lengthOf(args))
-const users = (args) => ['ada', 'bob', 'carl'].slice(0, lengthOf(args)).map((name) => ({ name, posts }))
-
-const { store, close } = makeStore()
-const limiter = createLimiter({ store, limit: '1000/min', deadlineMs })
-
-/** Introspection has lists without `first`, so it would have no price. */
-const RULES = [...specifiedRules, NoSchemaIntrospectionCustomRule]
-
-/** What a request asks for, and what that can cost at most; throws when it is no query. */
-function read({ query, operationName, variables } = {}) {
-  // Reading costs the client nothing, so it must not take long.
-  const document = parse(String(query), { maxTokens: 1000 })
-  const [error] = validate(schema, document, RULES)
-  if (error) throw error
-  const operation = getOperationAST(document, operationName)
-  if (!operation) throw new Error('which operation? Say operationName')
-  return { document, operationName, variables, cost: costOf(schema, document, operation, variables) }
-}
-
-const app = express()
-app.use('/graphql', express.json(), (req, res, next) => {
-  try {
-    req.asked = read(req.body)
-  } catch (error) {
-    res.status(400).json({ errors: [{ message: error.message }] })
-    return
-  }
-  next()
-})
-// By what the query could answer, before anything is worked out.
-app.use(
-  '/graphql',
-  rateLimit({ limiter, identify: (req) => req.get('x-tenant'), cost: (req) => Math.max(req.asked.cost, 1) }),
-)
-app.post('/graphql', async (req, res) => {
-  const { asked, rateLimit: decision } = req
-  const { document, operationName, variables } = asked
-  const result = await execute({
-    schema,
-    document,
-    operationName,
-    rootValue: { users },
-    variableValues: variables,
-  })
-  // And then by what it did answer, which is a unit at least.
-  const took = await limiter.settle(decision, Math.max(sizeOf(result.data), 1))
-  res.json({ ...result, extensions: { cost: { asked: decision.cost, took } } })
-})
-app.use((error, _req, res, _next) =>
-  res.status(error.status ?? 500).json({ errors: [{ message: error.message }] }),
-)
+// Tries the example. The order matters: the kit says which port and counters are the example's.
+import { check, play } from '@tollgate/example-kit'
+import * as app from './app.js'
 
 /** Resolves with what a query of a tenant was answered. */
 const asker = (url) => async (query, more) => {
@@ -83,7 +13,7 @@ const asker = (url) => async (query, more) => {
   return { status: response.status, cost: extensions?.cost, errors }
 }
 
-const left = async () => (await limiter.peek('acme')).limits[0].remaining
+const left = async () => (await app.limiter.peek('acme')).limits[0].remaining
 const plain = 'query ($n: Int) { users(first: $n) { name posts(first: 10) { title } } }'
 const two = 'query A { users(first: 1) { name } } query B { users(first: 2) { name } }'
 
@@ -145,21 +75,13 @@ async function driveRefused(ask) {
   check('without variables the default holds', (await ask(plain, { variables: null })).status, 429)
 }
 
-const server = createServer(app)
-const url = await listen(server)
-const curl = (query, note) =>
-  `curl ${url}/graphql -H 'content-type: application/json' -H 'x-tenant: acme' -d '{"query":"${query}"}'   # ${note}`
-await play({
-  url,
-  drive,
-  hint: [
+function hint(url) {
+  const curl = (query, note) =>
+    `curl ${url}/graphql -H 'content-type: application/json' -H 'x-tenant: acme' -d '{"query":"${query}"}'   # ${note}`
+  return [
     curl('{ users(first: 5) { name posts(first: 10) { title } } }', '61 units, then 13'),
     curl('{ users { name posts { title } } }', 'more than the limit ever allows'),
-  ],
-  close: async () => {
-    server.closeAllConnections()
-    server.close()
-    await limiter.close()
-    await close()
-  },
-})
+  ]
+}
+
+await play(app, { drive, hint })

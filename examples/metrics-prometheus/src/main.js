@@ -1,43 +1,6 @@
-import { createServer } from 'node:http'
-import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
-import { MeterProvider } from '@opentelemetry/sdk-metrics'
-import { check, deadlineMs, listen, makeStore, play, statuses } from '@tollgate/example-kit'
-import { createLimiter, rateLimit } from '@tollgate/express'
-import { instrument } from '@tollgate/metrics'
-import express from 'express'
-
-const tenants = new Map([
-  ['key-of-acme', { id: 'acme', plan: 'free' }],
-  ['key-of-globex', { id: 'globex', plan: 'pro' }],
-  ['key-of-typo', { id: 'typo', plan: 'por' }], // there is no such plan
-])
-
-const { store, close } = makeStore()
-const limiter = createLimiter({
-  store,
-  plans: { free: '5/min', pro: ['200/min', '5000/d'] },
-  defaultPlan: 'free',
-  deadlineMs,
-})
-
-// Answers on the port of the API, in place of one of its own.
-const exporter = new PrometheusExporter({ preventServerStart: true })
-const meterProvider = new MeterProvider({ readers: [exporter] })
-const { stop } = instrument(limiter, { meterProvider, attributes: { 'tollgate.limiter.name': 'api' } })
-
-const limit = (options) =>
-  rateLimit({ limiter, identify: (req) => tenants.get(req.get('x-api-key')), ...options })
-
-const app = express()
-// In an app of your own on another port, or behind a firewall.
-app.get('/metrics', (req, res) => exporter.getMetricsRequestHandler(req, res))
-app.get('/ready', (_req, res) => {
-  const { status } = limiter.health()
-  // While it is degraded every request still gets an answer, so traffic may come.
-  res.status(status === 'closed' ? 503 : 200).json({ limiter: status })
-})
-app.get('/items', limit(), (_req, res) => res.json({ items: [] }))
-app.get('/report', limit({ cost: 10 }), (_req, res) => res.json({ report: true }))
+// Tries the example. The order matters: the kit says which port and counters are the example's.
+import { check, play, statuses } from '@tollgate/example-kit'
+import * as app from './app.js'
 
 /** The sum of the samples of a metric that have these labels, as Prometheus would read them. */
 async function read(url, name, labels = {}) {
@@ -89,7 +52,7 @@ async function drive(url) {
     '# TYPE tollgate_decisions_total counter',
   )
 
-  await limiter.close()
+  await app.limiter.close()
   const closed = await fetch(`${url}/ready`)
   check(
     'without its limiter it is not ready',
@@ -99,23 +62,11 @@ async function drive(url) {
   check('which metrics say, too', await sum('limiter_status', { tollgate_limiter_state: 'closed' }), 1)
 }
 
-const server = createServer(app)
-const url = await listen(server)
-await play({
-  url,
-  drive,
-  hint: [
-    `curl -i ${url}/items -H 'x-api-key: key-of-acme'      # free: 5 a minute`,
-    `curl -i ${url}/report -H 'x-api-key: key-of-globex'   # pro, 10 units each`,
-    `curl -s ${url}/metrics | grep ^tollgate`,
-    `curl -i ${url}/ready`,
-  ],
-  close: async () => {
-    server.closeAllConnections()
-    server.close()
-    await limiter.close()
-    stop()
-    await meterProvider.shutdown()
-    await close()
-  },
-})
+const hint = (url) => [
+  `curl -i ${url}/items -H 'x-api-key: key-of-acme'      # free: 5 a minute`,
+  `curl -i ${url}/report -H 'x-api-key: key-of-globex'   # pro, 10 units each`,
+  `curl -s ${url}/metrics | grep ^tollgate`,
+  `curl -i ${url}/ready`,
+]
+
+await play(app, { drive, hint })

@@ -1,6 +1,7 @@
 // Two instances on one Redis hold a tenant to one plan: 300 requests, alternating, of which 100 pass.
-import { fork } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
 const say = (text) => process.stdout.write(`${text}\n`)
 
@@ -26,12 +27,15 @@ if (last.status === 503) say('Redis did not answer: is REDIS_URL right?')
 process.exit(first + second === 100 && last.status === 429 ? 0 : 1)
 
 function start() {
-  return fork(new URL('instance.js', import.meta.url))
+  const program = fileURLToPath(new URL('app.js', import.meta.url))
+  const env = { ...process.env, PORT: '0' }
+  return spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
+/** It prints where it listens. */
 async function addressOf(instance) {
-  const [{ port }] = await once(instance, 'message')
-  return `http://127.0.0.1:${port}/`
+  const [line] = await once(instance.stdout, 'data')
+  return `${/http:\S+/.exec(String(line))[0]}/`
 }
 
 function request(url) {

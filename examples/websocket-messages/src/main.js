@@ -1,34 +1,12 @@
+// Tries the example. The order matters: the kit says which port and counters are the example's.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { connect as connectTcp } from 'node:net'
-import { createLimiter } from '@tollgate/core'
-import { check, deadlineMs, listen, makeStore, play } from '@tollgate/example-kit'
-import { WebSocket, WebSocketServer } from 'ws'
+import { check, play } from '@tollgate/example-kit'
+import { WebSocket } from 'ws'
+import * as app from './app.js'
 
+/** The burst of the example's limit. */
 const BURST = 20
-
-const { store, close } = makeStore()
-// At most 20 messages at once, then 10 a second.
-const limiter = createLimiter({ store, limit: `10/s burst ${BURST}`, deadlineMs })
-
-const server = createServer()
-const sockets = new WebSocketServer({ server, maxPayload: 16_384 })
-sockets.on('connection', (socket, request) => {
-  // Without a listener, one frame that is broken would end the process for everyone; ws closes the socket.
-  socket.on('error', () => {})
-  // Not by `new URL`, which throws at what some clients send.
-  const id = new URLSearchParams(request.url.split('?')[1]).get('user')
-  if (!id) {
-    socket.close(1008, 'who are you? Connect with ?user=')
-    return
-  }
-  socket.on('message', async (message) => {
-    const { allowed, retryAfterMs } = await limiter.consume(id)
-    // Whoever floods is told when to come back, and stays connected.
-    if (allowed) socket.send(JSON.stringify({ echo: String(message) }))
-    else socket.send(JSON.stringify({ limited: true, retryAfterMs }))
-  })
-})
 
 async function connect(url, user) {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/?user=${user}`)
@@ -92,17 +70,8 @@ async function drive(url) {
   for (const { socket } of [ada, bob]) socket.close()
 }
 
-const url = await listen(server)
-await play({
-  url,
-  drive,
-  hint: [`npx wscat -c '${url.replace('http', 'ws')}/?user=ada'   # each line you type is a message`],
-  close: async () => {
-    for (const socket of sockets.clients) socket.terminate()
-    sockets.close()
-    server.closeAllConnections()
-    server.close()
-    await limiter.close()
-    await close()
-  },
-})
+const hint = (url) => [
+  `npx wscat -c '${url.replace('http', 'ws')}/?user=ada'   # each line you type is a message`,
+]
+
+await play(app, { drive, hint })

@@ -14,13 +14,20 @@ export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packag
 export const markdown: readonly string[] = [
   ...markdownIn('.', false),
   ...markdownIn('docs', true),
-  ...['packages', 'examples'].flatMap((parent) =>
-    readdirSync(join(root, parent)).flatMap((name) => markdownIn(`${parent}/${name}`, false)),
-  ),
+  ...['packages', 'examples'].flatMap((parent) => [
+    ...markdownIn(parent, false),
+    ...foldersIn(parent).flatMap((folder) => markdownIn(folder, false)),
+  ]),
 ]
 
 /** What people read, with programs on it: all but what an example says of itself. */
 export const pages: readonly string[] = markdown.filter((page) => !page.startsWith('examples/'))
+
+function foldersIn(parent: string): string[] {
+  return readdirSync(join(root, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${parent}/${name}`)
+}
 
 function markdownIn(folder: string, recursive: boolean): string[] {
   return readdirSync(join(root, folder), { recursive })

@@ -1,6 +1,19 @@
-import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { testRedisUrl } from '../src/index.ts'
@@ -11,6 +24,73 @@ const OTHERWISE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
   (name) => !OTHERWISE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
 )
+
+/** The packages of the workspace that no reader has. */
+const PRIVATE = ['@tollgate/example-kit', '@tollgate/testing']
+
+/** A project of a reader's: the files of an example but for what only tries it, and its public packages. */
+function copyExample(name: string): string {
+  const project = mkdtempSync(join(tmpdir(), 'tollgate-copied-'))
+  const source = join(folder, name, 'src')
+  for (const file of readdirSync(source).filter((one) => one !== 'main.js'))
+    copyFileSync(join(source, file), join(project, file))
+  const { dependencies } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'))
+  for (const dependency of Object.keys(dependencies).filter((one) => !PRIVATE.includes(one))) {
+    const path = join(project, 'node_modules', dependency)
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(join(folder, name, 'node_modules', dependency), path, 'junction')
+  }
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  return project
+}
+
+const copied = readdirSync(folder).filter(
+  (name) => name !== 'demo' && existsSync(join(folder, name, 'src/app.js')),
+)
+
+test('the index of examples has each of them', () => {
+  const index = readFileSync(join(folder, 'README.md'), 'utf8')
+  const linked = [...index.matchAll(/\]\(([\w-]+)\)/g)].map(([, name]) => name)
+  // The kit is no example: it tries them.
+  const all = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(linked.toSorted()).toEqual(
+    all
+      .map(({ name }) => name)
+      .filter((name) => name !== 'example-kit')
+      .toSorted(),
+  )
+})
+
+test('every example has a program to copy, and its README says which files', () => {
+  expect(copied).toEqual(expect.arrayContaining([...names, 'two-instances']))
+  for (const name of copied) {
+    const text = readFileSync(join(folder, name, 'README.md'), 'utf8')
+    const files = readdirSync(join(folder, name, 'src')).filter((file) => file !== 'main.js')
+    const [line = ''] = /^To copy: .*$/m.exec(text) ?? []
+    expect([name, ...files.filter((file) => !line.includes(`\`src/${file}\``))]).toEqual([name])
+  }
+})
+
+test.each(copied)('%s can be copied: it serves on public packages, and ends at SIGTERM', async (name) => {
+  const project = copyExample(name)
+  const env = { ...process.env, PORT: '0', REDIS_URL: testRedisUrl(), REDIS_PREFIX: `copied-${randomUUID()}` }
+  const child = spawn(process.execPath, ['app.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  try {
+    let stderr = ''
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+    const ended = once(child, 'close')
+    const [said] = await Promise.race([once(child.stdout, 'data'), ended])
+    const address = /^Listening on (http:\S+)/.exec(String(said))?.[1]
+    expect([address, stderr]).toEqual([expect.stringContaining('http://127.0.0.1:'), ''])
+    // A server of WebSockets alone answers no request.
+    if (name !== 'websocket-messages') expect((await fetch(String(address))).status).toBeLessThan(500)
+    child.kill('SIGTERM')
+    expect([await ended, stderr]).toEqual([[0, null], ''])
+  } finally {
+    child.kill('SIGKILL')
+    rmSync(project, { recursive: true })
+  }
+})
 
 test('there are examples to try', () => {
   expect(names).toEqual(

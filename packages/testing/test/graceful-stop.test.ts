@@ -12,7 +12,7 @@ async function start(
   redisUrl: string,
 ): Promise<{ ask(): Promise<Response>; stop(): Promise<unknown> }> {
   const port = String(await freePort())
-  const program = join(examples, name, 'src/main.js')
+  const program = join(examples, name, 'src/app.js')
   const env = { ...process.env, REDIS_URL: redisUrl, PORT: port }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const crashed = once(child, 'exit').then(() => Promise.reject(new Error(`${name} did not start`)))

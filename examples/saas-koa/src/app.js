@@ -1,0 +1,73 @@
+// A SaaS API on Koa: tenants on plans, a guard in front, and routes with limits of their own.
+// To copy: npm install @tollgate/koa koa @koa/router ioredis
+import Router from '@koa/router'
+import { byIp, createLimiter, memoryStore, rateLimit, redisStore } from '@tollgate/koa'
+import { Redis } from 'ioredis'
+import Koa from 'koa'
+
+const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'saas', DEADLINE_MS = '100' } = process.env
+
+// With a Redis all instances count together; without one each process counts by itself.
+const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
+const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
+export const limiter = createLimiter({
+  store,
+  plans: {
+    free: '5/min',
+    starter: ['20/min', '500/d'],
+    pro: ['2/s burst 40', '1000/h'],
+  },
+  defaultPlan: 'free',
+  deadlineMs: Number(DEADLINE_MS),
+})
+
+// In an app of your own: a look-up in your database.
+const tenants = new Map([
+  ['key-of-acme', { id: 'acme', plan: 'free' }],
+  ['key-of-initech', { id: 'initech', plan: 'starter' }],
+  ['key-of-globex', { id: 'globex', plan: 'pro' }],
+])
+
+// Counts client addresses before anyone knows who calls, so that guessing keys is limited, too. The limit is
+// above what any plan allows in a minute: it must not take what a tenant pays for. Clients are told nothing of it.
+const guard = { group: 'guard', limit: '400/min', headers: false }
+
+// What fails on our side costs nobody a unit.
+const refundWhen = ({ status }) => status >= 500
+const limit = (place) => rateLimit({ limiter, identify: (ctx) => ctx.state.tenant, refundWhen, ...place })
+
+const open = new Router().get('/health', (ctx) => (ctx.body = 'ok'))
+const api = new Router()
+  .get('/items', limit(), (ctx) => (ctx.body = { items: [] }))
+  // Counters of its own: as much again as the plan says.
+  .get('/search', limit({ group: 'search' }), (ctx) => (ctx.body = { found: 0 }))
+  // Within the plan, and no more than this of it.
+  .post('/export', limit({ stacked: { export: '2/h' } }), (ctx) => (ctx.body = { exported: true }))
+  .get('/flaky', limit(), (ctx) => {
+    ctx.status = 500
+    ctx.body = { error: 'not your fault' }
+  })
+  .get('/whoami', limit(), (ctx) => (ctx.body = ctx.state.rateLimit))
+
+const app = new Koa()
+app.use(open.routes())
+app.use(rateLimit({ limiter, identify: byIp(), ...guard }))
+app.use(async (ctx, next) => {
+  ctx.state.tenant = tenants.get(ctx.get('x-api-key'))
+  ctx.assert(ctx.state.tenant, 401, 'unknown key')
+  await next()
+})
+app.use(api.routes())
+
+export const server = app.listen(Number(PORT), () => {
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`)
+})
+
+/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
+export async function close() {
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+  await new Promise((resolve) => server.close(resolve))
+  await limiter.close()
+  redis?.disconnect() // not quit(), which would wait for a Redis that hangs
+}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

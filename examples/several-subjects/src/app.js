@@ -1,0 +1,53 @@
+// An organisation, a user of it, and the client's address: all must have room, or nothing is taken of any.
+// To copy: npm install @tollgate/express express ioredis
+import { byIp, createLimiter, memoryStore, rateLimit, redisStore } from '@tollgate/express'
+import express from 'express'
+import { Redis } from 'ioredis'
+
+const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'several-subjects', DEADLINE_MS = '100' } = process.env
+
+// With a Redis all instances count together; without one each process counts by itself.
+const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
+const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
+export const limiter = createLimiter({
+  store,
+  plans: { team: '6/min', seat: '4/min', address: '9/min' },
+  defaultPlan: 'address',
+  deadlineMs: Number(DEADLINE_MS),
+})
+const byAddress = byIp({ plan: 'address' })
+
+const app = express()
+app.use((req, res, next) => {
+  // In an app of your own: authentication.
+  if (req.get('x-org') && req.get('x-user')) next()
+  else res.status(401).json({ error: 'who are you? Send x-org and x-user' })
+})
+app.use(
+  rateLimit({
+    limiter,
+    // Ids are one namespace, so each says what it is of.
+    identify: (req) => [
+      { id: `org:${req.get('x-org')}`, plan: 'team' },
+      { id: `user:${req.get('x-user')}`, plan: 'seat', label: 'user' },
+      byAddress(req), // called by its plan: address.minute
+    ],
+  }),
+)
+app.get('/', (req, res) => {
+  const left = req.rateLimit.limits.map(({ name, remaining }) => [name, remaining])
+  res.json(Object.fromEntries(left))
+})
+
+export const server = app.listen(Number(PORT), () => {
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`)
+})
+
+/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
+export async function close() {
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+  await new Promise((resolve) => server.close(resolve))
+  await limiter.close()
+  redis?.disconnect() // not quit(), which would wait for a Redis that hangs
+}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

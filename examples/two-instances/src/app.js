@@ -1,0 +1,30 @@
+// One of several processes of the same API. They share nothing but the Redis.
+// To copy: npm install @tollgate/express express ioredis; run it with REDIS_URL, as often as you like, each with a PORT.
+import { byHeader, createLimiter, rateLimit, redisStore } from '@tollgate/express'
+import express from 'express'
+import { Redis } from 'ioredis'
+
+const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+
+const redis = new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false })
+const limiter = createLimiter({ limit: '100/min', store: redisStore(redis), onStoreFailure: 'closed' })
+
+const app = express()
+// In an app of your own: look the key up. Whoever makes up a key for each request is not limited by this.
+app.use(rateLimit({ limiter, identify: byHeader('x-api-key') }))
+app.get('/', (_req, res) => {
+  res.json({ pid: process.pid })
+})
+
+const server = app.listen(Number(PORT), () => {
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`)
+})
+
+/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
+async function close() {
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+  await new Promise((resolve) => server.close(resolve))
+  await limiter.close()
+  redis.disconnect() // not quit(), which would wait for a Redis that hangs
+}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

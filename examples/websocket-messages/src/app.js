@@ -1,0 +1,47 @@
+// A WebSocket server: every message takes a unit. Whoever floods is told when to come back, and stays connected.
+// To copy: npm install @tollgate/core ws ioredis
+import { createServer } from 'node:http'
+import { createLimiter, memoryStore, redisStore } from '@tollgate/core'
+import { Redis } from 'ioredis'
+import { WebSocketServer } from 'ws'
+
+const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'websocket', DEADLINE_MS = '100' } = process.env
+
+// With a Redis all instances count together; without one each process counts by itself.
+const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
+const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
+// At most 20 messages at once, then 10 a second.
+export const limiter = createLimiter({ store, limit: '10/s burst 20', deadlineMs: Number(DEADLINE_MS) })
+
+export const server = createServer()
+const sockets = new WebSocketServer({ server, maxPayload: 16_384 })
+sockets.on('connection', (socket, request) => {
+  // Without a listener, one frame that is broken would end the process for everyone; ws closes the socket.
+  socket.on('error', () => {})
+  // Not by `new URL`, which throws at what some clients send.
+  const id = new URLSearchParams(request.url.split('?')[1]).get('user')
+  if (!id) {
+    socket.close(1008, 'who are you? Connect with ?user=')
+    return
+  }
+  socket.on('message', async (message) => {
+    const { allowed, retryAfterMs } = await limiter.consume(id)
+    // Whoever floods is told when to come back, and stays connected.
+    if (allowed) socket.send(JSON.stringify({ echo: String(message) }))
+    else socket.send(JSON.stringify({ limited: true, retryAfterMs }))
+  })
+})
+
+server.listen(Number(PORT), () => {
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`)
+})
+
+/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
+export async function close() {
+  for (const socket of sockets.clients) socket.terminate() // an open one would keep the server open
+  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+  await new Promise((resolve) => server.close(resolve))
+  await limiter.close()
+  redis?.disconnect() // not quit(), which would wait for a Redis that hangs
+}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)
