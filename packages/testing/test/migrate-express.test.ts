@@ -154,26 +154,3 @@ describe('both on one request', () => {
     expect(await answer.json()).toMatchObject({ rateLimit: { limit: 100, used: 1 } })
   })
 })
-
-test('what theirs answers otherwise: a denied request is counted', async () => {
-  const { before, after } = pairsOf(PAGE).find(({ heading }) => heading === 'An answer of your own') as {
-    before: Block
-    after: Block
-  }
-  const used = async (program: Block, read: (req: Record<string, never>) => unknown): Promise<unknown> => {
-    let last: unknown
-    const watch = { ...program, code: program.code.replace('json({', 'json({ seen: seen(req),') }
-    const app = express()
-    await runProgram(watch, {
-      app,
-      seen: (req: { rateLimit: Record<string, never> }) => (last = read(req.rateLimit)),
-    })
-    app.get('/', (_req, res) => void res.end())
-    const served = await serveHandler(app)
-    open.push(() => served.close())
-    for (let i = 0; i < 8; i += 1) await (await fetch(served.url)).arrayBuffer()
-    return last
-  }
-  expect(await used(before, ({ used: count }) => count)).toBe(8)
-  expect(await used(after, ({ limits }) => limits)).toMatchObject([{ remaining: 0, quota: 5 }])
-})
