@@ -85,6 +85,13 @@ const scenarios: Readonly<Record<string, Scenario<Running>>> = {
     },
     expected: { passed: times(5, 200), status: 429, body: { error: 'slow down', limit: 5 } },
   },
+  'The numbers on the request': {
+    ask: async ({ ask }) => [await (await ask('usage')).json(), await (await ask('usage')).json()],
+    expected: [
+      { used: 1, limit: 5, remaining: 4 },
+      { used: 2, limit: 5, remaining: 3 },
+    ],
+  },
   'Only failed log-ins count': {
     ask: async ({ statuses }) => [
       ...(await statuses(8, 'login', right)),
