@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import Koa from 'koa'
 import { Redis } from 'ioredis'
-import { serveHandler, testRedisUrl } from '../src/index.ts'
+import { serveHandler, SOON_MS, testRedisUrl } from '../src/index.ts'
 import {
   askerAt,
   hundredThenDenied,
@@ -166,5 +166,64 @@ describe('what behaves differently', () => {
     const both = { 'x-user': randomUUID(), 'x-plan': 'expired', 'x-admin': 'yes' }
     expect((await (await serve(theirs)).ask('', as(both))).status).toBe(403)
     expect((await (await serve(ours)).ask('', as(both))).status).toBe(200)
+  })
+})
+
+describe('rows of the table', () => {
+  /** A change of both programs, by the options that stand in one row. */
+  const both = async (
+    their: string,
+    our: string,
+  ): Promise<{ readonly theirs: Running; readonly ours: Running }> => ({
+    theirs: await serve(changed(before, 'max: 100', `max: 2, ${their}`)),
+    ours: await serve(changed(after, "limit: '100/15min'", `limit: '2/15min', ${our}`)),
+  })
+  const namesOf = ({ headers }: Response): string[] =>
+    [...headers.keys()].filter((name) => /rate-?limit|retry/.test(name)).sort()
+
+  test("their headers and headers: { legacy: 'epoch' }", async () => {
+    const asked = await both('', "headers: { standard: false, single: false, legacy: 'epoch' }")
+    const answers = [await asked.theirs.ask(), await asked.ours.ask()] as const
+    const [their, our] = answers
+    expect(namesOf(our)).toEqual(namesOf(their))
+    for (const { headers } of answers)
+      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['2', '1'])
+    const [at, too] = answers.map(({ headers }) => Number(headers.get('x-ratelimit-reset'))) as [
+      number,
+      number,
+    ]
+    expect(Math.abs(at - too)).toBeLessThanOrEqual(SOON_MS / 1000)
+  })
+
+  test('disableHeader and headers: false; a denial has Retry-After in both', async () => {
+    const asked = await both('disableHeader: true', 'headers: false')
+    for (const { ask, statuses } of Object.values(asked)) {
+      expect(namesOf(await ask())).toEqual([])
+      await statuses(1)
+      expect(namesOf(await ask())).toEqual(['retry-after'])
+    }
+  })
+
+  test('an id that is false and skip', async () => {
+    const asked = await both(
+      "id: (ctx) => ctx.get('x-user') === 'one' && 'one'",
+      "skip: (ctx) => ctx.get('x-user') !== 'one'",
+    )
+    for (const { statuses } of Object.values(asked)) {
+      expect(await statuses(4, '', as({ 'x-user': 'two' }))).toEqual(times(4, 200))
+      expect(await statuses(3, '', as({ 'x-user': 'one' }))).toEqual([200, 200, 429])
+    }
+  })
+
+  test('status and onDenied', async () => {
+    const asked = await both(
+      "status: 503, errorMessage: 'later'",
+      "onDenied: (ctx) => { ctx.status = 503; ctx.body = 'later' }",
+    )
+    for (const { ask, statuses } of Object.values(asked)) {
+      await statuses(2)
+      const denied = await ask()
+      expect([denied.status, await denied.text()]).toEqual([503, 'later'])
+    }
   })
 })
