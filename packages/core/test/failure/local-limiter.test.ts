@@ -21,13 +21,13 @@ const asked = (set: LimitSet, cost: number, key = KEY): StoreRequest => ({
   grant: 'all',
 })
 
-/** Units owed of each limit of a plan. */
+/** The units owed of each limit of a plan. */
 const unitsOwed = (local: LocalLimiter): number[] =>
   local
     .takeOwed(() => true, 10)
     .flatMap(({ used }) => used.entries.map((limit) => limit.reduce((sum, { units }) => sum + units, 0)))
 
-/** Processes that share a store, which can be away. */
+/** Processes that share a store, which can be unreachable (`isAway`). */
 class Town {
   nowMs = START_MS
   readonly store: Store = memoryStore({ now: () => this.nowMs })
@@ -44,7 +44,7 @@ class Town {
     })
   }
 
-  /** Whether a request of one of them passes. */
+  /** Sends a request to one of them. Returns whether it passes. */
   consume(instance: number, cost: number, isAway: boolean): boolean {
     const local = this.locals[instance] as LocalLimiter
     const request = asked(this.#set, cost)
@@ -57,7 +57,7 @@ class Town {
     return isAllowed
   }
 
-  /** Tells the store what was admitted beside it. */
+  /** Charges the store for what was admitted without it. */
   reconcile(): void {
     for (const local of this.locals) {
       const owed = local.takeOwed(() => true, 100)
@@ -90,19 +90,19 @@ class Town {
   }
 }
 
-describe.each(variants)('limiting alone by $name', ({ algorithm, limit, worstCase }) => {
+describe.each(variants)('local limiting by $name', ({ algorithm, limit, worstCase }) => {
   const windowMs = algorithm === 'calendar-window' ? HOUR_MS : WINDOW_MS
   const step = fc.record({
     gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * windowMs })),
     instance: fc.nat(),
     count: fc.integer({ min: 1, max: 8 }),
     cost: fc.integer({ min: 1, max: 3 }),
-    // For this process: others may still have answers.
+    // For this request only: other processes may still get answers.
     isAway: fc.boolean(),
     isReconciled: fc.boolean(),
   })
 
-  test('no window holds more than the store and all shares allow, however outages come', () => {
+  test('no window holds more than the store and all shares allow, whatever the outages', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 12 }),
@@ -123,7 +123,7 @@ describe.each(variants)('limiting alone by $name', ({ algorithm, limit, worstCas
     )
   })
 
-  test('what was admitted meanwhile is used when the store is back', () => {
+  test('units admitted in an outage count when the store is back', () => {
     const town = new Town(setOf(limit(100, windowMs)), 2)
     town.consume(0, 1, false)
     const [before] = town.left() as [number]
@@ -136,17 +136,17 @@ describe.each(variants)('limiting alone by $name', ({ algorithm, limit, worstCas
     expect(town.left()).toEqual([before - meanwhile])
   })
 
-  test('who had used all of it before has nothing of a share', () => {
+  test('a subject that had used its whole plan gets nothing from a share', () => {
     const quota = 20
     const town = new Town(setOf(limit(quota, windowMs)), 2)
     while (town.consume(0, 1, false));
     expect(town.consume(0, 1, true)).toBe(false)
-    // Another process has not seen the subject, and cannot know.
+    // Another process has not seen the subject, so it allows its share.
     expect(town.consume(1, 1, true)).toBe(true)
   })
 })
 
-test('alone, a process admits the whole plan, and no more', () => {
+test('a single process admits the whole plan, and no more', () => {
   const town = new Town(setOf('7/min', '100/h'), 1)
   expect(Array.from({ length: 9 }, () => town.consume(0, 1, true))).toEqual([
     ...Array.from({ length: 7 }, () => true),
@@ -155,7 +155,7 @@ test('alone, a process admits the whole plan, and no more', () => {
   ])
 })
 
-test('of three, each admits a third, and one unit at least', () => {
+test('each of three processes admits a third, and at least one unit', () => {
   const town = new Town(setOf('100/min'), 3)
   const tiny = new Town(setOf('2/min'), 3)
   for (const each of [town, tiny]) {
@@ -164,7 +164,7 @@ test('of three, each admits a third, and one unit at least', () => {
   expect([town.admitted.length, tiny.admitted.length]).toEqual([99, 3])
 })
 
-test('a cost that a share never holds, but the plan does, is to be tried later; one beyond the plan never', () => {
+test('a cost above the share but within the plan can be retried later; one above the plan never', () => {
   const local = new LocalLimiter(10)
   local.share = 1 / 4
   const ask = (cost: number): number | undefined => {
@@ -174,7 +174,7 @@ test('a cost that a share never holds, but the plan does, is to be tried later; 
   expect([ask(8), ask(9)]).toEqual([1_000_000, -1])
 })
 
-test('each limit of a plan is charged what it has used, and units over its quota too', () => {
+test('each limit of a plan is charged its own units, even above its quota', () => {
   const town = new Town(setOf('5/s', '50/min', '10/h burst 40'), 1)
   for (let second = 0; second < 4; second += 1) {
     for (let i = 0; i < 5; i += 1) expect(town.consume(0, 1, true)).toBe(true)
@@ -182,7 +182,7 @@ test('each limit of a plan is charged what it has used, and units over its quota
   }
   town.reconcile()
   expect(town.left()).toEqual([5, 30, 20])
-  // They come back as they were used, at most an eighth of a window late, and never early.
+  // The units come back by the time of their use, at most an eighth of a window late, and never early.
   town.nowMs = START_MS + 60_000 - 1
   expect(town.left()[1]).toBe(30)
   town.nowMs = START_MS + 3000 + 60_000
@@ -194,13 +194,13 @@ test('each limit of a plan is charged what it has used, and units over its quota
   for (let i = 0; i < 5; i += 1) first.consume(one, one.parts)
   for (let i = 0; i < 5; i += 1) void full.store.consume([one])
   full.reconcile()
-  // Ten in this window, so that a minute later all are back.
+  // Ten units, all of this window, so that they are back a minute later.
   expect(full.left()).toEqual([0])
   full.nowMs += 60_000
   expect(full.left()).toEqual([5])
 })
 
-test('what comes back before the store knows is owed no more', () => {
+test('units that come back before the store is charged are not owed any more', () => {
   const town = new Town(setOf('5/min'), 1)
   const [local] = town.locals as [LocalLimiter]
   const request = asked(setOf('5/min'), 3)
@@ -211,14 +211,14 @@ test('what comes back before the store knows is owed no more', () => {
   expect(local.refund(request, 1)).toBe(false)
 })
 
-test('what the store said before it was told does not give a process a fresh share', () => {
+test('an older answer of the store does not give a process a fresh share after a charge', () => {
   const town = new Town(setOf('12/min'), 3)
   const all = (instance: number, isAway: boolean): void => {
     while (town.consume(instance, 1, isAway));
   }
   for (const instance of [0, 1]) all(instance, true)
   town.nowMs += 1
-  // An answer each before what they owe is settled, while the third uses up what there is.
+  // Two processes get an answer each before their debt is charged; the third uses up the rest.
   for (const instance of [0, 1]) town.consume(instance, 1, false)
   all(2, false)
   town.nowMs += 1
@@ -228,7 +228,7 @@ test('what the store said before it was told does not give a process a fresh sha
   expect(town.admitted.length).toBe(12 + 2 * 4)
 })
 
-test('what is owed of each limit is handed over once, and what comes after it once, too', () => {
+test('the debt of each limit is handed over once, and so is a later debt', () => {
   const local = new LocalLimiter(10)
   const request = asked(setOf('5/min', '9/h'), 3)
   local.consume(request, request.parts)
@@ -239,12 +239,12 @@ test('what is owed of each limit is handed over once, and what comes after it on
   expect(unitsOwed(local)).toEqual([2, 2])
 })
 
-test('while what is owed is under way, and after, a process has no fresh share', () => {
+test('a process gets no fresh share while its charge is pending, nor after it', () => {
   const town = new Town(setOf('5/min'), 1)
   const [local] = town.locals as [LocalLimiter]
   while (town.consume(0, 1, true));
   const [owed] = local.takeOwed(() => true, 10)
-  // An answer that was under way, too, and does not know of it.
+  // An answer that was sent before the charge arrived does not include it.
   town.nowMs += 1
   town.consume(0, 1, false)
   town.nowMs += 1
@@ -253,7 +253,7 @@ test('while what is owed is under way, and after, a process has no fresh share',
   expect(town.consume(0, 1, true)).toBe(false)
 })
 
-test('what is owed is of the shard that it was asked of', () => {
+test('a debt belongs to the shard of its request', () => {
   const local = new LocalLimiter(10)
   for (const shard of [0, 1]) {
     const request = { ...asked(setOf('5/min'), 1, `of ${shard}`), shard }
@@ -265,13 +265,13 @@ test('what is owed is of the shard that it was asked of', () => {
   expect(local.takeOwed(() => true, 10).map(({ key }) => key)).toEqual(['of 0'])
 })
 
-test('only so many subjects are remembered', () => {
+test('the number of remembered subjects is bounded', () => {
   const local = new LocalLimiter(10)
   for (let i = 0; i < 1000; i += 1) {
     const request = asked(setOf('5/min'), 1, String(i))
     local.consume(request, request.parts)
   }
-  // Of the others nobody will be told, which is no secret.
+  // The debts of the others are lost, and reported as that.
   expect([local.takeForgotten(), local.takeForgotten()]).toEqual([990, 0])
   expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
 })

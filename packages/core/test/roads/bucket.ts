@@ -1,30 +1,29 @@
-// The bucket of the oracle: a queue of what was poured in, which drains from its front. Whole numbers throughout: a
-// unit is as many parts as its window has µs, and as many parts drain in a µs as the quota has units.
+// The token bucket of the oracle: a queue of units that drains from its front. All numbers are whole: a unit has as
+// many parts as its window has µs, so per µs as many parts drain as the quota has units.
 import type { LimitSpec } from './limits.js'
 
 export interface Levels {
-  /** Parts of one unit. */
+  /** Parts per unit. */
   readonly unit: number
   readonly low: number
   readonly high: number
-  /** Parts that rounding may have moved the level by: a µs worth, once it has drained. */
+  /** By how many parts rounding may have changed the level: those of 1 µs, once it has drained. */
   readonly tolerance: number
 }
 
 /**
- * Two queues. A refund gives back what is left of its request; but when an earlier refund has emptied the bucket in
- * between, whose units drained meanwhile is a matter of bookkeeping, also when both were in one µs, of which the order
- * is not known. `high` is the bucket that gave nothing for such a refund, `low` the one that gave all that the laws
- * allow.
+ * A bucket as two queues, the lower and the upper bound of its level. A refund gives back what is left of its request.
+ * But after an earlier refund it is not defined whose units have drained, and of requests in the same µs the order is
+ * not known. `high` then gives nothing for such a refund, `low` gives all that the laws allow.
  */
 export class Bucket {
   readonly #unit: number
   readonly #low: Queue
   readonly #high: Queue
   readonly #disputed = new Set<number>()
-  /** Poured in at a time with others, in an order that is not known. */
+  /** The time of each request that came together with others, in an unknown order. */
   readonly #raced = new Map<number, number>()
-  /** When units went back last. */
+  /** The time of the last give-back. */
   #stirredAt = -1
 
   constructor({ quota, windowMs }: LimitSpec) {
@@ -52,7 +51,7 @@ export class Bucket {
     this.stir(at)
   }
 
-  /** Units went back that no request took for good: those of a request that another limit denied. */
+  /** Records that units went back which no request kept: another limit had denied theirs. */
   stir(at: number): void {
     this.#drain(at)
     this.#stirredAt = at
@@ -64,7 +63,7 @@ export class Bucket {
     return { unit: this.#unit, low: low.level, high: high.level, tolerance: high.tolerance }
   }
 
-  /** Units of a request that may be left, of so many, and those that surely are. */
+  /** How many of a request's units are left: surely (`least`), and possibly (`most`). */
   left(id: number, units: number, now: number): { least: number; most: number } {
     const racedAt = this.#raced.get(id)
     const held = racedAt === undefined ? this.#high.of(id, now) : this.#high.ofAll(racedAt, now)
@@ -86,7 +85,7 @@ interface Poured {
 
 class Queue {
   poured: readonly Poured[] = []
-  /** Since it was last empty. */
+  /** Whether anything has drained since the queue was last empty. */
   #hasDrained = false
   readonly #pace: number
   #at = 0
@@ -110,7 +109,7 @@ class Queue {
     return Math.min(Math.max(before + parts - gone, 0), parts)
   }
 
-  /** Of all that were poured at a time. */
+  /** Parts left of all requests of one time. */
   ofAll(at: number, now: number): number {
     const peers = this.poured.filter((one) => one.at === at)
     return sum(peers.map((peer) => ({ parts: this.of(peer.id, now) })))
@@ -124,7 +123,7 @@ class Queue {
     this.#keep(this.poured.map((one) => (one.id === id ? { ...one, parts: one.parts - most } : one)))
   }
 
-  /** The last of what was poured at a time. */
+  /** Removes the last parts of all requests of one time. */
   removeLatest(at: number, most: number): void {
     let left = most
     const fromBack = this.poured.toReversed().map((one) => {

@@ -1,4 +1,4 @@
-// One counter as a list of what happened to it. Nothing is kept of an answer: each is worked out anew from the list.
+// One counter as a list of events. It stores no results: each answer is computed again from the list.
 import { Bucket } from './bucket.js'
 import { calendarStart, capacityOf, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
 
@@ -16,16 +16,16 @@ interface Give {
   readonly take: Take
   readonly at: number
   readonly units: number
-  /** How many of the units were still held, at most. */
+  /** The most of the units that could still be held. */
   readonly gave: number
-  /** With requests of its moment: it is not known which came first. */
+  /** Whether it came together with requests, so that the order is not known. */
   readonly isRace: boolean
 }
 
-/** In the order of the clock. */
+/** Sorted by the clock. */
 type Entry = Take | Give
 
-/** At least so many units, and at most so many: the same where the laws leave no choice. */
+/** At least and at most so many units; both are equal where the laws leave no choice. */
 export interface Bounds {
   readonly least: number
   readonly most: number
@@ -33,9 +33,9 @@ export interface Bounds {
 
 export class Counter {
   readonly spec: LimitSpec
-  /** Of the limits that units were taken of. */
+  /** The quotas of all limits that took units here. */
   readonly quotas = new Set<number>()
-  /** The most that any of its limits lets through by law 1. */
+  /** The most that any of its limits lets through under law 1. */
   worst = 0
   #entries: Entry[] = []
   readonly #takes = new Map<number, Take>()
@@ -46,7 +46,7 @@ export class Counter {
     this.#bucket = spec.kind === 'bucket' ? new Bucket(spec) : undefined
   }
 
-  /** @param isRace with others, in an order that is not known */
+  /** @param isRace whether it came together with others, in an unknown order */
   take(id: number, units: number, at: number, isRace: boolean): void {
     this.#prune(at)
     const take: Take = { what: 'take', id, at, units, gives: [] }
@@ -64,12 +64,12 @@ export class Counter {
     this.#bucket?.give(id, units, at)
   }
 
-  /** Units were taken and went back at once. */
+  /** Records that units were taken and went back at once. */
   stir(at: number): void {
     this.#bucket?.stir(at)
   }
 
-  /** Units left of a limit of this counter at an instant. */
+  /** Units left of a limit of this counter, at `now`. */
   room(spec: LimitSpec, now: number): Bounds {
     if (this.#bucket) return roomIn(this.#bucket, spec, now)
     const used = usedOf(this.#entries, now, spec)
@@ -77,7 +77,7 @@ export class Counter {
     return { least: Math.max(capacity - used.most, 0), most: Math.max(capacity - used.least, 0) }
   }
 
-  /** Of the units that a request took, what a refund of `units` gives back at an instant. */
+  /** How many units of a request a refund of `units` gives back, at `at`. */
   given(id: number, units: number, at: number): Bounds {
     if (this.#bucket) return this.#bucket.left(id, units, at)
     const take = this.#takes.get(id)
@@ -86,20 +86,20 @@ export class Counter {
     return { least: counts.least ? units : 0, most: counts.most ? units : 0 }
   }
 
-  /** Law 1: units in force in the true window that ends now. What was given back is in force until it was. */
+  /** Law 1: units in force in the true window that ends now. Refunded units are in force until their refund. */
   inForce(now: number): number {
     const since = now - lawWindowMs(this.spec) * 1000
     let units = 0
     for (const entry of this.#entries) {
       if (entry.at <= since) continue
       if (entry.what === 'take') units += entry.units
-      // Units of before this window that went back in it are none of its units; a bucket's level has them all the same.
+      // A refund in this window of units from before it takes nothing off the window, but it does off a bucket's level.
       else if (entry.take.at > since || this.#bucket) units -= entry.gave
     }
     return Math.floor(units + 1e-9)
   }
 
-  /** Forgets what cannot count any more, once that is all. */
+  /** Forgets all events once none of them can count any more. */
   #prune(now: number): void {
     const last = this.#entries.at(-1)
     const longestUs = (2 * this.spec.windowMs + slotMsOf(this.spec.windowMs)) * 1000
@@ -113,7 +113,7 @@ function roomIn(bucket: Bucket, { burst }: LimitSpec, now: number): Bounds {
   return { least: left(high + tolerance), most: left(Math.max(low - tolerance, 0)) }
 }
 
-/** Of any algorithm that counts whole units. */
+/** Units used, for all algorithms but the bucket. */
 function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds {
   if (spec.kind === 'fixed') {
     const counts = openWindows(entries, now, spec.windowMs * 1000).map(({ count }) => count)
@@ -139,7 +139,7 @@ function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds
   return { least: used, most: used }
 }
 
-/** What of a request's units has not been given back. */
+/** How many of a request's units have not been given back. */
 function heldOf(entries: readonly Entry[], take: Take, spec: LimitSpec): Bounds {
   let least = take.units
   let most = take.units
@@ -151,7 +151,7 @@ function heldOf(entries: readonly Entry[], take: Take, spec: LimitSpec): Bounds 
   return { least, most }
 }
 
-/** Whether units still count at a time: surely, and possibly. */
+/** Whether units still count at a time: surely (`least`), and possibly (`most`). */
 function countsAt(
   entries: readonly Entry[],
   { at }: Take,
@@ -162,7 +162,7 @@ function countsAt(
   const both = (is: boolean): { least: boolean; most: boolean } => ({ least: is, most: is })
   switch (spec.kind) {
     case 'coarse':
-      // Units of one slot come back with the last of them: up to a slot late, never early.
+      // Units of one slot come back with the last of them: up to one slot late, never early.
       return { least: at + windowUs > now, most: at + windowUs + slotMsOf(spec.windowMs) * 1000 > now }
     case 'window':
       return both(ageInWindows(at, now, spec) <= 1)
@@ -180,7 +180,7 @@ function countsAt(
   }
 }
 
-/** Windows of this length begin at its multiples. */
+/** How many windows ago: windows begin at multiples of their length. */
 function ageInWindows(at: number, now: number, { windowMs }: LimitSpec): number {
   const windowUs = windowMs * 1000
   return Math.floor(now / windowUs) - Math.floor(at / windowUs)
@@ -191,7 +191,7 @@ interface OpenWindow {
   readonly count: number
 }
 
-/** The same where refunds came before the requests that they raced with, and after: a window that they empty closes. */
+/** The possible windows, since a refund may have come before or after the requests it raced with, and may close one. */
 function openWindows(entries: readonly Entry[], now: number, windowUs: number): OpenWindow[] {
   const isLate = (entry: Entry): boolean => entry.what === 'give' && entry.isRace
   const first = openWindow(entries, now, windowUs)

@@ -1,5 +1,5 @@
-// Plays a schedule through a fault: before, during and after it. Windows are of a day, so that what is used is a plain
-// sum, and what may not be known of a request is a range.
+// Plays a schedule through a fault: before, during and after it. Windows last a day, so used units are a plain sum. For
+// requests whose result is unknown, the sum is a range.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createLimiter,
@@ -20,23 +20,23 @@ const QUIET_WITHIN_MS = 8000
 export type Phase = 'before' | 'during' | 'after'
 
 export interface FaultWorld {
-  /** What limiters are given. */
+  /** The store of the limiters. */
   store(prefix: string): Store
-  /** The same counts on a way without faults. */
+  /** The same counts, reached without faults. */
   direct(prefix: string): Store
-  /** Whether counts of before the fault are gone after it. */
+  /** Whether counts from before the fault are lost. */
   readonly losesData: boolean
-  /** Whether nothing that is asked during it reaches the server. */
+  /** Whether no request during the fault reaches the server. */
   readonly isUnsent: boolean
-  /** Whether a part of it stays away. */
+  /** Whether a part of the store does not come back. */
   readonly staysDown: boolean
 }
 
-/** What is known to have been used by a subject, and what may have been, of each phase. */
+/** The bounds of a subject's used units, for each phase. */
 interface Books {
   least: number
   most: number
-  /** Admitted by the store, less what it gave back, or may have. */
+  /** Units admitted by the store, minus those that it may have given back. */
   admitted: number
 }
 
@@ -81,7 +81,7 @@ export class FaultPlay {
     })
   }
 
-  /** So many ticks of requests and refunds. */
+  /** Plays some ticks of requests and refunds. */
   async phase(phase: Phase): Promise<void> {
     if (phase === 'during') this.case.faults += 1
     if (phase === 'after' && this.#world.losesData) this.#forget()
@@ -92,7 +92,7 @@ export class FaultPlay {
     }
   }
 
-  /** Once the store decides again. */
+  /** Resolves once the store decides again. */
   async recovered(): Promise<void> {
     await eventually(async () => {
       const decision = await answered(this.#limiter.consume({ id: 'warm', plan: 'large' }), 'a request')
@@ -127,14 +127,14 @@ export class FaultPlay {
       books.most += cost
       books.admitted += cost
     } else {
-      // Its reply never came, so the store may have counted it; and what was let in is told the store later.
+      // Without a reply, the store may have counted the request; if it was admitted locally, it is charged later.
       const isOwed = source === 'local' && allowed
       if (isOwed) books.least += cost
       books.most += (isOwed ? cost : 0) + (wasSent ? cost : 0)
     }
   }
 
-  /** A decision of the store, twice at times: the second time gives nothing. */
+  /** Refunds a decision of the store, sometimes twice: the second refund must give nothing. */
   async #refund(phase: Phase): Promise<void> {
     const all = this.#made.filter(({ decision }) => decision.allowed && decision.source === 'store')
     if (all.length === 0) return
@@ -148,12 +148,12 @@ export class FaultPlay {
     if (first) this.case.refunds += 1
     for (const id of made.ids) {
       const books = this.#booksOf(id)
-      // Whether the store gave it is not known when it did not say so.
+      // If the store did not answer, it may have given the units back or not.
       books.least -= made.cost
       if (first) books.most -= made.cost
       books.admitted -= made.cost
     }
-    // A busy machine can be late, too, and tells so.
+    // A slow machine can be late without a fault; the limiter then reports a store error.
     const isExcused = phase !== 'before' || this.#limiter.stats().storeErrors > 0
     this.case.check(11, first || isExcused, () => 'a refund was refused without a fault')
   }
@@ -164,7 +164,7 @@ export class FaultPlay {
     return books
   }
 
-  /** When nothing is under way and all that is owed was told, what is used is what the books say. */
+  /** Waits until nothing is pending and all debts are charged, and compares the used units with the books. */
   async close(): Promise<void> {
     if (!this.#world.staysDown) {
       await eventually(() => {
@@ -192,7 +192,7 @@ export class FaultPlay {
       return source === 'store' && used >= from && used <= to
     }
     await eventually(look)
-    // A shard that stays away has nothing to be held against it.
+    // A shard that does not come back cannot be checked.
     if (source !== 'store' && this.#world.staysDown) return
     const says = (): string => `${used} of ${quota} used by ${id}, not ${from}..${to} (${this.#prefix})`
     this.case.check(2, used >= from && used <= to, says)
@@ -200,7 +200,7 @@ export class FaultPlay {
   }
 }
 
-/** Waits for a condition, but not for ever: what is asked afterwards says what is wrong. */
+/** Waits for a condition, but not for ever: the checks afterwards report what is wrong. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,
   withinMs = QUIET_WITHIN_MS,

@@ -10,7 +10,7 @@ import type { Case } from './tally.js'
 
 type Books = Pick<Play, 'oracle' | 'judge' | 'nowUs' | 'grouping'>
 
-/** What the judge must know of a request that is decided now. */
+/** The judge's view of a request that is decided now. */
 export function askedOf({ oracle, nowUs }: Books, ask: Ask): Asked {
   return { lines: oracle.linesOf(ask), cost: ask.cost, now: nowUs, isHostile: ask.who.some(isHostile) }
 }
@@ -19,7 +19,7 @@ export function askedOf({ oracle, nowUs }: Books, ask: Ask): Asked {
 export class Ledger {
   readonly #play: Books
   readonly #case: Case
-  /** What was left of each limit of each request, before requests that no order is known of. */
+  /** Units left of each limit of each request, before requests whose order is not known. */
   #before: Bounds[][] = []
   #given: Bounds[][] = []
 
@@ -28,7 +28,7 @@ export class Ledger {
     this.#case = given
   }
 
-  /** Before what raced with them was given back, and once it was. */
+  /** Notes what was left before and after the refunds that race with these requests. */
   before(asks: readonly Ask[], give: () => void = () => {}): void {
     const rooms = (): Bounds[][] => {
       const { oracle, nowUs } = this.#play
@@ -56,13 +56,15 @@ export class Ledger {
     return charge
   }
 
-  /** What is known of decisions of one moment whose order is not, since they were made in several steps. */
+  /** Judges decisions of one moment that were made in several steps, so that their order is not known. */
   after(asks: readonly Ask[], decisions: readonly Decision[]): void {
     this.#fitTogether(asks, decisions)
     this.#denialsAreDue(asks, decisions)
   }
 
-  /** There is an order in which those that were allowed had room: if any, then with the smallest quotas first. */
+  /**
+   * Some order must exist in which all allowed requests had room. The smallest quotas first is such an order, if any.
+   */
   #fitTogether(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle } = this.#play
     const allowed = asks.flatMap((ask, i) => {
@@ -81,7 +83,7 @@ export class Ledger {
     }
   }
 
-  /** A denial needs a limit that had no room, were all the others of its moment admitted. */
+  /** A denial needs a limit without room, assuming that all other requests of its moment were admitted. */
   #denialsAreDue(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle, judge } = this.#play
     const wanted = new Map<string, number>()

@@ -1,25 +1,25 @@
 import type { LimitOptions } from '../../src/index.js'
 
-/** The ways to count. `coarse` is a sliding log whose entries share slots; `hour` and `month` are on the calendar. */
+/** The ways to count. `coarse` is a sliding log whose entries share slots; `hour` and `month` are calendar windows. */
 export const KINDS = ['log', 'coarse', 'window', 'fixed', 'hour', 'month', 'bucket'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** One limit of a plan, as schedules and the oracle speak of it. */
+/** One limit of a plan, as schedules and the oracle describe it. */
 export interface LimitSpec {
   readonly kind: Kind
   readonly quota: number
   readonly windowMs: number
-  /** `bucket`: units that may come at once. */
+  /** Only for `bucket`: units that may be used at once. */
   readonly burst: number
 }
 
 export const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** No month is shorter. A longer stretch can touch three months. */
+/** The shortest month, in ms. A longer stretch of time can touch three months. */
 const SHORTEST_MONTH_MS = 28 * DAY_MS
 const SLOTS = 10
 
-/** What a user would write for it. */
+/** The limit as a user would write it. */
 export function inputOf({ kind, quota, windowMs, burst }: LimitSpec, name: string): LimitOptions {
   switch (kind) {
     case 'log':
@@ -43,12 +43,12 @@ export function slotMsOf(windowMs: number): number {
   return Math.max(Math.floor(windowMs / SLOTS), 1)
 }
 
-/** The most that the limit ever lets through at once. */
+/** The most units that one request can take. */
 export function capacityOf({ kind, quota, burst }: LimitSpec): number {
   return kind === 'bucket' ? burst : quota
 }
 
-/** Law 1: the most units that are in force in any true sliding window of `lawWindowMs`. */
+/** Law 1: the most units in force in any true sliding window of `lawWindowMs`. */
 export function worstCaseOf({ kind, quota, burst }: LimitSpec): number {
   switch (kind) {
     case 'log':
@@ -75,13 +75,13 @@ export function counterName({ kind, windowMs }: LimitSpec): string {
   return `${kind} ${windowMs}`
 }
 
-/** When the calendar's window began that `now` is in; both in µs. */
+/** The start of the calendar window that `now` is in; both in µs. */
 export function calendarStart(kind: 'hour' | 'month', now: number): number {
   if (kind === 'month') {
     const date = new Date(now / 1000)
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) * 1000
   }
-  // Clocks in Kolkata are 5 h 30 min ahead, all year: its hours begin at half past.
+  // Kolkata is 5 h 30 min ahead of UTC all year, so its hours begin at half past.
   const hour = HOUR_MS * 1000
   const half = hour / 2
   return Math.floor((now - half) / hour) * hour + half

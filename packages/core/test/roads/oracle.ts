@@ -1,5 +1,5 @@
-// What the laws say of a history, from the ledger of what was admitted and given back. It knows nothing of how Tollgate
-// counts: a counter is a list of events, and every answer is worked out anew from the list.
+// What the laws demand for a history of admitted and refunded units. It does not know how Tollgate counts: a counter is
+// a list of events, and every answer is computed again from the list.
 import { Counter, type Bounds } from './counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
 import { linesOf, type Line } from './lines.js'
@@ -15,7 +15,7 @@ export interface Charge {
 }
 
 interface Taking {
-  /** Left out: those of today's plans. */
+  /** Default: the lines of the current plans. */
   readonly lines?: readonly Line[]
   readonly at: number
   readonly units: number
@@ -41,7 +41,7 @@ export class Oracle {
     this.#lines = new WeakMap()
   }
 
-  /** The limits of a request, in the order in which its decision tells them. */
+  /** The limits of a request, in the order of its decision. */
   linesOf(ask: Ask): readonly Line[] {
     const known = this.#lines.get(ask)
     if (known) return known
@@ -50,13 +50,13 @@ export class Oracle {
     return lines
   }
 
-  /** What is left of a limit at a time. */
+  /** Units left of a limit at a time. */
   room({ key, spec }: Line, now: number): Bounds {
     const capacity = capacityOf(spec)
     return this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
   }
 
-  /** Whether units of another quota are in the counter: a plan has moved. */
+  /** Whether the counter has units of another quota, since a plan has changed. */
   hasMoved({ key, spec }: Line): boolean {
     const quotas = this.#counters.get(key)?.quotas
     return quotas !== undefined && (quotas.size > 1 || (quotas.size === 1 && !quotas.has(spec.quota)))
@@ -71,7 +71,7 @@ export class Oracle {
     }
   }
 
-  /** @param isRace with others, in an order that is not known */
+  /** @param isRace whether it came together with others, in an unknown order */
   take(ask: Ask, { lines = this.linesOf(ask), at, units, isRace = false }: Taking): Charge {
     const id = (this.#ids += 1)
     for (const line of lines) {
@@ -83,28 +83,30 @@ export class Oracle {
     return { id, ask, lines, at, units }
   }
 
-  /** What a refund of so many units of a request gives back, of each limit. */
+  /** How much a refund of so many units of a request gives back to each limit. */
   refundable({ id, lines }: Charge, units: number, at: number): Bounds[] {
     const nothing = { least: 0, most: 0 }
     return lines.map(({ key }) => this.#counters.get(key)?.given(id, units, at) ?? nothing)
   }
 
-  /** @param isRace with requests of its moment */
+  /** @param isRace whether it came together with requests */
   give({ id, lines }: Charge, units: number, at: number, isRace = false): void {
     for (const { key } of lines) this.#counters.get(key)?.give(id, units, at, isRace)
   }
 
-  /** A request was denied in several steps: some of its limits may have taken its units, and given them back. */
+  /**
+   * Records a request that was denied in several steps: some of its limits may have taken units and given them back.
+   */
   stir(lines: readonly Line[], at: number): void {
     for (const { key } of lines) this.#counters.get(key)?.stir(at)
   }
 
-  /** Everything of a subject is as new. */
+  /** Forgets everything about a subject. */
   reset(who: Who): void {
     for (const key of this.#owned.get(nameOf(who)) ?? []) this.#counters.delete(key)
   }
 
-  /** Law 1, of a limit at a time that units were admitted: units in force in its true window, and the most there may be. */
+  /** Law 1, for a limit at the time of an admission: units in force in its true window, and the most that may be. */
   inForce({ key }: Line, now: number): { units: number; worst: number } {
     const counter = this.#counters.get(key)
     return counter ? { units: counter.inForce(now), worst: counter.worst } : { units: 0, worst: 0 }

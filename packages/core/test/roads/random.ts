@@ -1,4 +1,4 @@
-/** Random numbers that come again with the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export class Random {
   #state: number
 
@@ -28,7 +28,7 @@ export class Random {
     return from[this.int(0, from.length - 1)] as T
   }
 
-  /** Some of them, each once, in a random order. */
+  /** Picks `count` different items, in a random order. */
   some<T>(from: readonly T[], count: number): T[] {
     const left = [...from]
     return Array.from({ length: Math.min(count, left.length) }, () => {

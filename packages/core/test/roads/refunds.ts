@@ -1,4 +1,4 @@
-// What becomes of decisions that are given back or settled.
+// Refunds and settlements of decisions.
 import type { Decision } from '../../src/index.js'
 import type { Charge } from './oracle.js'
 import type { Play } from './play.js'
@@ -6,20 +6,20 @@ import type { Act, Ask, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { answered } from './within.js'
 
-/** A decision, and what became of it. */
+/** A decision, and whether it was refunded or settled. */
 export interface Made {
   readonly decision: Decision
   readonly who: readonly Who[]
   readonly charge: Charge | undefined
   taken: number
   isSettled: boolean
-  /** Its subject was reset since: what a refund then gives back is not said. */
+  /** Whether its subject was reset since: what a refund then gives back is not defined. */
   isStale: boolean
 }
 
 type Refund = Extract<Act, { what: 'refund' }>
 
-/** What was said of a refund. */
+/** The result of a refund. */
 interface Given {
   readonly units: number
   readonly isGiven: boolean
@@ -47,7 +47,7 @@ export class Refunds {
     }
   }
 
-  /** A decision that can be given back in this schedule; none when there is none so far back. */
+  /** The decision to refund in this schedule, as a list; empty if there were not so many decisions. */
   refundable(back: number): Made[] {
     const made = this.#made.at(-1 - back)
     return made && !made.isStale ? [made] : []
@@ -66,7 +66,7 @@ export class Refunds {
     await this.#lookAt(all)
   }
 
-  /** @param isRace with requests of its moment */
+  /** @param isRace whether it came together with requests */
   gave(made: Made, isGiven: boolean, isRace = false): void {
     this.#play.tell(isGiven)
     if (isGiven) this.#case.refunds += 1
@@ -91,7 +91,7 @@ export class Refunds {
     await this.#lookAt([made])
   }
 
-  /** Law 11: a refund gives once what has not come back by itself, and says so. */
+  /** Law 11: a refund gives back once what has not come back by itself, and reports that. */
   #account(made: Made, { units, isGiven, isRace = false }: Given): void {
     const { charge, isSettled } = made
     const { oracle, nowUs: now, isJudged } = this.#play
@@ -105,14 +105,14 @@ export class Refunds {
     if (charge && bounds.length > 0) oracle.give(charge, units, now, isRace)
   }
 
-  /** As much as fits of what was too little. */
+  /** Judges a settlement for a higher cost, which takes as much as fits. */
   #tookMore({ ask, lines }: Charge, wanted: number, more: number): void {
     const { oracle, judge, nowUs: now } = this.#play
     const rooms = lines.map((line) => oracle.room(line, now))
     const least = Math.min(wanted, ...rooms.map((room) => room.least))
     const most = Math.min(wanted, ...rooms.map((room) => room.most))
     this.#case.check(11, more >= least && more <= most, () => `settled ${more} more, not ${least}..${most}`)
-    // Of several steps the first may have taken more, and given it back.
+    // Of several steps, the first may have taken more, and given it back.
     if (this.#play.isInSteps(lines)) oracle.stir(lines, now)
     if (more <= 0) return
     oracle.take(ask, { lines, at: now, units: more })

@@ -1,10 +1,10 @@
-/** Far more than any deadline, also on a slow machine: an answer that takes this long is none. */
+/** Far longer than any deadline, even on a slow machine, in ms: a later answer counts as none. */
 export const ANSWERED_WITHIN_MS = 8000
 
-/** Law 9 is broken: what was asked is not answered. Ends a play. */
+/** Law 9 is broken: a call got no answer. Ends a play. */
 export class NoAnswer extends Error {}
 
-/** What a promise gives. @throws {NoAnswer} when it takes too long */
+/** Resolves like the promise. @throws {NoAnswer} when it takes too long */
 export function answered<T>(asked: T | PromiseLike<T>, what: string): T | Promise<T> {
   if (!isPromise(asked)) return asked
   return new Promise((resolve, reject) => {

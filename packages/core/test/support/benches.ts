@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { asyncStore } from './stores.js'
 
-/** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */
+/** A clock that tests set, in ms since 1970, with µs as decimals. */
 export interface Clock {
   now: number
 }
@@ -11,7 +11,7 @@ export interface Clock {
 /** 2026-01-31T12:34:56.789Z */
 export const START_MS = 1_769_862_896_789
 
-/** A store on a clock of our own, to try laws on. */
+/** A store with a test's clock, to try laws on. */
 export interface Bench {
   readonly store: 'memory' | 'redis' | 'a store that is not atomic'
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
@@ -19,7 +19,7 @@ export interface Bench {
 
 let redis: Redis | undefined
 
-/** One connection a test file; closed by `closeBenches`. */
+/** One connection per test file; `closeBenches` closes it. */
 export function sharedRedis(): Redis {
   redis ??= new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
   return redis
@@ -37,7 +37,7 @@ export const benches: readonly Bench[] = [
   },
   {
     store: 'redis',
-    // Every limiter has keys of its own, so that schedules do not disturb each other.
+    // A prefix per limiter, so that schedules do not disturb each other.
     limiter: (options, clock) => {
       const store = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clock.now })
       return createLimiter({ ...options, store, deadlineMs: 10_000, onStoreFailure: 'closed' })
@@ -45,7 +45,7 @@ export const benches: readonly Bench[] = [
   },
 ]
 
-/** Also on one like a store of the user's own that decides each key for itself. */
+/** The benches, and one more with a store that decides each key separately, as a user's own store may. */
 export const jointBenches: readonly Bench[] = [
   ...benches,
   {

@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import type { Decision, Limiter } from '../../src/index.js'
 import type { Clock } from './benches.js'
 
-/** After `gapUs`, `count` requests at once of `cost` units each. */
+/** `count` requests of `cost` units each, at once, `gapUs` after the step before. */
 export interface Step {
   readonly gapUs: number
   readonly count: number
   readonly cost: number
 }
 
-/** How many random cases a law is tried on for each algorithm, here. test/roads has 1000 schedules a law and road. */
+/** The number of random cases per law and algorithm. test/roads plays 1000 schedules per law and road. */
 export const CASES = 250
 const AT_ONCE = 50
 
-/** Tries that many random cases, some of them at the same time: most of a case is waiting for Redis. */
+/** Tries CASES random cases, some of them at the same time, since most of the time of a case is waiting. */
 export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
   const some = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE })
   const property = fc.asyncProperty(some, async (values) => {
@@ -22,7 +22,7 @@ export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Pro
   await fc.assert(property, { numRuns: CASES / AT_ONCE })
 }
 
-/** Steps that spend some windows on and around the edges of a quota. */
+/** Steps that stay for some windows on and around the edges of a quota. */
 export function schedule(quota: number, windowMs: number): fc.Arbitrary<Step[]> {
   const windowUs = windowMs * 1000
   const gapUs = fc.oneof(
@@ -43,7 +43,7 @@ export interface Admitted {
   readonly cost: number
 }
 
-/** Plays a schedule as one subject; what was admitted, and every decision. */
+/** Plays a schedule as one subject. Resolves to the admitted units and all decisions. */
 export async function play(
   limiter: Limiter,
   clock: Clock,
@@ -70,7 +70,7 @@ export function toUs(clock: Clock): number {
   return Math.round(clock.now * 1000)
 }
 
-/** The most units that any half-open window of the length holds; such a window begins with a request. */
+/** The most units in any half-open window of this length; such a window begins with a request. */
 export function mostInAnyWindow(admitted: readonly Admitted[], windowMs: number): number {
   const inWindowFrom = (start: number): number =>
     admitted

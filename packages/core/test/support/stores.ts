@@ -1,7 +1,7 @@
-// Stores that answer as one over a network does, and what can go wrong there.
+// Asynchronous stores, as over a network, with faults.
 import { memoryStore, type Store } from '../../src/index.js'
 
-/** A store that answers with promises what another one says, with some of it changed. */
+/** An asynchronous version of a store, with some of its methods replaced. */
 export function asyncStore(change: Partial<Store> = {}, inner: Store = memoryStore()): Store {
   return {
     synchronous: false,
