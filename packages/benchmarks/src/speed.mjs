@@ -1,4 +1,4 @@
-// Decisions a second and what they cost both sides, contenders taking turns in every round.
+// Decisions per second and their CPU time on both sides. Contenders take turns in every round.
 import { closedLoop } from './load.mjs'
 import { serverCpuUs } from './redis.mjs'
 

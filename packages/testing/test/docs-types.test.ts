@@ -1,5 +1,5 @@
-// Every program of README and docs is type-checked as a reader's strict TypeScript would: options that do not exist,
-// what may be undefined, what a framework's request does not have. One run of tsc for all of them.
+// Type-checks every program of README and docs like a reader's strict TypeScript: unknown options, values that may be
+// undefined, properties that a framework's request does not have. All programs share one run of tsc.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,8 +9,8 @@ import { blocksOf, pages, root, textOf, type Block } from './docs-pages.ts'
 const packagesFolder = join(root, 'packages')
 
 /**
- * What programs use without making it, since the page leaves it to the reader. Only those that a program does not
- * declare itself are declared for it.
+ * Declarations of variables that the pages leave to the reader. A program gets only those that it does not declare
+ * itself.
  */
 const FREE: Readonly<Record<string, string>> = {
   redis: "declare const redis: import('ioredis').Redis;",
@@ -18,13 +18,13 @@ const FREE: Readonly<Record<string, string>> = {
   limiter: "declare const limiter: import('@tollgate/core').Limiter;",
   decision: "declare const decision: import('@tollgate/core').Decision;",
   userId: 'declare const userId: string;',
-  // As of the package ws.
+  // Like in the package ws.
   sockets:
     "declare const sockets: import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void };",
   planOf: 'declare const planOf: (id: string) => Promise<string>;',
   render: 'declare const render: (page: unknown) => Promise<string[]>;',
 }
-/** The same by framework: that of the program's own imports, or of the last ones before it on its page. */
+/** The same for one framework: the one that the program imports, or else the last one before it on the page. */
 const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   express: {
     app: "declare const app: import('express').Express;",
@@ -42,7 +42,7 @@ const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** What authentication leaves on a request, in all programs. */
+/** The properties that authentication adds to a request, in all programs. */
 const REQUESTS = `
 declare global {
   interface Tenant { readonly id: string; readonly plan: string }
@@ -54,7 +54,7 @@ declare module 'koa' { interface DefaultState { tenant?: Tenant; user: User } }
 export {}
 `
 
-/** A page that is wrong, to see that it is told. */
+/** A page with mistakes, to see that they are found. */
 const WRONG = `Text.
 
 \`\`\`js
@@ -70,12 +70,12 @@ console.log(left, nobody)
 \`\`\`
 `
 
-/** What a page on migrating begins with: the other package's program, which may not be installed. It must parse. */
+/** Marks the program of another package on pages on migrating. It may not be installed, so it only has to parse. */
 const THEIRS = '// before'
 
 const frameworkIn = (code: string): string | undefined => /@tollgate\/(express|fastify|koa)'/.exec(code)?.[1]
 
-/** A program as a module, its lines where they stand on the page. */
+/** A program as a module, with its lines at the same numbers as on the page. */
 function moduleOf({ code, line }: Block, framework: string): string {
   const { body } = parseSync(code, { syntax: 'typescript', target: 'es2022' })
   const own = new Set(body.flatMap(namesOf))
@@ -98,7 +98,7 @@ function boundBy(pattern: Pattern): string[] {
   )
 }
 
-/** Links each package that the workspace has, so that programs find it as they would in an app. */
+/** Links every package of the workspace, so that programs find them like in an app. */
 function linkPackages(folder: string): void {
   const link = (name: string, target: string): void => {
     const path = join(folder, 'node_modules', name)
@@ -119,7 +119,7 @@ function linkPackages(folder: string): void {
   }
 }
 
-/** Writes programs into a folder, and says which is which. */
+/** Writes programs into a folder. Returns the page and line of each file. */
 function writeProgram(folder: string, texts: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>()
   for (const [page, text] of texts) {
@@ -148,7 +148,7 @@ function tsc(folder: string): Promise<string> {
   })
 }
 
-/** What is wrong, as `page:line what`, by page. */
+/** The errors of each page, as `page:line error`. */
 async function check(texts: ReadonlyMap<string, string>): Promise<Map<string, string[]>> {
   const parent = join(packagesFolder, 'testing/dist')
   mkdirSync(parent, { recursive: true })
@@ -176,7 +176,7 @@ describe('type-checking programs', () => {
     found = await check(texts)
   })
 
-  test('tells what is wrong, and where', () => {
+  test('reports a mistake with its line', () => {
     expect(found.get('wrong.md')).toEqual([
       expect.stringMatching(/^wrong\.md:6 .*identfy/),
       expect.stringMatching(/^wrong\.md:7 .*req\.rateLimit/),
@@ -185,7 +185,7 @@ describe('type-checking programs', () => {
     ])
   })
 
-  test.each(pages)('finds nothing wrong in %s', (page) => {
+  test.each(pages)('finds no mistake in %s', (page) => {
     expect(found.get(page)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// README and docs lead somewhere: their links are followed. docs-types.test.ts checks their programs.
+// Checks the links of README and docs. docs-types.test.ts checks their programs.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { pages, root, textOf } from './docs-pages.ts'

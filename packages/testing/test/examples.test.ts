@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { testRedisUrl } from '../src/index.ts'
 
 const folder = resolve(__dirname, '../../../examples')
-/** The demo is run by `npm start -- --once`, and two instances stay up. */
+/** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances does not end by itself. */
 const OTHERWISE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
   (name) => !OTHERWISE.includes(name) && existsSync(join(folder, name, 'src/main.js')),

@@ -13,7 +13,7 @@ import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
 export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption
   readonly local: LocalOptions
-  /** Gives back units that the store took for a request after it was answered otherwise. Never rejects. */
+  /** Gives back units that the store took late, for a request that was answered here. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<boolean>
 }
 

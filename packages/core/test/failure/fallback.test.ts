@@ -21,7 +21,7 @@ test('while Redis hangs the plan holds, and afterwards all admitted units are co
   expect(await left('acme')).toBe(20)
 })
 
-test('units that Redis counts late for requests that were answered otherwise are given back', async () => {
+test('units that Redis counts late for requests that the policy has answered are given back', async () => {
   const { redis, limiter, left } = await start()
   redis.pause()
   expect(allowed(await consume(limiter, 'acme', 8))).toBe(8)

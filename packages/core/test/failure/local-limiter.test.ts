@@ -218,7 +218,7 @@ test('an older answer of the store does not give a process a fresh share after a
   }
   for (const instance of [0, 1]) all(instance, true)
   town.nowMs += 1
-  // Two processes get an answer each before their debt is charged; the third uses up the rest.
+  // Two processes get an answer each before their owed units are charged; the third uses up the rest.
   for (const instance of [0, 1]) town.consume(instance, 1, false)
   all(2, false)
   town.nowMs += 1
@@ -228,7 +228,7 @@ test('an older answer of the store does not give a process a fresh share after a
   expect(town.admitted.length).toBe(12 + 2 * 4)
 })
 
-test('the debt of each limit is handed over once, and so is a later debt', () => {
+test('owed units of each limit are handed over once, and so are later ones', () => {
   const local = new LocalLimiter(10)
   const request = asked(setOf('5/min', '9/h'), 3)
   local.consume(request, request.parts)
@@ -253,7 +253,7 @@ test('a process gets no fresh share while its charge is pending, nor after it', 
   expect(town.consume(0, 1, true)).toBe(false)
 })
 
-test('a debt belongs to the shard of its request', () => {
+test('owed units belong to the shard of their request', () => {
   const local = new LocalLimiter(10)
   for (const shard of [0, 1]) {
     const request = { ...asked(setOf('5/min'), 1, `of ${shard}`), shard }
@@ -271,7 +271,7 @@ test('the number of remembered subjects is bounded', () => {
     const request = asked(setOf('5/min'), 1, String(i))
     local.consume(request, request.parts)
   }
-  // The debts of the others are lost, and reported as that.
+  // The owed units of the others are lost, and reported as that.
   expect([local.takeForgotten(), local.takeForgotten()]).toEqual([990, 0])
   expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
 })

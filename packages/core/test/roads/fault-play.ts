@@ -164,7 +164,7 @@ export class FaultPlay {
     return books
   }
 
-  /** Waits until nothing is pending and all debts are charged, and compares the used units with the books. */
+  /** Waits until nothing is pending and all owed units are charged, and compares the used units with the books. */
   async close(): Promise<void> {
     if (!this.#world.staysDown) {
       await eventually(() => {
