@@ -6,9 +6,9 @@ import { testRedisUrl } from '../src/index.ts'
 
 const folder = resolve(__dirname, '../../../examples')
 /** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances does not end by itself. */
-const OTHERWISE = ['demo', 'two-instances']
+const TESTED_ELSEWHERE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
-  (name) => !OTHERWISE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
+  (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
 )
 
 test('there are examples to try', () => {

@@ -31,7 +31,7 @@ local function measure(limit, scale, level)
   if limit.is_over then
     unit, rate = 2 ^ scale, rate * 2 ^ (scale - limit.scale)
     filled, depth = level, limit.burst * unit
-    -- Fast enough to drain within one window.
+    -- Fast enough to drain within one window, or within the time that a full bucket takes if that is longer.
     pace = max(rate, level / max(limit.window, depth / rate))
   end
   limit.kept, limit.unit, limit.depth, limit.pace = limit.is_over and scale or limit.scale, unit, depth, pace

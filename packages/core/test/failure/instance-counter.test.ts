@@ -9,7 +9,7 @@ const EVERY_MS = 10_001
 afterEach(() => jest.restoreAllMocks())
 
 /** Instances that share a store with slow answers, and the last count of each. */
-function town(size: number): {
+function fleet(size: number): {
   readonly counts: number[]
   readonly counters: readonly InstanceCounter[]
   tick(nowMs: number, some?: readonly InstanceCounter[]): Promise<void>
@@ -48,7 +48,7 @@ function town(size: number): {
 }
 
 test('instances that count at the same time never miss each other', async () => {
-  const { counts, tick } = town(4)
+  const { counts, tick } = fleet(4)
   await tick(START_MS)
   expect(counts).toEqual([1, 2, 3, 4])
   for (let round = 1; round <= 6; round += 1) {
@@ -58,7 +58,7 @@ test('instances that count at the same time never miss each other', async () => 
 })
 
 test('instances that count one after another get the exact number', async () => {
-  const { counts, counters, tick } = town(3)
+  const { counts, counters, tick } = fleet(3)
   await tick(START_MS)
   for (const one of counters) await tick(START_MS + EVERY_MS, [one])
   expect(counts).toEqual([3, 3, 3])
@@ -68,7 +68,7 @@ test('instances that count one after another get the exact number', async () => 
 })
 
 test('an instance that leaves while it is counting is gone', async () => {
-  const { counts, counters, tick } = town(2)
+  const { counts, counters, tick } = fleet(2)
   const [leaver, stayer] = counters
   leaver?.tick(START_MS)
   await leaver?.leave()

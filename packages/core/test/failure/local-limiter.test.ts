@@ -28,7 +28,7 @@ const unitsOwed = (local: LocalLimiter): number[] =>
     .flatMap(({ used }) => used.entries.map((limit) => limit.reduce((sum, { units }) => sum + units, 0)))
 
 /** Processes that share a store, which can be unreachable (`isAway`). */
-class Town {
+class Fleet {
   nowMs = START_MS
   readonly store: Store = memoryStore({ now: () => this.nowMs })
   readonly locals: readonly LocalLimiter[]
@@ -109,14 +109,14 @@ describe.each(variants)('local limiting by $name', ({ algorithm, limit, worstCas
         fc.integer({ min: 1, max: 4 }),
         fc.array(step, { minLength: 1, maxLength: 25 }),
         (quota, instances, steps) => {
-          const town = new Town(setOf(limit(quota, windowMs)), instances)
+          const fleet = new Fleet(setOf(limit(quota, windowMs)), instances)
           for (const { gapMs, instance, count, cost, isAway, isReconciled } of steps) {
-            town.nowMs += gapMs
-            if (isReconciled) town.reconcile()
-            for (let i = 0; i < count; i += 1) town.consume(instance % instances, cost, isAway)
+            fleet.nowMs += gapMs
+            if (isReconciled) fleet.reconcile()
+            for (let i = 0; i < count; i += 1) fleet.consume(instance % instances, cost, isAway)
           }
           const share = Math.max(Math.floor(quota / instances), 1)
-          expect(town.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
+          expect(fleet.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
         },
       ),
       { numRuns: CASES },
@@ -124,31 +124,31 @@ describe.each(variants)('local limiting by $name', ({ algorithm, limit, worstCas
   })
 
   test('units admitted in an outage count when the store is back', () => {
-    const town = new Town(setOf(limit(100, windowMs)), 2)
-    town.consume(0, 1, false)
-    const [before] = town.left() as [number]
-    for (let i = 0; i < 10; i += 1) town.consume(i % 2, 1, true)
-    town.reconcile()
-    const meanwhile = town.admitted.length - 1
+    const fleet = new Fleet(setOf(limit(100, windowMs)), 2)
+    fleet.consume(0, 1, false)
+    const [before] = fleet.left() as [number]
+    for (let i = 0; i < 10; i += 1) fleet.consume(i % 2, 1, true)
+    fleet.reconcile()
+    const meanwhile = fleet.admitted.length - 1
     expect(meanwhile).toBeGreaterThan(0)
-    expect(town.left()).toEqual([before - meanwhile])
-    town.reconcile()
-    expect(town.left()).toEqual([before - meanwhile])
+    expect(fleet.left()).toEqual([before - meanwhile])
+    fleet.reconcile()
+    expect(fleet.left()).toEqual([before - meanwhile])
   })
 
   test('a subject that had used its whole plan gets nothing from a share', () => {
     const quota = 20
-    const town = new Town(setOf(limit(quota, windowMs)), 2)
-    while (town.consume(0, 1, false));
-    expect(town.consume(0, 1, true)).toBe(false)
+    const fleet = new Fleet(setOf(limit(quota, windowMs)), 2)
+    while (fleet.consume(0, 1, false));
+    expect(fleet.consume(0, 1, true)).toBe(false)
     // Another process has not seen the subject, so it allows its share.
-    expect(town.consume(1, 1, true)).toBe(true)
+    expect(fleet.consume(1, 1, true)).toBe(true)
   })
 })
 
 test('a single process admits the whole plan, and no more', () => {
-  const town = new Town(setOf('7/min', '100/h'), 1)
-  expect(Array.from({ length: 9 }, () => town.consume(0, 1, true))).toEqual([
+  const fleet = new Fleet(setOf('7/min', '100/h'), 1)
+  expect(Array.from({ length: 9 }, () => fleet.consume(0, 1, true))).toEqual([
     ...Array.from({ length: 7 }, () => true),
     false,
     false,
@@ -156,12 +156,12 @@ test('a single process admits the whole plan, and no more', () => {
 })
 
 test('each of three processes admits a third, and at least one unit', () => {
-  const town = new Town(setOf('100/min'), 3)
-  const tiny = new Town(setOf('2/min'), 3)
-  for (const each of [town, tiny]) {
+  const fleet = new Fleet(setOf('100/min'), 3)
+  const tiny = new Fleet(setOf('2/min'), 3)
+  for (const each of [fleet, tiny]) {
     for (let instance = 0; instance < 3; instance += 1) while (each.consume(instance, 1, true));
   }
-  expect([town.admitted.length, tiny.admitted.length]).toEqual([99, 3])
+  expect([fleet.admitted.length, tiny.admitted.length]).toEqual([99, 3])
 })
 
 test('a cost above the share but within the plan can be retried later; one above the plan never', () => {
@@ -175,20 +175,20 @@ test('a cost above the share but within the plan can be retried later; one above
 })
 
 test('each limit of a plan is charged its own units, even above its quota', () => {
-  const town = new Town(setOf('5/s', '50/min', '10/h burst 40'), 1)
+  const fleet = new Fleet(setOf('5/s', '50/min', '10/h burst 40'), 1)
   for (let second = 0; second < 4; second += 1) {
-    for (let i = 0; i < 5; i += 1) expect(town.consume(0, 1, true)).toBe(true)
-    town.nowMs += 1000
+    for (let i = 0; i < 5; i += 1) expect(fleet.consume(0, 1, true)).toBe(true)
+    fleet.nowMs += 1000
   }
-  town.reconcile()
-  expect(town.left()).toEqual([5, 30, 20])
+  fleet.reconcile()
+  expect(fleet.left()).toEqual([5, 30, 20])
   // The units come back by the time of their use, at most an eighth of a window late, and never early.
-  town.nowMs = START_MS + 60_000 - 1
-  expect(town.left()[1]).toBe(30)
-  town.nowMs = START_MS + 3000 + 60_000
-  expect(town.left()[1]).toBe(50)
+  fleet.nowMs = START_MS + 60_000 - 1
+  expect(fleet.left()[1]).toBe(30)
+  fleet.nowMs = START_MS + 3000 + 60_000
+  expect(fleet.left()[1]).toBe(50)
 
-  const full = new Town(setOf('5/min'), 1)
+  const full = new Fleet(setOf('5/min'), 1)
   const [first] = full.locals as [LocalLimiter]
   const one = asked(setOf('5/min'), 1)
   for (let i = 0; i < 5; i += 1) first.consume(one, one.parts)
@@ -201,8 +201,8 @@ test('each limit of a plan is charged its own units, even above its quota', () =
 })
 
 test('units that come back before the store is charged are not owed any more', () => {
-  const town = new Town(setOf('5/min'), 1)
-  const [local] = town.locals as [LocalLimiter]
+  const fleet = new Fleet(setOf('5/min'), 1)
+  const [local] = fleet.locals as [LocalLimiter]
   const request = asked(setOf('5/min'), 3)
   local.consume(request, request.parts)
   expect(local.refund(request, 2)).toBe(true)
@@ -212,20 +212,20 @@ test('units that come back before the store is charged are not owed any more', (
 })
 
 test('an older answer of the store does not give a process a fresh share after a charge', () => {
-  const town = new Town(setOf('12/min'), 3)
+  const fleet = new Fleet(setOf('12/min'), 3)
   const all = (instance: number, isAway: boolean): void => {
-    while (town.consume(instance, 1, isAway));
+    while (fleet.consume(instance, 1, isAway));
   }
   for (const instance of [0, 1]) all(instance, true)
-  town.nowMs += 1
+  fleet.nowMs += 1
   // Two processes get an answer each before their owed units are charged; the third uses up the rest.
-  for (const instance of [0, 1]) town.consume(instance, 1, false)
+  for (const instance of [0, 1]) fleet.consume(instance, 1, false)
   all(2, false)
-  town.nowMs += 1
-  town.reconcile()
+  fleet.nowMs += 1
+  fleet.reconcile()
   for (const instance of [0, 1, 2]) all(instance, true)
-  expect(town.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
-  expect(town.admitted.length).toBe(12 + 2 * 4)
+  expect(fleet.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
+  expect(fleet.admitted.length).toBe(12 + 2 * 4)
 })
 
 test('owed units of each limit are handed over once, and so are later ones', () => {
@@ -240,17 +240,17 @@ test('owed units of each limit are handed over once, and so are later ones', () 
 })
 
 test('a process gets no fresh share while its charge is pending, nor after it', () => {
-  const town = new Town(setOf('5/min'), 1)
-  const [local] = town.locals as [LocalLimiter]
-  while (town.consume(0, 1, true));
+  const fleet = new Fleet(setOf('5/min'), 1)
+  const [local] = fleet.locals as [LocalLimiter]
+  while (fleet.consume(0, 1, true));
   const [owed] = local.takeOwed(() => true, 10)
   // An answer that was sent before the charge arrived does not include it.
-  town.nowMs += 1
-  town.consume(0, 1, false)
-  town.nowMs += 1
-  expect(town.consume(0, 1, true)).toBe(false)
+  fleet.nowMs += 1
+  fleet.consume(0, 1, false)
+  fleet.nowMs += 1
+  expect(fleet.consume(0, 1, true)).toBe(false)
   local.confirm(owed as NonNullable<typeof owed>)
-  expect(town.consume(0, 1, true)).toBe(false)
+  expect(fleet.consume(0, 1, true)).toBe(false)
 })
 
 test('owed units belong to the shard of their request', () => {
