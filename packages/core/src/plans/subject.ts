@@ -1,8 +1,8 @@
 /** Who a request counts against. */
 export interface Subject {
   /**
-   * A tenant, subscription, user or API key. Any text of any length, or a whole number up to 2^53 - 1, which is read as
-   * its digits. Give longer numbers as a string: JavaScript rounds them, and two tenants would become one.
+   * A tenant, subscription, user or API key. Any text of any length, or a number up to 2^53 - 1, which is read as its
+   * digits. Give longer numbers as a string: JavaScript rounds them, and two tenants would become one.
    */
   readonly id: string | number
   /** The name of its plan. Left out or unknown: the default plan. */
