@@ -52,22 +52,22 @@ const AUTHORS_OF_STORES = [
   'unsupportedBy',
 ]
 
-describe('what core exports, and nothing by accident', () => {
-  test('to users', () => {
+describe('core exports what is listed here, and nothing by accident', () => {
+  test('for users', () => {
     expect(Object.keys(core).sort()).toEqual(USERS)
   })
 
-  test('to authors of adapters, and nothing of it to users', () => {
+  test('for authors of adapters, and none of that for users', () => {
     expect(Object.keys(adapter).sort()).toEqual(AUTHORS_OF_ADAPTERS)
     expect(AUTHORS_OF_ADAPTERS.filter((name) => USERS.includes(name))).toEqual([])
   })
 
-  test('to authors of stores', () => {
+  test('for authors of stores', () => {
     expect(Object.keys(store).sort()).toEqual(AUTHORS_OF_STORES)
   })
 })
 
-test('every event is told on the channel that channelOf names', () => {
+test('every event is published on the channel that channelOf names', () => {
   const told = {
     decision: [{}],
     limited: [{}],

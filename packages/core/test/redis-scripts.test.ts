@@ -32,7 +32,7 @@ describe('scripts that Redis has forgotten', () => {
     expect(limits[0]?.remaining).toBe(1000 - 201)
   })
 
-  test('SCRIPT FLUSH every ms, with pipelines made by the client: still the store answers all', async () => {
+  test('SCRIPT FLUSH every ms, with pipelines made by the client: the store still answers all', async () => {
     const redis = await server()
     const operator = connect(redis.port)
     const client = new Redis(redis.port, '127.0.0.1', {
@@ -51,7 +51,7 @@ describe('scripts that Redis has forgotten', () => {
     expect([...sources]).toEqual(['store'])
   })
 
-  test('a script that turns out unknown after the deadline is not sent again', async () => {
+  test('a script that Redis does not know is not sent again after the deadline', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const { limiter } = limiterOn(client)
@@ -59,13 +59,13 @@ describe('scripts that Redis has forgotten', () => {
     redis.pause()
     expect((await limiter.consume('acme')).source).toBe('local')
     redis.resume()
-    // Redis answers in order: it has said by then that it does not know the script, and what that led to comes next.
+    // Redis answers in order: by now it has replied NOSCRIPT, and the ping comes behind anything sent after that.
     expect(await client.dbsize()).toBe(0)
     await client.ping()
     expect(await client.info('commandstats')).not.toContain('cmdstat_eval:')
   })
 
-  test('what Redis counts late is given back, also where the script for that turns out unknown as late', async () => {
+  test('units that Redis counts late are given back, even if the refund script is unknown then', async () => {
     const redis = await server()
     const proxy = await startProxy(redis)
     const { limiter } = limiterOn(connect(proxy.port), { onStoreFailure: 'closed', local: { instances: 1 } })
@@ -75,7 +75,7 @@ describe('scripts that Redis has forgotten', () => {
     await operator.config('RESETSTAT')
     proxy.latency(3 * DEADLINE_MS)
     expect((await limiter.consume('acme', { cost: 8 })).source).toBe('closed')
-    // The text of the script that gives back, once Redis has said that it does not know it.
+    // The refund script is sent as text once Redis has replied NOSCRIPT.
     await eventually(async () => (await operator.info('commandstats')).includes('cmdstat_eval:'))
     proxy.latency(0)
     await eventually(async () => expect(await left()).toBe(999))

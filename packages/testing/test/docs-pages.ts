@@ -39,15 +39,15 @@ function markdownIn(folder: string, recursive: boolean): string[] {
 
 export const textOf = (page: string): string => readFileSync(join(root, page), 'utf8')
 
-/** A program on a page. */
+/** A program in a code block of a page. */
 export interface Block {
   readonly page: string
-  /** The line of the page that its first line stands on, from 1. */
+  /** The line of the page with the first line of the program, from 1. */
   readonly line: number
   readonly code: string
 }
 
-/** The programs of a page, in their order. */
+/** The programs of a page, in order. */
 export function blocksOf(page: string, text: string): Block[] {
   return [...text.matchAll(/^```(?:js|ts)\n([\s\S]*?)^```$/gm)].map(({ index, 1: code = '' }) => {
     return { page, line: text.slice(0, index).split('\n').length + 1, code }

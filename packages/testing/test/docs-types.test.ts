@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { freeOf, isTheirs, makeFolder, programsOf, type Program } from './docs-programs.ts'
 import { pages, root, textOf } from './docs-pages.ts'
 
-/** What authentication leaves on a request, in all programs. */
+/** The properties that authentication adds to a request, in all programs. */
 const REQUESTS = `
 declare global {
   interface Tenant { readonly id: string; readonly plan: string }
@@ -18,7 +18,7 @@ declare module 'koa' { interface DefaultState { tenant?: Tenant; user: User } }
 export {}
 `
 
-/** A page that is wrong, to see that it is told. */
+/** A page with mistakes, to see that they are found. */
 const WRONG = `Text.
 
 \`\`\`js
@@ -72,7 +72,7 @@ function tsc(folder: string): Promise<string> {
   })
 }
 
-/** What is wrong, as `page:line what`, by page. */
+/** The errors of each page, as `page:line error`. */
 async function check(texts: ReadonlyMap<string, string>): Promise<Map<string, string[]>> {
   const folder = makeFolder('docs-types')
   try {
@@ -97,7 +97,7 @@ describe('type-checking programs', () => {
     found = await check(texts)
   })
 
-  test('tells what is wrong, and where', () => {
+  test('reports a mistake with its line', () => {
     expect(found.get('wrong.md')).toEqual([
       expect.stringMatching(/^wrong\.md:6 .*identfy/),
       expect.stringMatching(/^wrong\.md:7 .*req\.rateLimit/),
@@ -106,7 +106,7 @@ describe('type-checking programs', () => {
     ])
   })
 
-  test.each(pages)('finds nothing wrong in %s', (page) => {
+  test.each(pages)('finds no mistake in %s', (page) => {
     expect(found.get(page)).toEqual([])
   })
 })

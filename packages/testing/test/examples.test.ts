@@ -19,10 +19,10 @@ import { promisify } from 'node:util'
 import { testRedisUrl } from '../src/index.ts'
 
 const folder = resolve(__dirname, '../../../examples')
-/** The demo is run by `npm start -- --once`, and two instances stay up. */
-const OTHERWISE = ['demo', 'two-instances']
+/** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances does not end by itself. */
+const TESTED_ELSEWHERE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
-  (name) => !OTHERWISE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
+  (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
 )
 
 /** The packages of the workspace that no reader has. */

@@ -6,7 +6,7 @@ import { freePort, startRedis } from '../src/index.ts'
 
 const examples = resolve(__dirname, '../../../examples')
 
-/** An application as an operator runs it: until a signal. */
+/** Starts an application like an operator. It runs until a signal. */
 async function start(
   name: string,
   redisUrl: string,
@@ -39,7 +39,7 @@ describe.each(['saas-express', 'saas-fastify', 'saas-koa'])('%s ends at a signal
       expect((await app.ask()).status).toBe(200)
       if (how === 'hanging') redis.pause()
       if (how === 'gone') await redis.kill()
-      // What is under way is answered; nothing that waits for Redis keeps the process.
+      // Pending requests are answered, and nothing that waits for Redis keeps the process alive.
       for (let i = 0; i < 4; i += 1) expect((await app.ask()).status).toBe(200)
       expect(await app.stop()).toBe(0)
     } finally {

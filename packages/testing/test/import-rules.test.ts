@@ -39,7 +39,7 @@ function namesIn(cell: string): string[] {
 
 type Import = readonly [file: string, module: string]
 
-/** Every import between two folders, of what Node has, and of packages, from a folder and what is within it. */
+/** Every import between folders, of Node's modules and of packages, from a folder and from a folder inside it. */
 function imports(): { readonly allowed: Import[]; readonly forbidden: Import[] } {
   const allowed: Import[] = []
   const forbidden: Import[] = []
@@ -101,7 +101,7 @@ const ALLOWED: readonly Import[] = [
 const named = (all: readonly Import[]): string[] =>
   all.map(([file, module]) => `${file} imports ${module}`).sort((a, b) => a.localeCompare(b))
 
-/** Which of these imports the linter of this repository refuses, in a copy that has only them. */
+/** Those of the imports that the repository's linter refuses, tried in a folder that has only them. */
 function refused(all: readonly Import[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-imports-'))
   try {
@@ -125,7 +125,7 @@ function write(file: string, text: string): void {
 }
 
 describe('who may import whom', () => {
-  test('every folder of core has a row in ARCHITECTURE.md, and imports from floors below it only', () => {
+  test('every folder of core has a row in ARCHITECTURE.md, and imports only from rows above its own', () => {
     const folders = readdirSync(join(root, 'packages/core/src'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
@@ -135,13 +135,13 @@ describe('who may import whom', () => {
     })
   })
 
-  test('the linter refuses what the table does not name', () => {
+  test('the linter refuses every import that the table does not allow', () => {
     const { forbidden } = imports()
     expect(forbidden.length).toBeGreaterThan(100)
     expect(refused([...forbidden, ...FORBIDDEN])).toEqual(named([...forbidden, ...FORBIDDEN]))
   })
 
-  test('and nothing else', () => {
+  test('the linter refuses no import that the table allows', () => {
     expect(refused([...imports().allowed, ...ALLOWED])).toEqual([])
   })
 })

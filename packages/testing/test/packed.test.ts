@@ -14,11 +14,13 @@ const bin = (name: string): string => resolve(__dirname, '../node_modules/.bin',
 
 interface Framework {
   readonly variable: string
-  /** Its package, and that of its types where they come apart. */
+  /** Its package, and the package of its types if that is another. */
   readonly packages: readonly string[]
-  /** Prints the statuses of three requests, with a limit of two. TypeScript that is JavaScript, too. */
+  /**
+   * A program that is valid as JavaScript and TypeScript. Prints the statuses of three requests, with a limit of two.
+   */
   readonly serve: string
-  /** What its types must know. */
+  /** A program that its types must accept, except where marked. */
   readonly typed: string
 }
 
@@ -127,7 +129,7 @@ export const typed = (provider: MeterProvider): Instrumentation =>
 export const wrong = (): Instrumentation => instrument(() => {})
 `
 const METRICS_PACKAGES = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-metrics@2.12.0']
-/** Names by module, as a program imports them. */
+/** The names that a program imports, by module. */
 type Needs = Readonly<Record<string, readonly string[]>>
 const USED: Needs = {
   '@opentelemetry/sdk-metrics': [
@@ -139,7 +141,7 @@ const USED: Needs = {
   '@tollgate/core': ['createLimiter'],
   '@tollgate/metrics': ['instrument', 'instrumentAll'],
 }
-/** An adapter and a store of the user's own, of two requests with a limit of one; and the store's test. */
+/** An adapter and a store of a user's own, with two requests at a limit of one; and the store's checks. */
 const FACES = `
 const adapter = {
   framework: 'bare',
@@ -180,7 +182,7 @@ export const wrong: Store = { synchronous: true }
 const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
 import type { Store } from '@tollgate/core/store'
 `
-/** What a program needs, each line made of the names and their module. */
+/** The imports of a program, each line made from the names and their module. */
 const needs = (used: Needs, line: (names: string, module: string) => string): string =>
   Object.entries(used)
     .map(([module, names]) => line(names.join(', '), module))
@@ -200,7 +202,7 @@ const STRICT = {
   noUncheckedIndexedAccess: true,
   skipLibCheck: false,
   types: ['node'],
-  // Koa's types do not check with those that this package has by now of its own.
+  // Koa's types do not check with the types that content-disposition itself has by now.
   paths: { 'content-disposition': ['./node_modules/@types/content-disposition'] },
 }
 const manifest = (type: string): string => JSON.stringify({ name: 'user', private: true, type })
@@ -301,7 +303,7 @@ describe('what is published', () => {
         ...programs('-cjs.cts', cts, true),
         'metrics.ts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
         'faces.ts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
-        // What is imported is required, where a .cts is compiled.
+        // In a .cts file, imports are compiled to require.
         'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
         'faces-cjs.cts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
       },

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { ask, eventually, startProxy, startRedis, type Proxy, type RedisServer } from '../src/index.ts'
 
-describe('a proxy before a Redis', () => {
+describe('a proxy in front of a Redis', () => {
   let server: RedisServer
   let proxy: Proxy
   let client: Redis
@@ -12,7 +12,7 @@ describe('a proxy before a Redis', () => {
   })
   beforeEach(async () => {
     proxy = await startProxy(server)
-    // Without retries what was under way fails; ioredis would forget it, and its promise would never settle.
+    // maxRetriesPerRequest 0, so that pending commands fail: else ioredis would never settle their promises.
     client = new Redis(proxy.url, {
       retryStrategy: () => 20,
       maxRetriesPerRequest: 0,
@@ -32,7 +32,7 @@ describe('a proxy before a Redis', () => {
     await client.ping()
     return performance.now() - started
   }
-  /** A connection without a client of Redis in it. */
+  /** A connection without a Redis client. */
   const raw = async (): Promise<Socket> => {
     const before = proxy.open
     const socket = connect(proxy.port, '127.0.0.1')
@@ -40,7 +40,7 @@ describe('a proxy before a Redis', () => {
     await eventually(() => proxy.open > before)
     return socket
   }
-  // Not by once of node:events, which fails at the first error on the way.
+  // Not with `once` of node:events, which rejects at the first error.
   const nextReady = (): Promise<void> => new Promise((resolve) => client.once('ready', resolve))
   const ready = async (): Promise<unknown> => client.status === 'ready' || nextReady()
 
@@ -50,7 +50,7 @@ describe('a proxy before a Redis', () => {
     expect(proxy.open).toBe(1)
   })
 
-  test('holds answers back for so long, in their order, and no longer than it should', async () => {
+  test('delays answers by the given time, in order, and not longer', async () => {
     const pings = async (): Promise<number> => {
       const stats = String(await ask(server.port, 'INFO', 'commandstats'))
       return Number(/cmdstat_ping:calls=(\d+)/.exec(stats)?.[1] ?? 0)
@@ -64,13 +64,13 @@ describe('a proxy before a Redis', () => {
     const answers = await Promise.all([client.incr('n'), client.incr('n'), client.incr('n')])
     expect(answers).toEqual([1, 2, 3])
     for (const ms of await Promise.all(slow)) expect(ms).toBeGreaterThan(190)
-    // The fastest of several, since a busy machine holds back any of them.
+    // The fastest of several, since a busy machine can delay any of them.
     const times = []
     for (let i = 0; i < 20; i += 1) times.push(await timed())
     expect(Math.min(...times)).toBeLessThan(190)
   })
 
-  test('cuts connections with a reset, and new ones go through', async () => {
+  test('cuts connections with a reset; new ones work', async () => {
     await ready()
     const socket = await raw()
     const failed = once(socket, 'error')
@@ -81,7 +81,7 @@ describe('a proxy before a Redis', () => {
     expect(await client.ping()).toBe('PONG')
   })
 
-  test('cuts them in mid-answer: what was asked has happened, and nobody knows', async () => {
+  test('cuts connections in the middle of an answer: the command has run, and the client does not know', async () => {
     proxy.cutAfterBytes(2)
     await expect(client.incr('n')).rejects.toThrow('max retries')
     await proxy.restore()
@@ -89,11 +89,11 @@ describe('a proxy before a Redis', () => {
     expect(await client.get('n')).toBe('1')
   })
 
-  test('lets so many bytes through before that', async () => {
+  test('lets the given number of bytes through before a cut', async () => {
     const socket = await raw()
     let got = ''
     socket.on('data', (data) => (got += data.toString()))
-    // Node tells a reset that comes with the last bytes as an end.
+    // Node reports a reset that comes with the last bytes as an end.
     const closed = once(socket, 'close')
     proxy.cutAfterBytes(9)
     socket.write('PING\r\n')
@@ -103,13 +103,13 @@ describe('a proxy before a Redis', () => {
     expect(got).toBe('+PONG\r\n+P')
   })
 
-  test('swallows all, both on connections that are there and on new ones, and then it all arrives', async () => {
+  test('holds everything back, on open and on new connections, and then delivers it', async () => {
     proxy.blackhole()
     const incremented = client.incr('n')
     const socket = await raw()
     socket.write('PING\r\n')
     const answered = Promise.race([incremented, once(socket, 'data')]).then(() => 'answered')
-    // What the proxy passes on is answered before a connection that is made only now.
+    // Anything that the proxy lets through is answered before a connection that is only made now.
     const silence = ask(server.port, 'PING').then(() => 'silence')
     expect(await Promise.race([answered, silence])).toBe('silence')
     await proxy.restore()
@@ -118,7 +118,7 @@ describe('a proxy before a Redis', () => {
     socket.destroy()
   })
 
-  test('refuses, until it is restored where it was', async () => {
+  test('refuses connections until it is restored, then works on the same port', async () => {
     const { port } = proxy
     await ready()
     const reconnected = nextReady()
@@ -130,7 +130,7 @@ describe('a proxy before a Redis', () => {
     expect([proxy.port, await client.ping()]).toEqual([port, 'PONG'])
   })
 
-  test('resets what goes to a server that is gone', async () => {
+  test('resets connections to a server that is gone', async () => {
     const other = await startRedis()
     const toOther = await startProxy(other)
     await other.kill()

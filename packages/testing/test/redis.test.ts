@@ -45,7 +45,7 @@ describe('a Redis of a test', () => {
     server = undefined
   })
 
-  test('can be killed, and started again where it was', async () => {
+  test('can be killed, and started again on the same port', async () => {
     server = await startRedis()
     const { port, url } = server
     expect(await ping(url)).toBe('PONG')
@@ -63,7 +63,7 @@ describe('a Redis of a test', () => {
     expect(await ping(server.url)).toBe('PONG')
   })
 
-  test('can be stopped while it hangs, and stopped twice', async () => {
+  test('can be stopped while it hangs, and can be stopped twice', async () => {
     server = await startRedis()
     server.pause()
     await server.stop()
@@ -78,7 +78,7 @@ describe('a Redis of a test', () => {
     client.disconnect()
   })
 
-  test('says so when it cannot start', async () => {
+  test('rejects when it cannot start', async () => {
     await expect(startRedis({ args: ['--no-such-option', 'x'] })).rejects.toThrow('did not start')
   })
 })
@@ -96,7 +96,7 @@ describe('finding a server', () => {
     expect(findRedisBinary({ ...bare, path: `/nowhere:${folder}` })).toBe(join(folder, name))
   })
 
-  test('what cannot be run is not one', () => {
+  test('a file that cannot be executed is not a server', () => {
     writeFileSync(join(folder, 'redis-server'), '', { mode: 0o644 })
     expect(() => findRedisBinary({ ...bare, path: folder })).toThrow(NO_REDIS)
   })

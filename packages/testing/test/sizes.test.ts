@@ -1,4 +1,4 @@
-// Files and functions that fit on a screen: the sizes that the source is held to, in lines as written.
+// Files and functions fit on a screen: the sizes that the source must keep, in lines including blanks and comments.
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ interface Size {
   readonly lines: number
 }
 
-/** The most lines at the median, of nine in ten, and of any. */
+/** The most lines of the median, of the 90th percentile, and of the largest. */
 interface Bound {
   readonly median: number
   readonly most: number
@@ -37,7 +37,7 @@ function linesOf(text: string): number {
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Every node of a tree, whatever its parser calls what is in it. */
+/** Every node of a syntax tree, in whatever property it is. */
 function* nodesOf(tree: unknown): Generator<Node> {
   if (typeof tree !== 'object' || tree === null) return
   if (!Array.isArray(tree)) yield tree as Node
@@ -45,7 +45,7 @@ function* nodesOf(tree: unknown): Generator<Node> {
 }
 
 function functionsOfTypeScript(file: string): Size[] {
-  // Spans count bytes, from 1.
+  // Spans count bytes, beginning with 1.
   const bytes = Buffer.from(read(file))
   const lineOf = (at: number): number => linesOf(bytes.subarray(0, at - 1).toString()) + 1
   const sizes: Size[] = []
@@ -58,7 +58,7 @@ function functionsOfTypeScript(file: string): Size[] {
   return sizes
 }
 
-/** Of every kind, arrows too. What a method holds is no function of its own, and has no type. */
+/** Whether a node is a function of any kind. The inner node of a method, without a type, does not count again. */
 function isFunction({ type, body, function: method }: Node): boolean {
   const own = (body ?? (method as Node | undefined)?.body) as Node | null | undefined
   return type === 'ArrowFunctionExpression' || (typeof type === 'string' && own?.type === 'FunctionBody')
@@ -77,13 +77,13 @@ function functionsOf(file: string): Size[] {
   return file.endsWith('.lua') ? functionsOfLua(file) : functionsOfTypeScript(file)
 }
 
-/** The least that a part of the sizes is not above. */
+/** The smallest size that this share (0 to 1) of the sizes does not exceed. */
 function quantile(sizes: readonly Size[], part: number): number {
   const sorted = sizes.map(({ lines }) => lines).sort((a, b) => a - b)
   return sorted[Math.ceil(sorted.length * part) - 1] as number
 }
 
-/** What is above the bounds, in words; the offenders with it. */
+/** The exceeded bounds in words, with the largest files or functions. */
 function above(sizes: readonly Size[], { median, most, max }: Bound): string[] {
   const found = [quantile(sizes, 0.5), quantile(sizes, 0.9), quantile(sizes, 1)] as const
   if (found[0] <= median && found[1] <= most && found[2] <= max) return []
@@ -92,12 +92,12 @@ function above(sizes: readonly Size[], { median, most, max }: Bound): string[] {
   return [few, ...large.map(({ what, lines }) => `${lines} ${what}`)]
 }
 
-test('files: median under 80 lines, nine in ten under 150, none over 250', () => {
+test('files: under 80 lines at the median, under 150 for nine in ten, at most 250', () => {
   const files = sources.map((what) => ({ what, lines: linesOf(read(what)) }))
   expect(above(files, { median: 79, most: 149, max: 250 })).toEqual([])
 })
 
-test('functions: 5, 20 and 40 lines at the median, of nine in ten, and of any', () => {
+test('functions: at most 5 lines at the median, 20 for nine in ten, 40 for any', () => {
   const functions = sources.flatMap(functionsOf)
   expect(functions.length).toBeGreaterThan(500)
   expect(above(functions, { median: 5, most: 20, max: 40 })).toEqual([])

@@ -6,9 +6,9 @@ afterEach(async () => {
   for (const end of ended.splice(0).reverse()) await end()
 })
 
-/** Its timer outlives a client that is closed twice, and keeps the process up. */
+/** In ms. Without it, ioredis keeps a timer of 2 s after a second disconnect, which keeps the process alive. */
 const disconnectTimeout = 100
-/** A key in slot 12182, and others with it. */
+/** A key in slot 12182. */
 const KEY = '{foo}:1'
 const SLOT = 12_182
 
@@ -28,7 +28,7 @@ describe('a cluster', () => {
     return cluster
   }
 
-  test('is three primaries with a replica each, over all slots', async () => {
+  test('has three primaries with a replica each, for all slots', async () => {
     const cluster = await start()
     const client = connect(cluster)
     await client.set(KEY, 'here')
@@ -38,7 +38,7 @@ describe('a cluster', () => {
     expect(primaries.map(({ port }) => port)).toEqual([0, 1, 2, 2].map((i) => cluster.nodes[i]?.port))
   })
 
-  test('fails over to the replica when a primary dies, with what it had', async () => {
+  test('fails over to the replica when a primary dies, without losing data', async () => {
     const cluster = await start()
     const client = connect(cluster)
     await client.set(KEY, 'here')
@@ -52,7 +52,7 @@ describe('a cluster', () => {
     expect(await client.get(KEY)).toBe('here')
   })
 
-  test('moves a slot with its keys, and tells ASK and then MOVED', async () => {
+  test('moves a slot with its keys, and answers ASK, then MOVED', async () => {
     const cluster = await start()
     const client = connect(cluster)
     const keys = Array.from({ length: 10 }, (_, i) => `{foo}:${i}`)
@@ -95,8 +95,8 @@ describe('sentinels', () => {
       name: sentinel.name,
       sentinelRetryStrategy: () => 50,
       retryStrategy: () => 50,
-      // A hung one closes no connection. Not by failoverDetector: told of a failover while it connects, ioredis 6
-      // gives up for good.
+      // A hanging server closes no connection. Not failoverDetector: when ioredis 6 learns of a failover while it
+      // connects, it gives up for good.
       socketTimeout: 300,
       disconnectTimeout,
     })
@@ -115,7 +115,7 @@ describe('sentinels', () => {
 })
 
 describe('a Redis behind TLS', () => {
-  test('is reached by who trusts its certificate, and by nobody else', async () => {
+  test('works for a client that trusts its certificate, and for no other', async () => {
     const server = await startTlsRedis()
     ended.push(() => server.stop())
     const connect = (ca?: string): Redis => {

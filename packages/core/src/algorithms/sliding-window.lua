@@ -12,7 +12,7 @@ local function weighted(units, left, window)
   return ceil(units * left / window)
 end
 
--- The µs left of a window when its predecessor's units first weigh no more than `room`.
+-- How many µs of the window are left when the previous window's `units` have come down to `room`.
 local function left_when_within(room, units, window)
   local left = floor(room * window / units)
   while weighted(units, left, window) > room do

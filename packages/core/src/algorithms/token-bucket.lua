@@ -31,7 +31,7 @@ local function measure(limit, scale, level)
   if limit.is_over then
     unit, rate = 2 ^ scale, rate * 2 ^ (scale - limit.scale)
     filled, depth = level, limit.burst * unit
-    -- Fast enough to drain within one window.
+    -- Fast enough to drain within one window, or within the time that a full bucket takes if that is longer.
     pace = max(rate, level / max(limit.window, depth / rate))
   end
   limit.kept, limit.unit, limit.depth, limit.pace = limit.is_over and scale or limit.scale, unit, depth, pace
@@ -55,7 +55,7 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  -- Without load_notes (in consume-one) the value then seems not to end here, and is decided by code that reads notes.
+  -- consume-one has no load_notes: it finds bytes behind the level, and lets the code for any value decide.
   if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end

@@ -4,14 +4,14 @@ import { refundOf } from '../stores/receipts.js'
 import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 
-const MOST = 10_000
+const MOST_INSTANCES = 10_000
 /** An instance that took no unit within this window counts as gone. */
-const SET = limitSetOf({ quota: MOST, window: '30s', algorithm: 'sliding-log' })
+const SET = limitSetOf({ quota: MOST_INSTANCES, window: '30s', algorithm: 'sliding-log' })
 /** The key cannot be a subject's. */
 const KEY = '!instances'
 const EVERY_MS = 10_000
 /** A random delay up to this, in ms, so that instances do not all count at the same moment. */
-const LATER_BY_MS = 1000
+const JITTER_MS = 1000
 
 export interface InstanceCounterOptions {
   /** What all keys of its limiter begin with. */
@@ -44,10 +44,10 @@ export class InstanceCounter {
   /** Called for every request that the store decides. */
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
-    this.#dueMs = nowMs + EVERY_MS
+    this.#dueMs = nowMs + COUNT_EVERY_MS
     // The first time at once: until then this limiter takes itself for the only one.
     if (!this.#held) this.#counting = this.#count()
-    else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * LATER_BY_MS).unref()
+    else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * JITTER_MS).unref()
   }
 
   /** Stops counting and gives this limiter's unit back. */
@@ -66,7 +66,7 @@ export class InstanceCounter {
     if (!isOutcome(answer, this.#request)) return
     this.#held = refundOf(this.#request, answer, 1)
     const isGiven = before && (await this.#options.giveBack(before))
-    const held = MOST - (answer.limits[0]?.remaining ?? MOST)
+    const held = MOST_INSTANCES - (answer.limits[0]?.remaining ?? MOST_INSTANCES)
     this.#options.onCount(Math.max(isGiven ? held - 1 : held, 1))
   }
 }

@@ -128,7 +128,7 @@ export class LocalLimiter {
     if (decided && request.turn) this.#hold(decided.parts, -1)
   }
 
-  /** Takes the debts of due shards, for about `most` keys. The caller must `confirm` each. */
+  /** Takes what due shards are owed, for about `most` keys. The caller must `confirm` each item. */
   takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
     const owed: Owed[] = []
     for (const [key, known] of this.#keys.entries()) {
@@ -142,7 +142,7 @@ export class LocalLimiter {
     return owed
   }
 
-  /** Forgets the debts of some keys: the store will not be charged any more. Returns their units, of all limits. */
+  /** Forgets what is owed for some keys: the store will not be charged. Returns the units, of all limits together. */
   dropOwed(parts: readonly SubRequest[]): number {
     let units = 0
     for (const { key } of parts) {
@@ -168,7 +168,7 @@ export class LocalLimiter {
     return units
   }
 
-  /** The monotonic clock by which debts age, in µs. */
+  /** The monotonic clock by which owed units age, in µs. */
   elapsedUs(): number {
     return this.#clocks.elapsedUs()
   }

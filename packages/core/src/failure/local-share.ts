@@ -13,14 +13,14 @@ export function usedOf({ set, remaining, atMs }: Known, share: number): number[]
 }
 
 /** A guess when the store may be back, in µs. */
-const LATER = 1_000_000
+const STORE_MAY_BE_BACK_US = 1_000_000
 
 /** For a cost that is larger than the share but fits the plan: tells to retry, since the store may be back then. */
 export function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
   if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
   const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
   const later = (limit: LimitOutcome, i: number): LimitOutcome =>
-    limit.wait === NEVER && fits[i] ? { ...limit, wait: LATER } : limit
+    limit.wait === NEVER && fits[i] ? { ...limit, wait: STORE_MAY_BE_BACK_US } : limit
   return { ...outcome, limits: outcome.limits.map(later) }
 }
 

@@ -6,13 +6,13 @@ import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
 
-/** A request that may have been answered otherwise before it is sent: then its `turn` is over. */
+/** A request that the failure policy may have answered before it is sent: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
 
 export interface StoreGuardOptions extends ShardGuardOptions {
   /** Called once per failed batch, with the number of requests that got no outcome. */
   readonly onFailure: (error: StoreError, requests: number) => void
-  /** Called when the store decided requests after they had been answered otherwise. */
+  /** Called when the store decided requests that the failure policy had answered already. */
   readonly onLate: (batch: readonly Asked[], answers: readonly Answer[]) => void
 }
 
@@ -118,7 +118,7 @@ export class StoreGuard {
     return guard
   }
 
-  /** Sends a batch without the requests that were answered otherwise while they waited. */
+  /** Sends a batch without the requests that the failure policy answered while they waited. */
   #send(batch: readonly Asked[], call: Call): MaybePromise<readonly Answer[]> {
     if (!batch.some(({ turn }) => turn)) return this.#store.consume(batch, call)
     const sent = batch.filter(({ turn }) => !turn?.isOver)

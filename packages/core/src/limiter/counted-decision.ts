@@ -119,7 +119,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   store: 4,
 }
 
-/** Of verdicts that allow, the one whose source is furthest from the store. */
+/** Of verdicts that allow, the one with the weakest source, by STRENGTH. */
 function weakestOf(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }

@@ -46,7 +46,7 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   return { ...plan, onStoreFailure }
 }
 
-/** `limit`, an option of limiters, is a likely mistake for `limits`: read as the long form, the error names that. */
+/** `limit` is a likely mistake for `limits`, so it counts as the long form: the error then names `limits`. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }

@@ -1,5 +1,5 @@
-// An algorithm owns all of itself: NAME.ts, NAME.lua and a line of the registry add one. Tried with one that exists
-// nowhere else, on a copy of this package to which nothing but those is done.
+// NAME.ts, NAME.lua and a line of the registry add an algorithm, since it contains everything about itself. Tried with
+// an algorithm that exists only here, on a copy of this package that is otherwise unchanged.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const fixture = (name: string): string => join(__dirname, 'fixtures', `${name}.t
 let folder: string
 let copy: string
 
-/** What a program prints in the copy. */
+/** Runs a program in the copy. Resolves to its output. */
 async function run(...args: string[]): Promise<string> {
   try {
     return (await exec(process.execPath, args, { cwd: copy })).stdout
@@ -37,7 +37,7 @@ function copyPackage(): void {
   symlinkSync(join(core, 'node_modules'), join(copy, 'node_modules'))
 }
 
-/** All that adding an algorithm is. */
+/** Everything that is needed to add an algorithm. */
 function addAlgorithm(): void {
   for (const file of ['leaky-steps.ts', 'leaky-steps.lua']) {
     cpSync(fixture(file), join(copy, 'src/algorithms', file))

@@ -1,5 +1,5 @@
-// Refunds of a token bucket against a queue of units: a bucket drains in the order it was filled, and what is given back
-// is at most what of those very units has not drained.
+// Compares refunds of a token bucket with a queue of units. A bucket drains in the order it was filled, and a refund
+// gives back at most those of its own units that have not drained.
 import fc from 'fast-check'
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import { tokenBucket } from '../../src/algorithms/token-bucket.js'
@@ -7,7 +7,7 @@ import { setOf } from '../support/store-requests.js'
 import type { TokenBucketParams } from '../../src/algorithms/token-bucket-level.js'
 
 const START_US = 1_769_862_896_789_000
-/** Rounding, and the µs that the answers are exact to. */
+/** For rounding, since answers are exact to the µs only. */
 const DOUBT_UNITS = 1e-4
 
 function paramsOf(quota: number, window: number, burst: number): TokenBucketParams {
@@ -34,7 +34,7 @@ class Bucket {
     return { units, at: now, remaining, reset: wait(this.#state, remaining + 1, this.#params) }
   }
 
-  /** The units that went back. */
+  /** Gives units back. Returns how many went back. */
   give(receipt: Receipt, now: number): number {
     this.#load(now)
     const before = this.#state.levelNow
@@ -53,7 +53,7 @@ class Bucket {
   }
 }
 
-/** The truth: every request's units, the oldest first, drained from the front. */
+/** The reference: the units of all requests, the oldest first, drained from the front. */
 class Queue {
   readonly #pace: number
   #held: { readonly receipt: Receipt; units: number }[] = []
@@ -91,18 +91,18 @@ class Queue {
   }
 }
 
-test('the units of a refund do not come back a second time through a later one', () => {
+test('units that one refund gave back do not come back again by a later refund', () => {
   const bucket = new Bucket(paramsOf(10, 60_000, 10))
   const a = bucket.take(5, START_US) as Receipt
   const b = bucket.take(5, START_US + 10) as Receipt
   expect(bucket.give(a, START_US + 20)).toBeCloseTo(5, 3)
   const later = START_US + 30_000_000
   expect(bucket.take(5, later)).toBeDefined()
-  // They have drained: nothing stood before them any more.
+  // These units have drained: none stood before them any more.
   expect(bucket.give(b, later)).toBeLessThan(DOUBT_UNITS)
 })
 
-test('refunds in any order right after their requests give all back', () => {
+test('refunds in any order right after their requests give everything back', () => {
   const requests = fc.array(fc.record({ units: fc.integer({ min: 1, max: 9 }), gapUs: fc.nat({ max: 2 }) }), {
     minLength: 1,
     maxLength: 9,
@@ -122,7 +122,7 @@ test('refunds in any order right after their requests give all back', () => {
   )
 })
 
-test('requests that are made and given back at one instant, again and again, leave nothing', () => {
+test('requests that are made and refunded at the same instant, again and again, leave nothing', () => {
   const bucket = new Bucket(paramsOf(20, 60_000, 20))
   const kept = bucket.take(3, START_US) as Receipt
   for (let i = 0; i < 30; i += 1) {
@@ -138,7 +138,7 @@ test('requests that are made and given back at one instant, again and again, lea
 const step = fc.record({
   gapUs: fc.oneof(fc.constantFrom(0, 1, 1_000_000), fc.nat({ max: 9_000_000 })),
   units: fc.integer({ min: 1, max: 8 }),
-  /** Which of the requests is given back; undefined: a new one is made. */
+  /** Which of the requests to refund; undefined: make a new request. */
   back: fc.option(fc.nat({ max: 5 })),
   share: fc.constantFrom(1, 1, 0.5),
 })

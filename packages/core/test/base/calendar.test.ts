@@ -29,7 +29,7 @@ function iso(unit: CalendarUnit, zone: string, at: string, anchor?: number | str
   return starts.slice(1, 3).map((ms) => new Date(ms).toISOString().replace(':00.000Z', 'Z'))
 }
 
-describe('the window that now is in, and the start of the next', () => {
+describe('the current window, and the start of the next', () => {
   test.each<[CalendarUnit, string, number | string | undefined, string, string, string]>([
     // plain
     ['h', 'UTC', undefined, '2026-05-05T10:20:30Z', '2026-05-05T10:00Z', '2026-05-05T11:00Z'],
@@ -98,7 +98,7 @@ describe('against an independent calendar', () => {
   })
 })
 
-test('windows touch: every instant is in exactly one, and all of it say the same', () => {
+test('windows have no gaps: every instant is in exactly one, and all instants of a window give the same', () => {
   const anchors = fc.constantFrom(undefined, '2024-01-31T02:30', '2024-01-31T00:15:30')
   const units = fc.constantFrom<CalendarUnit>('h', 'd', 'week', 'month')
   fc.assert(
@@ -122,7 +122,7 @@ test('windows touch: every instant is in exactly one, and all of it say the same
   )
 })
 
-test('what is a time zone and an anchor', () => {
+test('which values are time zones and anchors', () => {
   expect(['Europe/Berlin', 'UTC', 'Mars/Olympus', '', 'Berlin'].map(isTimeZone)).toEqual([
     true,
     true,
@@ -202,7 +202,7 @@ describe('what a subject has used of a calendar window', () => {
     expect(await limiter.peek('acme')).toMatchObject({ limits: [{ remaining: 2 }] })
   })
 
-  test('is apart for windows that start at other times', () => {
+  test('is separate for windows that start at other times', () => {
     const others: Calendar[] = [
       { window: 'month' },
       { window: 'month', anchor: 2 },
@@ -223,7 +223,7 @@ describe('what a subject has used of a calendar window', () => {
     expect(new Set(others.map(stateIdOf)).size).toBe(others.length)
   })
 
-  test('is kept under the same mark on every version of Node', () => {
+  test('is kept under the same id on every version of Node', () => {
     expect(
       ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Apia'].map((timeZone) =>
         stateIdOf({ window: 'month', timeZone }),

@@ -22,7 +22,7 @@ const unreadable: [what: string, value: unknown][] = [
   ['an object that throws as text', { toString: boom, [Symbol.toPrimitive]: boom }],
 ]
 
-test.each(unreadable)('%s can be told of in every error', (_, value) => {
+test.each(unreadable)('%s can be shown in every error', (_, value) => {
   for (const text of [show(value), reasonOf(value), ConfigError.wrong('x', value, 'y').message]) {
     expect(typeof text).toBe('string')
   }
@@ -45,11 +45,11 @@ test.each([
   expect(show(value)).toBe(text)
 })
 
-test('what cannot be read is shown as that', () => {
+test('a value that cannot be read is shown as such', () => {
   expect(show(revoked.proxy)).toBe('something that cannot be read')
 })
 
-test('a fault of the store stays what it is; anything else that was thrown becomes one', () => {
+test('a StoreError stays as it is; any other thrown value becomes one', () => {
   const fault = new StoreError('down')
   expect(toStoreError(fault)).toBe(fault)
   const cause = new Error('socket closed')

@@ -49,9 +49,9 @@ afterEach(() => {
 })
 
 describe.each(ways)('a clock faked by %s', (_, fake) => {
-  test('is the time of the memory store at once, and stands still with it', async () => {
+  test('is the time of the memory store at once, and the store stands still with it', async () => {
     const limiter = createLimiter({ limit: { quota: 1, window: '50ms', algorithm: 'fixed-window' } })
-    // Not a second from the real time, by which another clock would be noticed anyhow.
+    // Less than a second from the real time: a larger difference would be noticed by comparing clocks.
     const now = Date.now()
     const setTime = fake(now)
     expect(await limiter.consume('acme')).toMatchObject({ allowed: true })
@@ -97,7 +97,7 @@ describe.each(ways)('a clock faked by %s', (_, fake) => {
   })
 })
 
-test('the real clock is told to the µs, also after a fake one', () => {
+test('the real clock has µs, also after a fake one', () => {
   const clock = microsecondClock()
   jest.useFakeTimers({ now: 5000 })
   expect(clock()).toBe(5000)
@@ -107,24 +107,24 @@ test('the real clock is told to the µs, also after a fake one', () => {
   expect(times.filter((ms) => !Number.isInteger(ms)).length).toBeGreaterThan(3)
 })
 
-describe('with timers that stand still', () => {
+describe('with fake timers that stand still', () => {
   const memory = memoryStore()
   const asynchronous = asyncStore({}, memory)
   const limiterWith = (options: Partial<LimiterOptions>): Limiter =>
     createLimiter({ limit: '5/min', onStoreFailure: 'closed', deadlineMs: 20, ...options })
   beforeEach(() => void jest.useFakeTimers())
 
-  test('a store that answers later answers', async () => {
+  test('an asynchronous store can answer', async () => {
     const decision = await limiterWith({ store: asynchronous, deadlineMs: 1000 }).consume('acme')
     expect(decision).toMatchObject({ allowed: true, source: 'store' })
   })
 
-  test('a store that hangs is answered for within the deadline', async () => {
+  test('a request to a store that hangs is answered within the deadline', async () => {
     const store: Store = { ...asynchronous, consume: () => new Promise(() => {}) }
     expect(await limiterWith({ store }).consume('acme')).toMatchObject({ allowed: false, source: 'closed' })
   })
 
-  test('planOf that hangs is answered for within its deadline', async () => {
+  test('a request whose planOf hangs is answered within its deadline', async () => {
     const planOf = (): Promise<string> => new Promise(() => {})
     const limiter = limiterWith({ planOf, planCache: { deadlineMs: 20 } })
     expect(await limiter.consume('acme')).toMatchObject({ allowed: true, plan: 'default' })

@@ -23,11 +23,11 @@ test.each([
   const held = heldAfter(() => {
     for (let i = 0; i < 500_000; i += 1) map.use(`key ${first - 1 - (i % Math.min(first, most))}`, i)
   })
-  // 150 bytes a use were held while an iterator rested.
+  // An idle iterator would hold 150 bytes per use.
   expect(held).toBeLessThan(2_000_000)
 })
 
-test('the one unused longest is forgotten first, however often others are used between', () => {
+test('the least recently used entry is evicted first, however often others are used in between', () => {
   const map = new LruMap<number>(3)
   for (const key of ['a', 'b', 'c']) map.use(key, 1)
   map.use('a', 2)
@@ -38,7 +38,7 @@ test('the one unused longest is forgotten first, however often others are used b
   expect([...map.entries()].map(([key]) => key)).toEqual(['a', 'c', 'e'])
 })
 
-test('what has to go for want of room is told, and nothing that is deleted or replaced', () => {
+test('evicted entries are reported; deleted and replaced ones are not', () => {
   const told: string[] = []
   const map = new LruMap<number>(2, (key, value) => told.push(`${key} ${value}`))
   map.use('a', 1)

@@ -5,12 +5,12 @@ import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../supp
 let proxy: Proxy | undefined
 
 afterEach(async () => {
-  // First, since a client that waits for a silent connection to end keeps the process up.
+  // First, since a client that waits for the end of a silent connection keeps the process alive.
   await proxy?.close()
   await endFaults()
 })
 
-test('a connection that was lost without a word is replaced, with socketTimeout', async () => {
+test('with socketTimeout, a connection that was lost silently is replaced', async () => {
   const redis = await server()
   proxy = await startProxy(redis)
   const client = connect(proxy.port, { socketTimeout: 500 })
@@ -22,6 +22,6 @@ test('a connection that was lost without a word is replaced, with socketTimeout'
   proxy.blackholeOpen()
   expect((await limiter.consume('acme')).source).toBe('local')
   await eventually(async () => (await limiter.consume('acme')).source === 'store')
-  // More, where the machine is silent for so long itself.
+  // More than one if the machine itself is silent for that long.
   expect(made).toBeGreaterThanOrEqual(1)
 })

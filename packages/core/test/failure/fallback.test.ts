@@ -7,7 +7,7 @@ import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 
-test('while Redis hangs the plan holds, and afterwards all that passed is counted, once', async () => {
+test('while Redis hangs the plan holds, and afterwards all admitted units are counted once', async () => {
   const { redis, limiter, left } = await start()
   await consume(limiter, 'acme', 5)
   redis.pause()
@@ -21,18 +21,18 @@ test('while Redis hangs the plan holds, and afterwards all that passed is counte
   expect(await left('acme')).toBe(20)
 })
 
-test('what Redis counts late of requests that were answered otherwise is given back', async () => {
+test('units that Redis counts late for requests that the policy has answered are given back', async () => {
   const { redis, limiter, left } = await start()
   redis.pause()
   expect(allowed(await consume(limiter, 'acme', 8))).toBe(8)
   redis.resume()
   await eventually(() => limiter.stats().reconciled.units === 8)
-  // Counted late, given back, and charged: in the end eight.
+  // The eight units are counted late, given back, and charged: eight in the end.
   await comesToStay(() => left('acme'), 12)
   expect(limiter.stats().reconciled.units).toBe(8)
 })
 
-test('a hang that outlasts the breaker counts what passed once, however much was sent', async () => {
+test('a hang longer than the breaker waits: admitted units count once, however many requests were sent', async () => {
   const { redis, limiter, left } = await start({ limit: '50000/min' })
   redis.pause()
   const answers: Promise<boolean[]>[] = []
@@ -40,7 +40,7 @@ test('a hang that outlasts the breaker counts what passed once, however much was
     answers.push(consume(limiter, 'acme', 5))
     return limiter.health().status === 'degraded'
   })
-  // Without the store being asked.
+  // These are decided without the store.
   answers.push(consume(limiter, 'acme', 100))
   const passed = allowed((await Promise.all(answers)).flat())
   expect(passed).toBe((answers.length - 1) * 5 + 100)
@@ -66,7 +66,7 @@ test.each([
 })
 
 test.each(['closed', 'open'] as const)(
-  'with %s, what Redis counts late stays only if it passed',
+  'with %s, units that Redis counts late stay only if the request passed',
   async (policy) => {
     const { redis, limiter, left } = await start({ onStoreFailure: policy })
     redis.pause()
@@ -133,7 +133,7 @@ test.each<[string, () => unknown]>([
   warn.mockRestore()
 })
 
-test('a local decision is given back, and a denial says what denied and when to come back', async () => {
+test('a local decision can be refunded; a denial names its limits and when to retry', async () => {
   const { redis, limiter, left } = await start({ limit: '2/min' })
   await redis.kill()
   const [first, second, denied] = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
@@ -174,7 +174,7 @@ test('several subjects are limited together, and each is charged', async () => {
   })
 })
 
-test('limiters on one store are counted, and each holds its share', async () => {
+test('limiters on one store are counted, and each uses its share', async () => {
   const redis = await server()
   const prefix = testPrefix()
   const limiters = [1, 2, 3].map(() => {
@@ -182,16 +182,16 @@ test('limiters on one store are counted, and each holds its share', async () => 
     return closesWithTest(createLimiter({ limit: '30/min', store, deadlineMs: DEADLINE_MS }))
   })
   for (const limiter of limiters) {
-    // The first also counts it. Redis answers in order, and may have to be told the script for that once.
+    // Several requests: the first one also counts the limiter, and Redis may not know the script for that yet.
     for (let i = 0; i < 3; i += 1) await recovers(limiter)
   }
   await redis.kill()
-  // The last has seen all three; the one before it the first two.
+  // The last limiter has seen all three; the one before it only the first two.
   const admitted = await Promise.all(limiters.map((limiter) => consume(limiter, 'new', 40)))
   expect(admitted.map(allowed)).toEqual([30, 15, 10])
 })
 
-test('answers are promises also in an outage, and a store that is not asked has not failed again', async () => {
+test('answers are promises in an outage, too, and a store that is not asked reports no failures', async () => {
   const { redis, limiter } = await start({ plans: { free: '20/min', all: 'unlimited' }, limit: undefined })
   redis.pause()
   await eventually(async () => {
@@ -213,7 +213,7 @@ test('answers are promises also in an outage, and a store that is not asked has 
   redis.resume()
 })
 
-test('everything is told: events, channels and counts', async () => {
+test('everything is reported: events, channels and counts', async () => {
   const heard: Record<string, number> = {}
   const names = ['decision', 'limited', 'store-error', 'breaker', 'fallback', 'reconciliation']
   const listen = (message: unknown, name: string | symbol): void => {
@@ -243,11 +243,11 @@ test('everything is told: events, channels and counts', async () => {
     'tollgate:breaker': 3,
     'tollgate:fallback': 5,
   })
-  // A message each, whose units together are those that were admitted.
+  // One message per charge; together they have the admitted units.
   expect(told.reduce((sum, { units }) => sum + units, 0)).toBe(3)
 })
 
-test('a store that answers at once, and throws, is stood in for, too', () => {
+test('when a synchronous store throws, the failure policy decides', () => {
   const broken = (): never => {
     throw new Error('broken')
   }

@@ -8,13 +8,13 @@ const EVERY_MS = 10_001
 
 afterEach(() => jest.restoreAllMocks())
 
-/** Some that share a store that takes a while, and what each of them last counted. */
-function town(size: number): {
+/** Instances that share a store with slow answers, and the last count of each. */
+function fleet(size: number): {
   readonly counts: number[]
   readonly counters: readonly InstanceCounter[]
   tick(nowMs: number, some?: readonly InstanceCounter[]): Promise<void>
 } {
-  // All at once, which is the worst.
+  // No random delay, so that all count at the same moment: the worst case.
   jest.spyOn(Math, 'random').mockReturnValue(0)
   const clock = { now: START_MS }
   const store = memoryStore({ now: () => clock.now })
@@ -41,15 +41,15 @@ function town(size: number): {
     async tick(nowMs, some = counters) {
       clock.now = nowMs
       for (const counter of some) counter.tick(nowMs)
-      // Timers of one length fire in the order in which they were set. Then the store answers after a turn each time.
+      // Timers of the same length fire in the order they were set. Then each answer of the store takes a turn.
       await new Promise((resolve) => setTimeout(resolve, 1))
       for (let i = 0; i < 20; i += 1) await turn()
     },
   }
 }
 
-test('those that are counted at the same time are never missed', async () => {
-  const { counts, tick } = town(4)
+test('instances that count at the same time never miss each other', async () => {
+  const { counts, tick } = fleet(4)
   await tick(START_MS)
   expect(counts).toEqual([1, 2, 3, 4])
   for (let round = 1; round <= 6; round += 1) {
@@ -58,8 +58,8 @@ test('those that are counted at the same time are never missed', async () => {
   }
 })
 
-test('those that are counted one after another count each other exactly', async () => {
-  const { counts, counters, tick } = town(3)
+test('instances that count one after another get the exact number', async () => {
+  const { counts, counters, tick } = fleet(3)
   await tick(START_MS)
   for (const one of counters) await tick(START_MS + EVERY_MS, [one])
   expect(counts).toEqual([3, 3, 3])
@@ -68,8 +68,8 @@ test('those that are counted one after another count each other exactly', async 
   expect(counts.slice(1)).toEqual([2, 2])
 })
 
-test('one that leaves while it is being counted is gone', async () => {
-  const { counts, counters, tick } = town(2)
+test('an instance that leaves while it is counting is gone', async () => {
+  const { counts, counters, tick } = fleet(2)
   const [leaver, stayer] = counters
   leaver?.tick(START_MS)
   await leaver?.leave()

@@ -21,14 +21,14 @@ const asked = (set: LimitSet, cost: number, key = KEY): StoreRequest => ({
   grant: 'all',
 })
 
-/** Units owed of each limit of a plan. */
+/** The units owed of each limit of a plan. */
 const unitsOwed = (local: LocalLimiter): number[] =>
   local
     .takeOwed(() => true, 10)
     .flatMap(({ used }) => used.entries.map((limit) => limit.reduce((sum, { units }) => sum + units, 0)))
 
-/** Processes that share a store, which can be away. */
-class Town {
+/** Processes that share a store, which can be unreachable (`isAway`). */
+class Fleet {
   nowMs = START_MS
   readonly store: Store = memoryStore({ now: () => this.nowMs })
   readonly locals: readonly LocalLimiter[]
@@ -44,7 +44,7 @@ class Town {
     })
   }
 
-  /** Whether a request of one of them passes. */
+  /** Sends a request to one of them. Returns whether it passes. */
   consume(instance: number, cost: number, isAway: boolean): boolean {
     const local = this.locals[instance] as LocalLimiter
     const request = asked(this.#set, cost)
@@ -57,7 +57,7 @@ class Town {
     return isAllowed
   }
 
-  /** Tells the store what was admitted beside it. */
+  /** Charges the store for what was admitted without it. */
   reconcile(): void {
     for (const local of this.locals) {
       const owed = local.takeOwed(() => true, 100)
@@ -90,81 +90,81 @@ class Town {
   }
 }
 
-describe.each(variants)('limiting alone by $name', ({ algorithm, limit, worstCase }) => {
+describe.each(variants)('local limiting by $name', ({ algorithm, limit, worstCase }) => {
   const windowMs = algorithm === 'calendar-window' ? HOUR_MS : WINDOW_MS
   const step = fc.record({
     gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * windowMs })),
     instance: fc.nat(),
     count: fc.integer({ min: 1, max: 8 }),
     cost: fc.integer({ min: 1, max: 3 }),
-    // For this process: others may still have answers.
+    // For this request only: other processes may still get answers.
     isAway: fc.boolean(),
     isReconciled: fc.boolean(),
   })
 
-  test('no window holds more than the store and all shares allow, however outages come', () => {
+  test('no window holds more than the store and all shares allow, whatever the outages', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 1, max: 4 }),
         fc.array(step, { minLength: 1, maxLength: 25 }),
         (quota, instances, steps) => {
-          const town = new Town(setOf(limit(quota, windowMs)), instances)
+          const fleet = new Fleet(setOf(limit(quota, windowMs)), instances)
           for (const { gapMs, instance, count, cost, isAway, isReconciled } of steps) {
-            town.nowMs += gapMs
-            if (isReconciled) town.reconcile()
-            for (let i = 0; i < count; i += 1) town.consume(instance % instances, cost, isAway)
+            fleet.nowMs += gapMs
+            if (isReconciled) fleet.reconcile()
+            for (let i = 0; i < count; i += 1) fleet.consume(instance % instances, cost, isAway)
           }
           const share = Math.max(Math.floor(quota / instances), 1)
-          expect(town.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
+          expect(fleet.most(windowMs)).toBeLessThanOrEqual(worstCase(quota) + instances * worstCase(share))
         },
       ),
       { numRuns: CASES },
     )
   })
 
-  test('what was admitted meanwhile is used when the store is back', () => {
-    const town = new Town(setOf(limit(100, windowMs)), 2)
-    town.consume(0, 1, false)
-    const [before] = town.left() as [number]
-    for (let i = 0; i < 10; i += 1) town.consume(i % 2, 1, true)
-    town.reconcile()
-    const meanwhile = town.admitted.length - 1
+  test('units admitted in an outage count when the store is back', () => {
+    const fleet = new Fleet(setOf(limit(100, windowMs)), 2)
+    fleet.consume(0, 1, false)
+    const [before] = fleet.left() as [number]
+    for (let i = 0; i < 10; i += 1) fleet.consume(i % 2, 1, true)
+    fleet.reconcile()
+    const meanwhile = fleet.admitted.length - 1
     expect(meanwhile).toBeGreaterThan(0)
-    expect(town.left()).toEqual([before - meanwhile])
-    town.reconcile()
-    expect(town.left()).toEqual([before - meanwhile])
+    expect(fleet.left()).toEqual([before - meanwhile])
+    fleet.reconcile()
+    expect(fleet.left()).toEqual([before - meanwhile])
   })
 
-  test('who had used all of it before has nothing of a share', () => {
+  test('a subject that had used its whole plan gets nothing from a share', () => {
     const quota = 20
-    const town = new Town(setOf(limit(quota, windowMs)), 2)
-    while (town.consume(0, 1, false));
-    expect(town.consume(0, 1, true)).toBe(false)
-    // Another process has not seen the subject, and cannot know.
-    expect(town.consume(1, 1, true)).toBe(true)
+    const fleet = new Fleet(setOf(limit(quota, windowMs)), 2)
+    while (fleet.consume(0, 1, false));
+    expect(fleet.consume(0, 1, true)).toBe(false)
+    // Another process has not seen the subject, so it allows its share.
+    expect(fleet.consume(1, 1, true)).toBe(true)
   })
 })
 
-test('alone, a process admits the whole plan, and no more', () => {
-  const town = new Town(setOf('7/min', '100/h'), 1)
-  expect(Array.from({ length: 9 }, () => town.consume(0, 1, true))).toEqual([
+test('a single process admits the whole plan, and no more', () => {
+  const fleet = new Fleet(setOf('7/min', '100/h'), 1)
+  expect(Array.from({ length: 9 }, () => fleet.consume(0, 1, true))).toEqual([
     ...Array.from({ length: 7 }, () => true),
     false,
     false,
   ])
 })
 
-test('of three, each admits a third, and one unit at least', () => {
-  const town = new Town(setOf('100/min'), 3)
-  const tiny = new Town(setOf('2/min'), 3)
-  for (const each of [town, tiny]) {
+test('each of three processes admits a third, and at least one unit', () => {
+  const fleet = new Fleet(setOf('100/min'), 3)
+  const tiny = new Fleet(setOf('2/min'), 3)
+  for (const each of [fleet, tiny]) {
     for (let instance = 0; instance < 3; instance += 1) while (each.consume(instance, 1, true));
   }
-  expect([town.admitted.length, tiny.admitted.length]).toEqual([99, 3])
+  expect([fleet.admitted.length, tiny.admitted.length]).toEqual([99, 3])
 })
 
-test('a cost that a share never holds, but the plan does, is to be tried later; one beyond the plan never', () => {
+test('a cost above the share but within the plan can be retried later; one above the plan never', () => {
   const local = new LocalLimiter(10)
   local.share = 1 / 4
   const ask = (cost: number): number | undefined => {
@@ -174,35 +174,35 @@ test('a cost that a share never holds, but the plan does, is to be tried later; 
   expect([ask(8), ask(9)]).toEqual([1_000_000, -1])
 })
 
-test('each limit of a plan is charged what it has used, and units over its quota too', () => {
-  const town = new Town(setOf('5/s', '50/min', '10/h burst 40'), 1)
+test('each limit of a plan is charged its own units, even above its quota', () => {
+  const fleet = new Fleet(setOf('5/s', '50/min', '10/h burst 40'), 1)
   for (let second = 0; second < 4; second += 1) {
-    for (let i = 0; i < 5; i += 1) expect(town.consume(0, 1, true)).toBe(true)
-    town.nowMs += 1000
+    for (let i = 0; i < 5; i += 1) expect(fleet.consume(0, 1, true)).toBe(true)
+    fleet.nowMs += 1000
   }
-  town.reconcile()
-  expect(town.left()).toEqual([5, 30, 20])
-  // They come back as they were used, at most an eighth of a window late, and never early.
-  town.nowMs = START_MS + 60_000 - 1
-  expect(town.left()[1]).toBe(30)
-  town.nowMs = START_MS + 3000 + 60_000
-  expect(town.left()[1]).toBe(50)
+  fleet.reconcile()
+  expect(fleet.left()).toEqual([5, 30, 20])
+  // The units come back by the time of their use, at most an eighth of a window late, and never early.
+  fleet.nowMs = START_MS + 60_000 - 1
+  expect(fleet.left()[1]).toBe(30)
+  fleet.nowMs = START_MS + 3000 + 60_000
+  expect(fleet.left()[1]).toBe(50)
 
-  const full = new Town(setOf('5/min'), 1)
+  const full = new Fleet(setOf('5/min'), 1)
   const [first] = full.locals as [LocalLimiter]
   const one = asked(setOf('5/min'), 1)
   for (let i = 0; i < 5; i += 1) first.consume(one, one.parts)
   for (let i = 0; i < 5; i += 1) void full.store.consume([one])
   full.reconcile()
-  // Ten in this window, so that a minute later all are back.
+  // Ten units, all of this window, so that they are back a minute later.
   expect(full.left()).toEqual([0])
   full.nowMs += 60_000
   expect(full.left()).toEqual([5])
 })
 
-test('what comes back before the store knows is owed no more', () => {
-  const town = new Town(setOf('5/min'), 1)
-  const [local] = town.locals as [LocalLimiter]
+test('units that come back before the store is charged are not owed any more', () => {
+  const fleet = new Fleet(setOf('5/min'), 1)
+  const [local] = fleet.locals as [LocalLimiter]
   const request = asked(setOf('5/min'), 3)
   local.consume(request, request.parts)
   expect(local.refund(request, 2)).toBe(true)
@@ -211,24 +211,24 @@ test('what comes back before the store knows is owed no more', () => {
   expect(local.refund(request, 1)).toBe(false)
 })
 
-test('what the store said before it was told does not give a process a fresh share', () => {
-  const town = new Town(setOf('12/min'), 3)
+test('an older answer of the store does not give a process a fresh share after a charge', () => {
+  const fleet = new Fleet(setOf('12/min'), 3)
   const all = (instance: number, isAway: boolean): void => {
-    while (town.consume(instance, 1, isAway));
+    while (fleet.consume(instance, 1, isAway));
   }
   for (const instance of [0, 1]) all(instance, true)
-  town.nowMs += 1
-  // An answer each before what they owe is settled, while the third uses up what there is.
-  for (const instance of [0, 1]) town.consume(instance, 1, false)
+  fleet.nowMs += 1
+  // Two processes get an answer each before their owed units are charged; the third uses up the rest.
+  for (const instance of [0, 1]) fleet.consume(instance, 1, false)
   all(2, false)
-  town.nowMs += 1
-  town.reconcile()
+  fleet.nowMs += 1
+  fleet.reconcile()
   for (const instance of [0, 1, 2]) all(instance, true)
-  expect(town.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
-  expect(town.admitted.length).toBe(12 + 2 * 4)
+  expect(fleet.admitted.length).toBeLessThanOrEqual(12 + 3 * 4)
+  expect(fleet.admitted.length).toBe(12 + 2 * 4)
 })
 
-test('what is owed of each limit is handed over once, and what comes after it once, too', () => {
+test('owed units of each limit are handed over once, and so are later ones', () => {
   const local = new LocalLimiter(10)
   const request = asked(setOf('5/min', '9/h'), 3)
   local.consume(request, request.parts)
@@ -239,21 +239,21 @@ test('what is owed of each limit is handed over once, and what comes after it on
   expect(unitsOwed(local)).toEqual([2, 2])
 })
 
-test('while what is owed is under way, and after, a process has no fresh share', () => {
-  const town = new Town(setOf('5/min'), 1)
-  const [local] = town.locals as [LocalLimiter]
-  while (town.consume(0, 1, true));
+test('a process gets no fresh share while its charge is pending, nor after it', () => {
+  const fleet = new Fleet(setOf('5/min'), 1)
+  const [local] = fleet.locals as [LocalLimiter]
+  while (fleet.consume(0, 1, true));
   const [owed] = local.takeOwed(() => true, 10)
-  // An answer that was under way, too, and does not know of it.
-  town.nowMs += 1
-  town.consume(0, 1, false)
-  town.nowMs += 1
-  expect(town.consume(0, 1, true)).toBe(false)
+  // An answer that was sent before the charge arrived does not include it.
+  fleet.nowMs += 1
+  fleet.consume(0, 1, false)
+  fleet.nowMs += 1
+  expect(fleet.consume(0, 1, true)).toBe(false)
   local.confirm(owed as NonNullable<typeof owed>)
-  expect(town.consume(0, 1, true)).toBe(false)
+  expect(fleet.consume(0, 1, true)).toBe(false)
 })
 
-test('what is owed is of the shard that it was asked of', () => {
+test('owed units belong to the shard of their request', () => {
   const local = new LocalLimiter(10)
   for (const shard of [0, 1]) {
     const request = { ...asked(setOf('5/min'), 1, `of ${shard}`), shard }
@@ -265,13 +265,13 @@ test('what is owed is of the shard that it was asked of', () => {
   expect(local.takeOwed(() => true, 10).map(({ key }) => key)).toEqual(['of 0'])
 })
 
-test('only so many subjects are remembered', () => {
+test('the number of remembered subjects is bounded', () => {
   const local = new LocalLimiter(10)
   for (let i = 0; i < 1000; i += 1) {
     const request = asked(setOf('5/min'), 1, String(i))
     local.consume(request, request.parts)
   }
-  // Of the others nobody will be told, which is no secret.
+  // The owed units of the others are lost, and reported as that.
   expect([local.takeForgotten(), local.takeForgotten()]).toEqual([990, 0])
   expect(local.takeOwed(() => true, 1000)).toHaveLength(10)
 })

@@ -14,17 +14,17 @@ import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 
-/** How a reply is lost, once the store has counted. */
+/** Ways in which a reply is lost after the store has counted. */
 const ways: [string, () => Promise<never>][] = [
   ['never comes', () => new Promise(() => {})],
   ['is an error', () => Promise.reject(new Error('reset by peer'))],
   ['is an error for each', () => Promise.resolve([new StoreError('reset by peer')] as never)],
 ]
 
-/** A store that counts, and loses the next replies to what carries an id; and fails all else while it is away. */
+/** A store that counts, but loses the next replies to requests with an id; while it is away, all other calls fail. */
 class Lossy {
   isAway = false
-  /** Of charges and refunds: how many replies are still to be lost. */
+  /** How many replies to charges and refunds are still to be lost. */
   toLose = 0
   readonly ids: string[] = []
   readonly store: Store
@@ -63,15 +63,15 @@ const limiterOn = (store: Store, options: Partial<LimiterOptions> = {}): Limiter
       ...options,
     } as LimiterOptions),
   )
-/** What the store itself says was used, beside the limiter. */
+/** The units used according to the store itself, not the limiter. */
 const usedOf = async (limiter: Limiter): Promise<number> => {
   const decision = await limiter.peek('acme')
   return decision.source === 'store' ? 100 - (decision.limits[0]?.remaining ?? 0) : -1
 }
 
-describe.each(ways)('where a reply %s', (_, lose) => {
+describe.each(ways)('when a reply %s', (_, lose) => {
   test.each([1, 3])(
-    'what was admitted beside the store is charged once, after %p lost replies',
+    'units admitted without the store are charged once, after %p lost replies',
     async (lost) => {
       const lossy = new Lossy(lose)
       const limiter = limiterOn(lossy.store)
@@ -86,7 +86,7 @@ describe.each(ways)('where a reply %s', (_, lose) => {
       lossy.isAway = false
       await eventually(() => expect(told).toEqual([{ units: 10, dropped: 0 }]))
       await eventually(async () => expect(await usedOf(limiter)).toBe(11))
-      // The same message each time: that it is one message is what makes it count once.
+      // The same message each time, with the same id: that is why it counts once.
       expect([lossy.ids.length, new Set(lossy.ids).size]).toEqual([lost + 1, 1])
       await limiter.close()
       expect(limiter.stats().reconciled).toEqual({ units: 10, dropped: 0 })
@@ -110,7 +110,7 @@ describe.each(ways)('where a reply %s', (_, lose) => {
     },
   )
 
-  test('what was taken of others when one denied goes back once', async () => {
+  test('units taken from others when one subject denied go back once', async () => {
     const lossy = new Lossy(lose)
     const limiter = limiterOn({ ...lossy.store, atomic: false })
     await limiter.consume('bob', { cost: 98 })
@@ -123,7 +123,7 @@ describe.each(ways)('where a reply %s', (_, lose) => {
   })
 })
 
-test('a charge says what the store had no room for, and nothing else, as dropped', async () => {
+test('a charge reports as dropped only what the store had no room for', async () => {
   const inner = memoryStore()
   let isAway = false
   const consume: Store['consume'] = async (batch) => {
@@ -163,7 +163,7 @@ test.each([1, 3])('on Redis: 11 units used, and 11 counted after %p lost replies
   await eventually(async () => expect(await usedOf(limiter)).toBe(11))
 })
 
-test('on Redis: connections that are cut in the midst of answers, again and again, count nothing twice', async () => {
+test('on Redis: nothing counts twice when connections are cut in the middle of replies, again and again', async () => {
   const redis = await server()
   const proxy = await startProxy(redis)
   const prefix = testPrefix()
@@ -176,7 +176,7 @@ test('on Redis: connections that are cut in the midst of answers, again and agai
   await proxy.refuse()
   for (let i = 0; i < 2; i += 1) expect((await limiter.consume('acme', { cost: 5 })).source).toBe('local')
   for (let cuts = 0; cuts < 3; cuts += 1) {
-    // What is sent first on the new connection is done by Redis, and its reply is cut off.
+    // Redis executes the first command on the new connection, and the proxy cuts off its reply.
     const isCut = new Promise((resolve) => {
       client.once('ready', () => {
         proxy.cutAfterBytes(1)

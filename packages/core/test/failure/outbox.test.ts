@@ -19,7 +19,7 @@ type Given = string | StoreError
 const down = new StoreError('down')
 const hopeless = new StoreError('its own fault', { isOfRequest: true })
 
-/** An outbox to a store that gives what `give` does. */
+/** An outbox whose store answers by `give`. */
 function boxOf(give: (items: readonly Item[]) => readonly Given[] | Promise<readonly Given[]>): {
   outbox: Outbox<Item, string>
   sent: { ids: string; isForced: boolean }[]
@@ -44,7 +44,7 @@ function boxOf(give: (items: readonly Item[]) => readonly Given[] | Promise<read
 }
 const item = (id: string, shard = 0): Item => ({ shard, id })
 
-test('what is answered is delivered, and not sent again', async () => {
+test('an answered item is delivered, and not sent again', async () => {
   const { outbox, sent, delivered, dropped } = boxOf((items) => items.map(({ id }) => `of ${id}`))
   expect(await outbox.deliver([item('a'), item('b')], false)).toEqual(['of a', 'of b'])
   await outbox.end()
@@ -55,7 +55,7 @@ test('what is answered is delivered, and not sent again', async () => {
   expect([sent.length, dropped]).toEqual([1, []])
 })
 
-test('what is not answered is sent again as it was until it is, and told once', async () => {
+test('an unanswered item is sent again unchanged until it is answered, and reported once', async () => {
   let replies = 0
   const { outbox, sent, delivered } = boxOf((items) => items.map(() => (++replies > 3 ? 'yes' : down)))
   const [first] = await outbox.deliver([item('a')], false)
@@ -66,7 +66,7 @@ test('what is not answered is sent again as it was until it is, and told once', 
   expect(sent).toHaveLength(4)
 })
 
-test('of a batch, only those without an answer are sent again', async () => {
+test('only those items of a batch are sent again that got no answer', async () => {
   let isDown = true
   const { outbox, sent, delivered } = boxOf((items) =>
     items.flatMap(({ id }): Given[] => (isDown && id === 'b' ? [down] : isDown && id === 'c' ? [] : ['yes'])),
@@ -78,14 +78,14 @@ test('of a batch, only those without an answer are sent again', async () => {
   await outbox.end()
 })
 
-test('what fails for its own sake is told, and not sent again', async () => {
+test('an item that fails by its own fault is reported, and not sent again', async () => {
   const { outbox, sent, delivered } = boxOf((items) => items.map(() => hopeless))
   await outbox.deliver([item('a')], false)
   await outbox.end()
   expect([delivered, sent.length]).toEqual([[['a', hopeless]], 1])
 })
 
-test('while a breaker is open it waits for recover, which sends what is of that shard, forced', async () => {
+test('while a breaker is open, items wait for recover, which sends those of the shard, forced', async () => {
   let isDown = true
   const { outbox, sent, delivered, open } = boxOf((items) => items.map(() => (isDown ? down : 'yes')))
   open.add(0).add(1)
@@ -101,7 +101,7 @@ test('while a breaker is open it waits for recover, which sends what is of that 
   await outbox.end()
 })
 
-test('what waits for long is sent in batches of a size that lets requests through', async () => {
+test('items that have waited are sent in batches small enough to let requests through', async () => {
   let isDown = true
   const { outbox, sent, delivered } = boxOf((items) => items.map(() => (isDown ? down : 'yes')))
   const count = 2 * LARGEST_BATCH + 5
@@ -116,7 +116,7 @@ test('what waits for long is sent in batches of a size that lets requests throug
   await outbox.end()
 })
 
-test('who ends waits for all that is being sent again, sends the rest, and is told of what is lost', async () => {
+test('end waits for items that are being sent again, sends the rest, and reports the lost ones', async () => {
   let isDown = true
   let release = (): void => {}
   const { outbox, delivered, dropped } = boxOf(async (items) => {
@@ -141,7 +141,7 @@ test('who ends waits for all that is being sent again, sends the rest, and is to
   expect([delivered.length, dropped]).toEqual([count - 1, ['7']])
 })
 
-test('after five minutes it is dropped, before a store that remembers ids for ten could count it anew', async () => {
+test('items are dropped after five minutes, long before the store forgets their ids', async () => {
   const { outbox, sent, dropped, delivered, open } = boxOf((items) => items.map(() => down))
   open.add(0)
   await outbox.deliver([item('a'), item('b')], false)
@@ -151,7 +151,7 @@ test('after five minutes it is dropped, before a store that remembers ids for te
   mockLaterMs = ID_KEPT_MS / 2
   await outbox.recover(0)
   expect([dropped, delivered, sent.length]).toEqual([['a', 'b'], [], 2])
-  // The same without a recovery, of a shard that stays away.
+  // The same without a recovery, for a shard that stays unreachable.
   await outbox.deliver([item('c')], false)
   mockLaterMs = ID_KEPT_MS
   await eventually(() => expect(dropped).toEqual(['a', 'b', 'c']))
@@ -159,7 +159,7 @@ test('after five minutes it is dropped, before a store that remembers ids for te
   expect([dropped.length, sent.length]).toEqual([3, 3])
 })
 
-test('only so many wait: the oldest go, and are told', async () => {
+test('the number of waiting items is bounded: the oldest are dropped and reported', async () => {
   const { outbox, dropped, open } = boxOf((items) => items.map(() => down))
   open.add(0)
   await outbox.deliver(

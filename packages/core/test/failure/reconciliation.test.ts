@@ -20,7 +20,7 @@ test('a subject whose key is damaged does not keep others from being charged', a
   expect(limiter.health().status).toBe('ok')
 })
 
-test('close charges what is owed when Redis answers again, though it was not asked yet', async () => {
+test('close charges owed units if Redis answers again, even before a probe has noticed', async () => {
   const { redis, limiter, client: own } = await start()
   await redis.kill()
   await consume(limiter, 'acme', 7)
@@ -36,7 +36,7 @@ test('close charges what is owed when Redis answers again, though it was not ask
   expect((await client.keys('*/acme')).length).toBe(1)
 })
 
-test('close lets a reconciliation that has begun come to its end', async () => {
+test('close lets a running reconciliation finish', async () => {
   const { redis, limiter } = await start()
   const client = connect(redis.port)
   redis.pause()
@@ -51,7 +51,7 @@ test('close lets a reconciliation that has begun come to its end', async () => {
   expect(limiter.stats().reconciled).toEqual({ units: 2000, dropped: 0 })
 })
 
-test('close answers what is under way, charges what is owed, and leaves no timer', async () => {
+test('close answers pending requests, charges owed units, and leaves no timer', async () => {
   const { redis, limiter } = await start()
   const decision = limiter.consume('acme')
   await limiter.close()
@@ -70,7 +70,7 @@ test('close answers what is under way, charges what is owed, and leaves no timer
   await eventually(async () => (await again.peek('late')).limits[0]?.remaining === 14)
 })
 
-test('what is owed when the limiter is closed in an outage is told as dropped', async () => {
+test('owed units are reported as dropped when the limiter is closed in an outage', async () => {
   const { redis, limiter } = await start()
   redis.pause()
   await consume(limiter, 'acme', 7)

@@ -17,15 +17,15 @@ function fail(): never {
 
 const limiterOn = (store: Store): ReturnType<typeof createLimiter> => createLimiter({ limit: '5/min', store })
 
-describe.each(ANSWERS)('a store of the own that answers a refund with %s', (_, answer) => {
-  test('with promises: nothing is known to have gone back, and nobody is thrown at', async () => {
+describe.each(ANSWERS)("a user's own store that answers a refund with %s", (_, answer) => {
+  test('as a promise: the refund resolves to false and does not reject', async () => {
     const limiter = limiterOn(asyncStore({ refund: async () => answer() as never }))
     expect(await limiter.refund(await limiter.consume('acme'))).toBe(false)
     expect((await limiter.consume('acme')).allowed).toBe(true)
     await limiter.close()
   })
 
-  test('at once: the same', async () => {
+  test('as a value: the same', async () => {
     const limiter = limiterOn(Object.assign(memoryStore(), { refund: () => answer() as never }))
     expect(await limiter.refund(await limiter.consume('acme'))).toBe(false)
     expect((await limiter.consume('acme')).allowed).toBe(true)
@@ -33,7 +33,7 @@ describe.each(ANSWERS)('a store of the own that answers a refund with %s', (_, a
   })
 })
 
-test('a request gets an answer when the list of outcomes throws as it is read', async () => {
+test('a request is answered even if reading the list of outcomes throws', async () => {
   const consume = async (): Promise<never> => ANSWERS[5]?.[1]() as never
   const limiter = limiterOn(asyncStore({ consume }))
   expect(await limiter.consume('acme')).toMatchObject({ allowed: true, source: 'local' })

@@ -1,4 +1,4 @@
-// Shards of one store fail apart: a breaker each, whoever asked.
+// Shards of one store fail separately: each has a breaker, for all requests.
 import { eventually } from '@tollgate/testing'
 import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
 import { shardOf } from '../../src/requests/key.js'
@@ -11,7 +11,7 @@ afterEach(endFaults)
 const [HERE, THERE, OTHER] = idsApart(3) as [string, string, string]
 const shardOfId = (id: string): number => shardOf(id, SHARDS)
 
-/** A cluster of which some shards are gone, and a limiter on it. */
+/** A limiter on a cluster with some dead shards. */
 function start(options: Partial<LimiterOptions> = {}): {
   limiter: Limiter
   gone: Set<number>
@@ -49,7 +49,7 @@ function start(options: Partial<LimiterOptions> = {}): {
   return { limiter: closesWithTest(limiter), gone, asked, states }
 }
 
-test('a dead second shard opens its own breaker, and the first decides on, without a flap', async () => {
+test('a dead second shard opens its own breaker only, and the first shard keeps deciding', async () => {
   const { limiter, gone, states } = start()
   gone.add(shardOfId(THERE))
   for (const subjects of [
@@ -68,7 +68,7 @@ test('a dead second shard opens its own breaker, and the first decides on, witho
   await comesToStay(async () => (await limiter.peek(THERE)).limits[0]?.remaining ?? -1, 80)
 })
 
-test('under closed, what a shard gave goes back when another cannot answer, and 503 is said', async () => {
+test('under closed, units of one shard go back when another cannot answer, and the reason says so', async () => {
   const { limiter, gone } = start({ onStoreFailure: 'closed' })
   gone.add(shardOfId(THERE))
   for (let i = 0; i < 8; i += 1) {
@@ -82,7 +82,7 @@ test('under closed, what a shard gave goes back when another cannot answer, and 
   await comesToStay(async () => (await limiter.peek(HERE)).limits[0]?.remaining ?? -1, 100)
 })
 
-test('a shard that is given up is not asked for a joint request, either', async () => {
+test('a shard with an open breaker is not asked for joint requests, either', async () => {
   const { limiter, gone, asked } = start({ onStoreFailure: 'open' })
   gone.add(shardOfId(THERE))
   for (let i = 0; i < 3; i += 1) await limiter.consume(THERE)
@@ -92,7 +92,7 @@ test('a shard that is given up is not asked for a joint request, either', async 
     expect(await limiter.consume([HERE, THERE])).toMatchObject({ allowed: true, source: 'open' })
   }
   expect(asked.filter((one) => one === `consume ${shardOfId(HERE)}`)).toHaveLength(5)
-  // But for probes, which come every quarter of a second.
+  // Except for probes, every 250 ms.
   expect(asked.filter((one) => one === `consume ${shardOfId(THERE)}`).length).toBeLessThan(3)
 })
 
@@ -131,7 +131,7 @@ describe('each subject has the policy of its own plan, and all must allow', () =
     )
   })
 
-  test('what was limited locally for a request that another policy denied is charged to nobody', async () => {
+  test('units limited locally for a request that another policy denied are not charged', async () => {
     const { limiter, gone } = start({ limit: undefined as never, plans })
     allGone(gone)
     for (let i = 0; i < 5; i += 1) {
@@ -147,7 +147,7 @@ describe('each subject has the policy of its own plan, and all must allow', () =
     await eventually(() => expect(limiter.stats().reconciled).toEqual({ units: 2, dropped: 0 }))
   })
 
-  test('in one shard, too: the policy of each subject holds in one step', async () => {
+  test('in one shard, too: each subject has its own policy, in one step', async () => {
     const same = [HERE, ...Array.from({ length: 500 }, (_, i) => `same${i}`)].filter(
       (id) => shardOfId(id) === shardOfId(HERE),
     )

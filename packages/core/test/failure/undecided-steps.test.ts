@@ -1,4 +1,4 @@
-// What `local` admits for one step of a request whose other steps are not decided yet.
+// What `local` admits for one step of a request while its other steps are undecided.
 import { eventually } from '@tollgate/testing'
 import { createLimiter, memoryStore, type Limiter } from '../../src/index.js'
 import { StoreError } from '../../src/base/errors.js'
@@ -12,7 +12,7 @@ const both = [
 const left = async (limiter: Limiter, { id, plan }: { id: string; plan: string }): Promise<number> =>
   (await limiter.peek({ id, plan })).limits[0]?.remaining ?? -1
 
-/** Each key is a step of its own; what `fails` says is answered with an error, and `waits` is waited for. */
+/** Each key is a step of its own. A call for which `fails` is true gets an error; one with `waits` waits for that. */
 function storeOf(given: {
   fails?: (key: string, how: 'consume' | 'refund') => boolean
   waits?: (key: string) => Promise<void> | undefined
@@ -38,12 +38,12 @@ function storeOf(given: {
   }
 }
 
-test('is not charged before all have allowed it, and goes back when one denies', async () => {
+test('is not charged before all steps have allowed it, and goes back when one denies', async () => {
   let isFailing = false
   let release = (): void => {}
   const store = storeOf({
     fails: (key) => isFailing && (key === 'org' || key === 'other'),
-    // Until another subject, admitted at the same time, has been charged: a timer has come by then.
+    // Until another subject, admitted at the same time, has been charged: the charging timer has fired by then.
     waits: (key) => (isFailing && key === 'user' ? new Promise((resolve) => (release = resolve)) : undefined),
   })
   const limiter = createLimiter({
@@ -69,7 +69,7 @@ test('is not charged before all have allowed it, and goes back when one denies',
   await again.close()
 })
 
-test('settle says what one subject still has, where only the others gave units back', async () => {
+test('settle returns the old cost when only some of the subjects gave their units back', async () => {
   const store = storeOf({ fails: (key, how) => key === 'user' && how === 'refund' })
   const limiter = createLimiter({
     plans: PLANS,
@@ -84,14 +84,14 @@ test('settle says what one subject still has, where only the others gave units b
   await limiter.close()
 })
 
-test('what is admitted after close is told as dropped', async () => {
+test('units admitted after close are reported as dropped', async () => {
   const limiter = createLimiter({ limit: '100/h', store: storeOf({}), local: { instances: 1 } })
   await limiter.close()
   for (let i = 0; i < 7; i += 1) expect((await limiter.consume('acme')).source).toBe('local')
   expect(limiter.stats().reconciled).toEqual({ units: 0, dropped: 7 })
 })
 
-test('what is denied after close is not told as dropped', async () => {
+test('units denied after close are not reported as dropped', async () => {
   const limiter = createLimiter({
     plans: PLANS,
     defaultPlan: 'org',
@@ -104,7 +104,7 @@ test('what is denied after close is not told as dropped', async () => {
   expect(limiter.stats().reconciled).toEqual({ units: 0, dropped: 60 })
 })
 
-test('close waits for a settlement of several steps, and what it took too much goes back', async () => {
+test('close waits for a settlement in several steps, and excess units go back', async () => {
   let isWaiting = false
   let release = (): void => {}
   const store = storeOf({

@@ -8,11 +8,11 @@ const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)
 const set = setOf('5/8s', '9/80s')
 const told = (used: readonly Used[], nowUs: number): unknown => used.map((one) => usageAt(one, nowUs))
 
-test('each limit has its own units, as old as they are', () => {
+test('each limit has its own units, with their age', () => {
   const ledger = new UsageLedger()
   ledger.add('a', set, 2, 0)
   ledger.add('a', set, 3, 2 * SECOND)
-  // An eighth of the second window is 10 s, and one of the first a second.
+  // An eighth of the second window is 10 s, an eighth of the first is 1 s.
   expect(told(ledger.take('a'), 5 * SECOND)).toEqual([
     [
       [
@@ -24,7 +24,7 @@ test('each limit has its own units, as old as they are', () => {
   ])
 })
 
-test('what is kept together ages as its last unit does, so it never comes back early', () => {
+test('units of one entry age from the last of them, so none comes back early', () => {
   const ledger = new UsageLedger()
   for (const ms of [0, 300, 600, 999]) ledger.add('a', set, 1, ms * 1000)
   ledger.add('a', set, 1, 1_000_000)
@@ -39,7 +39,7 @@ test('what is kept together ages as its last unit does, so it never comes back e
   ])
 })
 
-test('what no longer counts is dropped, of each limit by itself, and what is kept is bounded', () => {
+test('units that no longer count are dropped, for each limit separately, and the rest is bounded', () => {
   const ledger = new UsageLedger()
   for (let second = 0; second < 10_000; second += 1) ledger.add('a', set, 1, second * SECOND)
   const [used] = ledger.take('a')
@@ -48,7 +48,7 @@ test('what no longer counts is dropped, of each limit by itself, and what is kep
   expect(short[0]?.lastUs).toBe(9992 * SECOND)
 })
 
-test('what comes back before it is handed over is told no more', () => {
+test('units that are removed before they are taken are not reported', () => {
   const ledger = new UsageLedger()
   ledger.add('a', set, 3, 0)
   expect(ledger.remove('a', set, 2, 0)).toBe(true)
@@ -57,7 +57,7 @@ test('what comes back before it is handed over is told no more', () => {
   expect(ledger.remove('a', set, 1, 0)).toBe(false)
 })
 
-test('what is handed over is handed over once, and nothing where all came back', () => {
+test('take returns units once, and nothing if all of them were removed', () => {
   const ledger = new UsageLedger()
   ledger.add('a', set, 3, 0)
   expect(ledger.take('a').map(unitsOf)).toEqual([6])
@@ -67,7 +67,7 @@ test('what is handed over is handed over once, and nothing where all came back',
   expect(ledger.take('a')).toEqual([])
 })
 
-test('plans that change are told apart, each by its own limits', () => {
+test('units are kept separately for each plan of a subject', () => {
   const ledger = new UsageLedger()
   const other = setOf('7/min')
   ledger.add('a', set, 1, 0)
@@ -79,14 +79,14 @@ test('plans that change are told apart, each by its own limits', () => {
   ])
 })
 
-test('keys are apart, and one that is deleted is forgotten', () => {
+test('keys are separate, and a deleted key is forgotten', () => {
   const ledger = new UsageLedger()
   for (const key of ['a', '__proto__']) ledger.add(key, set, 1, 0)
   ledger.delete('a')
   expect([ledger.take('a').length, ledger.take('__proto__').length]).toEqual([0, 1])
 })
 
-test('a clock that went back makes nothing older than new', () => {
+test('when the clock goes back, no age is negative', () => {
   const ledger = new UsageLedger()
   ledger.add('a', set, 1, 5 * SECOND)
   expect(told(ledger.take('a'), 4 * SECOND)).toEqual([[[{ units: 1, ageUs: 0 }], [{ units: 1, ageUs: 0 }]]])

@@ -61,7 +61,7 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
   })
 })
 
-test('several processes that share a Redis, by its own clock', async () => {
+test('several processes that share a Redis, by the clock of Redis', async () => {
   const prefix = testPrefix()
   const clients = Array.from(
     { length: 4 },

@@ -24,7 +24,7 @@ describe.each(benches)('law 3, truthful remaining, on $store', (bench) => {
     },
   )
 
-  test('with several limits the smallest of them is what passes', async () => {
+  test('with several limits, the smallest remaining is how many pass', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: ['10/s', '7/min', '50/h burst 20'] }, clock)
     const { limits } = await limiter.consume('acme', { cost: 2 })

@@ -6,7 +6,7 @@ import { closeBenches, sharedRedis } from '../support/benches.js'
 
 afterAll(closeBenches)
 
-// With a number of instances, so that no key counts them.
+// With a given number of instances, so that no key counts them.
 const options = { deadlineMs: 10_000, onStoreFailure: 'closed', local: { instances: 1 } } as const
 
 describe('law 8, nothing left behind, in Redis', () => {
@@ -15,7 +15,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     ['fixed-window', { quota: 5, window: 300, algorithm: 'fixed-window' }, 300],
     ['token-bucket', { quota: 5, window: 300, algorithm: 'token-bucket' }, 300],
     [
-      'sliding-window, whose last window counts for another',
+      'sliding-window, whose units count for two windows',
       { quota: 5, window: 150, algorithm: 'sliding-window' },
       300,
     ],
@@ -41,7 +41,7 @@ describe('law 8, nothing left behind, in Redis', () => {
       ['5/600ms', { quota: 100, window: 100, algorithm: 'token-bucket', name: 'short' }],
     ],
   ] as [string, LimitInput][])(
-    'a key outlives its first requests by as much as its last ones count: %s',
+    'a key outlives its first requests as long as its last ones count: %s',
     async (_, limit) => {
       const limiter = createLimiter({
         limit,
@@ -52,12 +52,12 @@ describe('law 8, nothing left behind, in Redis', () => {
       await sleep(400)
       await limiter.consume('acme', { cost: 2 })
       await sleep(300)
-      // 700 ms after the first, 300 ms after the second: the one has come back, the two have not.
+      // It is 700 ms after the first request and 300 ms after the second: one unit is back, two are not.
       expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
     },
   )
 
-  test('every key has a time to live, that of a plan with a month no longer than the month', async () => {
+  test('every key has a time to live; with a monthly limit it is at most a month', async () => {
     const prefix = testPrefix()
     const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
     const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
@@ -80,12 +80,12 @@ describe('law 8, nothing left behind, in Redis', () => {
     const flood = await Promise.all(Array.from({ length: 2000 }, () => limiter.consume('acme')))
     expect(flood.some(({ allowed }) => allowed)).toBe(false)
     expect(await sharedRedis().getBuffer(key)).toEqual(before)
-    // A denied subject that was never seen leaves nothing at all.
+    // A denied subject without a key gets none.
     await limiter.consume('unseen', { cost: 101 })
     expect(await sharedRedis().exists(`${prefix}/${subjectKey({ id: 'unseen' })}`)).toBe(0)
   })
 
-  test('what a subject used of other plans stays until its end, and then leaves', async () => {
+  test('used units of other plans stay until their end, and then leave', async () => {
     const windows = Array.from({ length: 40 }, (_, i) => 60_000 + 1000 * i)
     const plans = Object.fromEntries(windows.map((window) => [`every ${window}`, { quota: 5, window }]))
     const prefix = testPrefix()
@@ -100,7 +100,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(left).toEqual(windows.map(() => 4))
   })
 
-  test('a plan of a moment does not live as long as one of a month', async () => {
+  test('the state of a short window does not live as long as that of a month', async () => {
     const prefix = testPrefix()
     const plans = { month: '5/month', moment: { quota: 5, window: 50 }, minute: '5/min' }
     const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })

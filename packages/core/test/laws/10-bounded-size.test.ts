@@ -131,7 +131,7 @@ describe('law 10, bounded size', () => {
     ],
   ]
 
-  test.each(limiters)('hostile ids are each a subject of their own: %s', async (_, make) => {
+  test.each(limiters)('hostile ids are different subjects: %s', async (_, make) => {
     const limiter = make()
     for (const expected of [true, false]) {
       const decisions = await Promise.all(hostile.map((id) => limiter.consume(id)))

@@ -36,7 +36,7 @@ test.each<[string, () => unknown]>([
   ])
 })
 
-test('any number of listeners, without a warning of a leak', () => {
+test('many listeners cause no warning about a leak', () => {
   const limiter = usedUp()
   const listener = jest.fn()
   for (let i = 0; i < 50; i += 1) limiter.on('limited', listener)
@@ -45,7 +45,7 @@ test('any number of listeners, without a warning of a leak', () => {
   expect(warn).not.toHaveBeenCalled()
 })
 
-test('off takes back one on, also while the event is told', () => {
+test('off removes one listener, even during the event', () => {
   const limiter = usedUp()
   const heard: string[] = []
   const twice = (): unknown => heard.push('twice')

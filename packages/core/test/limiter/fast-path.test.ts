@@ -27,7 +27,7 @@ const requestOf = (key: string, cost = 1): Request => {
   return { subject, plan, cost, parts: [part], limits, shard: 0, grant: 'all' }
 }
 
-/** Denies who is blocked, and remembers what it is told. */
+/** Denies blocked subjects, and records what it learns. */
 class FakePath implements FastPath {
   readonly learnt: string[] = []
   readonly forgotten: string[] = []
@@ -57,7 +57,7 @@ class FakePath implements FastPath {
 
 const keyOf = ({ parts }: Request): string | undefined => parts[0]?.key
 
-/** A pipeline with two fast paths, and what its store is asked for. */
+/** A pipeline with two fast paths, and the calls of its store. */
 function start(make: (asked: string[]) => Store): {
   pipeline: Pipeline
   paths: [FakePath, FakePath]
@@ -77,7 +77,7 @@ function start(make: (asked: string[]) => Store): {
   return { pipeline: new Pipeline(options, new Events({}, keepSilent)), paths, asked }
 }
 
-/** A memory store that notes what it is asked for. */
+/** A memory store that records its calls. */
 function noting(asked: string[]): Pick<Store, 'consume' | 'peek' | 'refund' | 'reset'> {
   const inner = memoryStore()
   return {
@@ -97,7 +97,7 @@ const kinds: [string, (asked: string[]) => Store][] = [
 ]
 
 describe.each(kinds)('fast paths before a store that %s', (_, make) => {
-  test('what is known is answered, by the first that knows, and the store is not asked', async () => {
+  test('the first path that knows the answer gives it, and the store is not asked', async () => {
     const { pipeline, asked, paths } = start(make)
     for (const key of ['first', 'second']) {
       expect(await pipeline.consume(requestOf(key))).toMatchObject({ allowed: false, source: 'closed' })
@@ -108,7 +108,7 @@ describe.each(kinds)('fast paths before a store that %s', (_, make) => {
     expect(pipeline.stats().decisions.closed.denied).toBe(2)
   })
 
-  test('what the store says is learnt, of requests and of looks, allowed or not', async () => {
+  test("paths learn the store's outcomes of requests and peeks, allowed or not", async () => {
     const { pipeline, asked, paths } = start(make)
     expect(await pipeline.consume(requestOf('acme', 4))).toMatchObject({ allowed: true, source: 'store' })
     expect((await pipeline.consume(requestOf('acme', 4))).allowed).toBe(false)
@@ -117,13 +117,13 @@ describe.each(kinds)('fast paths before a store that %s', (_, make) => {
     expect(asked).toEqual(['acme', 'acme'])
   })
 
-  test('a subject that is reset is forgotten', async () => {
+  test('paths forget a subject that is reset', async () => {
     const { pipeline, paths } = start(make)
     await pipeline.reset({ shard: 0, keys: ['acme', 'acme*search'] })
     for (const { forgotten } of paths) expect(forgotten).toEqual(['acme', 'acme*search'])
   })
 
-  test('what is due is sent once, and its path alone learns the answer', async () => {
+  test('a due request is sent once, and only its path learns the answer', async () => {
     const { pipeline, paths, asked } = start(make)
     const [path, other] = paths
     path.wanted.push(requestOf('lease', 3))
@@ -132,12 +132,12 @@ describe.each(kinds)('fast paths before a store that %s', (_, make) => {
     expect(path.learnt.toSorted()).toEqual(['acme: 4', 'lease: 2'])
     expect(other.learnt).toEqual(['acme: 4'])
     expect(asked.toSorted()).toEqual(['acme', 'lease'])
-    // Nobody waited for it: it is no decision.
+    // It is not counted as a decision, since no caller waited for it.
     expect(pipeline.stats().decisions.store.allowed).toBe(1)
     await pipeline.close()
   })
 
-  test('what is due and is not answered is no failure of a request', async () => {
+  test('an unanswered due request is not a failed request', async () => {
     const { pipeline, paths } = start((asked) => {
       const store = make(asked)
       const consume: Store['consume'] = (batch, call) => {

@@ -5,14 +5,14 @@ afterAll(closeBenches)
 
 const plans = { free: '5/min', pro: ['10/s burst 20', '100/min'], internal: 'unlimited' } as const
 
-describe('who is held to what', () => {
+describe('which plan applies', () => {
   const seen = (limiter: Limiter): unknown[] => {
     const events: unknown[] = []
     limiter.on('unknownPlan', (subject, used) => events.push([subject.plan, used]))
     return events
   }
 
-  test('an unknown plan gets the default one and an event; none gets it quietly', async () => {
+  test('a subject with an unknown plan gets the default plan and an event; one without a plan, no event', async () => {
     const limiter = createLimiter({ plans, defaultPlan: 'pro' })
     const events = seen(limiter)
     expect((await limiter.consume({ id: 'a', plan: 'gold' })).plan).toBe('pro')
@@ -20,7 +20,7 @@ describe('who is held to what', () => {
     expect(events).toEqual([['gold', 'pro']])
   })
 
-  test('without a default plan it is the most restrictive, with an event, never unlimited', async () => {
+  test('without a default plan, the most restrictive one applies, with an event, never unlimited', async () => {
     const limiter = createLimiter({
       plans: { big: '1000/s', internal: 'unlimited', small: '1000/h', middle: '1000/min' },
     })
@@ -113,7 +113,7 @@ describe.each(benches)('on $store', (bench) => {
     expect(limiter.consume('a') instanceof Promise).toBe(bench.store === 'redis')
   })
 
-  test('a decision says all there is to know', async () => {
+  test('a decision has all its fields', async () => {
     const { limiter } = make()
     const subject = { id: 'acme', plan: 'pro' }
     expect({ ...(await limiter.consume(subject, { cost: 15 })) }).toEqual({
@@ -161,7 +161,7 @@ describe.each(benches)('on $store', (bench) => {
     expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(5)
   })
 
-  test('a refund gives nothing back for a denial, a peek, or units that came back by themselves (D16)', async () => {
+  test('a refund gives nothing back for a denial, a peek, or units that came back by themselves', async () => {
     const { limiter, clock } = make()
     const decision = await limiter.consume('acme', { cost: 4 })
     expect(await limiter.refund(await limiter.peek('acme'))).toBe(false)
@@ -172,7 +172,7 @@ describe.each(benches)('on $store', (bench) => {
     expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
   })
 
-  test('a copy of a decision cannot be refunded: it cannot know whether it was', async () => {
+  test('a copy of a decision cannot be refunded: it does not know whether the original was', async () => {
     const { limiter } = make()
     const copy = { ...(await limiter.consume('acme')) }
     await expect(limiter.refund(copy)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
@@ -193,17 +193,17 @@ describe.each(benches)('on $store', (bench) => {
     const limit = { quota: 2, window: 'month', anchor: 31, timeZone: 'America/New_York' } as const
     const limiter = bench.limiter({ limit }, clock)
     await limiter.consume('acme', { cost: 2 })
-    // New York's 28 February, the billing day of a month without a 31st, begins at 05:00 UTC.
+    // For New York, 28 February is the billing day of a month without a 31st; it begins at 05:00 UTC.
     expect(await limiter.consume('acme')).toMatchObject({ allowed: false, retryAfterMs: 17 * 3_600_000 })
     clock.now = Date.parse('2026-02-28T05:00:00Z')
     expect((await limiter.consume('acme', { cost: 2 })).allowed).toBe(true)
-    // From there to 31 March 00:00, with the hour that summer time takes: 04:00 UTC.
+    // From then to 31 March 00:00 in New York, which is 04:00 UTC because of daylight saving time.
     const { retryAfterMs } = await limiter.consume('acme')
     expect(retryAfterMs).toBe(Date.parse('2026-03-31T04:00:00Z') - clock.now)
   })
 })
 
-test('a decision of another limiter is refused, and stays what it was', async () => {
+test('a decision of another limiter is refused, and not changed', async () => {
   const [a, b] = [createLimiter({ limit: '5/min' }), createLimiter({ limit: '5/min' })]
   const decision = await a.consume('acme', { cost: 3 })
   await expect(b.refund(decision)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
@@ -211,7 +211,7 @@ test('a decision of another limiter is refused, and stays what it was', async ()
   expect(await a.refund(decision)).toBe(true)
 })
 
-test('new plans keep the default plan, as long as there is one of its name', async () => {
+test('new plans keep the default plan if one has its name', async () => {
   const plans = { free: '9/min', trial: '2/min' } as const
   const limiter = createLimiter({ plans, defaultPlan: 'free', planOf: () => undefined })
   for (const options of [undefined, {}, { defaultPlan: undefined }]) {

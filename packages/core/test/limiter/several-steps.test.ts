@@ -1,4 +1,4 @@
-// Requests that are decided one step after another: several shards of a cluster, or a store that is not atomic.
+// Requests that are decided in several steps: on several shards of a cluster, or by a store that is not atomic.
 import { stat } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
@@ -27,7 +27,7 @@ const kinds: [string, (inner?: Store) => Store][] = [
   ['a store that is not atomic', (inner) => asyncStore({ atomic: false }, inner ?? memoryStore({ now }))],
 ]
 
-/** Answers after some turns of the event loop, others each time, so that requests overtake one another. */
+/** Answers after a varying number of turns of the event loop, so that requests overtake one another. */
 function jittery(store: Store): Store {
   let seed = 1
   const consume: Store['consume'] = async (batch, call) => {
@@ -39,7 +39,7 @@ function jittery(store: Store): Store {
 }
 
 describe.each(kinds)('%s', (_, make) => {
-  test('a and b against b and a, at one an hour: one passes', async () => {
+  test('requests for a and b race with requests for b and a, one unit an hour each: one passes', async () => {
     const limiter = limiterOn(jittery(make()), { limit: '1/h' })
     for (let round = 0; round < 40; round += 1) {
       const [a, b] = idsApart(2, `round-${round}-`) as [string, string]
@@ -50,7 +50,7 @@ describe.each(kinds)('%s', (_, make) => {
     }
   })
 
-  test('organisation and user, sixteen in flight: what the user may, and the organisation has used as much', async () => {
+  test("sixteen requests at once of organisation and user: the user's limit holds, and no more units count", async () => {
     const plans = { org: '1000/h', user: '50/s burst 1' } as const
     const limiter = limiterOn(jittery(make()), { plans, limit: undefined as never })
     const subjects = [
@@ -62,12 +62,12 @@ describe.each(kinds)('%s', (_, make) => {
     await comesToStay(() => leftOf(limiter, ORG, 'org'), 999)
     for (const { allowed, violated, limits, retryAfterMs } of decisions) {
       if (allowed) continue
-      // The user's own, and nothing that was looked up afterwards.
+      // Only the user's limit, and no limits that were looked up afterwards.
       expect([violated, limits.length, retryAfterMs]).toEqual([['user.second'], 1, 20])
     }
   })
 
-  test('the narrowest is asked first, and when it denies nothing is asked of others', async () => {
+  test('the narrowest step is asked first, and when it denies, the others are not asked', async () => {
     const { store, asked } = recorded(make())
     const plans = { wide: '1000/h', middle: '50/min', narrow: '2/min' } as const
     const limiter = limiterOn(store, { plans, limit: undefined as never })
@@ -79,7 +79,7 @@ describe.each(kinds)('%s', (_, make) => {
     expect(asked.slice(3)).toEqual([`all ${narrow}:1`])
   })
 
-  test('what was taken of others goes back when one denies, once', async () => {
+  test('units taken from others go back once when one step denies', async () => {
     const inner = memoryStore({ now })
     const limiter = limiterOn(make(inner), {
       plans: { few: '2/min', many: '5/min' },
@@ -95,7 +95,7 @@ describe.each(kinds)('%s', (_, make) => {
     }
   })
 
-  test('a joint refund gives all of it back, and a settlement what was too much', async () => {
+  test('a joint refund gives everything back, and a settlement what was too much', async () => {
     const limiter = limiterOn(make())
     const three = [ORG, USER, OTHERS[0] as string]
     const left = (): Promise<number[]> => Promise.all(three.map((id) => leftOf(limiter, id)))
@@ -108,7 +108,7 @@ describe.each(kinds)('%s', (_, make) => {
     expect(await left()).toEqual([96, 96, 96])
   })
 
-  test('more is one request of each step, of as much as fits the fullest', async () => {
+  test('settling for more sends one request per step, and takes as much as fits the fullest', async () => {
     const { store, asked } = recorded(make())
     const limiter = limiterOn(store)
     await limiter.consume(USER, { cost: 95 })
@@ -123,12 +123,12 @@ describe.each(kinds)('%s', (_, make) => {
 
   test.each([
     ['closed', [100, 100, 100, 100]],
-    // What was let pass and is counted late stays counted.
+    // The first step was let pass, and stays counted when the store counts it late.
     ['open', [99, 100, 100, 100]],
-    // Counted late, given back, and charged as the others are.
+    // The first step is counted late and given back, and all steps are charged.
     ['local', [99, 99, 99, 99]],
   ] as const)(
-    '%s: after the deadline nothing is sent, and of what is counted late stays what passed',
+    '%s: after the deadline nothing is sent, and late units stay counted only if the request passed',
     async (onStoreFailure, left) => {
       const asked: string[] = []
       const release: (() => void)[] = []
@@ -158,7 +158,7 @@ describe.each(kinds)('%s', (_, make) => {
     },
   )
 
-  test('all steps have one deadline together, not one each', async () => {
+  test('all steps share one deadline', async () => {
     const inner = make()
     const asked: string[] = []
     let counted = 0
@@ -172,21 +172,21 @@ describe.each(kinds)('%s', (_, make) => {
     const all = [ORG, USER, ...OTHERS]
     expect((await limiter.consume(all)).source).toBe('closed')
     const sent = asked.length
-    // Eight of 60 ms are 480: had each its own 100, all would be sent.
+    // Eight steps of 60 ms take 480 ms: with a deadline of 100 ms each, all would be sent.
     expect(sent).toBeLessThanOrEqual(2)
     await eventually(() => counted === sent)
     for (const id of asked.slice(0, sent)) await comesToStay(() => leftOf(limiter, id), 100)
     expect(asked).toHaveLength(sent)
   })
 
-  test('a process that was busy longer than the deadline takes the reply that has come', async () => {
+  test('a process that was busy for longer than the deadline uses the reply that has arrived', async () => {
     const inner = make()
     let calls = 0
     const consume: Store['consume'] = async (batch, call) => {
       const answers = inner.consume(batch, call)
       const replied = stat('.')
       calls += 1
-      // At the last of two: it has come before anybody looks at the time.
+      // In the last of two steps: the reply has arrived before the deadline's timer runs.
       if (calls === 2) for (const until = performance.now() + 120; performance.now() < until;);
       await replied
       return answers
@@ -196,7 +196,7 @@ describe.each(kinds)('%s', (_, make) => {
   })
 })
 
-test('on a cluster what is of one subject is one step: its plan, its group and what is stacked', async () => {
+test('on a cluster, everything of one subject is one step: its plan, its group and stacked limits', async () => {
   const { store, asked } = recorded(clusterStore())
   const limiter = limiterOn(store, { limit: '5/min' })
   const exports = limiter.scope({ group: 'exports', limit: '9/min', stacked: { guard: '2/min' } })
@@ -206,9 +206,9 @@ test('on a cluster what is of one subject is one step: its plan, its group and w
   expect(asked).toEqual([`all ${ORG}*exports:2+${ORG}!guard:2`, `all ${ORG}*exports:1+${ORG}!guard:1`])
 })
 
-describe('settle for more, while the store fails', () => {
+describe('settling for more while the store fails', () => {
   test.each(['closed', 'open'] as const)(
-    '%s: it says what was taken before, and what is counted late goes back',
+    '%s: it returns the old cost, and units that are counted late go back',
     async (policy) => {
       const inner = memoryStore({ now })
       const late: (() => void)[] = []
@@ -227,7 +227,7 @@ describe('settle for more, while the store fails', () => {
     },
   )
 
-  test('local: it says what this process admitted, which the store is told', async () => {
+  test('local: it returns what this process admitted, and the store is charged for that', async () => {
     const inner = memoryStore({ now })
     const consume: Store['consume'] = async (batch) => {
       if (batch[0]?.grant === 'upTo') throw new Error('down')

@@ -1,4 +1,4 @@
-// What the memory store gives and takes back, on a clock of ours.
+// What the memory store gives and takes back, on a test's clock.
 import { ask, one, part, refundPart, remainingOf, setOf, storeAt, upTo } from './support.js'
 
 const TWO = setOf(
@@ -6,7 +6,7 @@ const TWO = setOf(
   { quota: 3, window: 'h', algorithm: 'token-bucket' },
 )
 
-test('all: of several keys it takes all or nothing, and says of each limit what it waits for', () => {
+test('all: from several keys it takes all or nothing, and tells the wait of each limit', () => {
   const { store } = storeAt()
   expect(remainingOf(one(store, ask(part('a', 2), part('b', 2))))).toEqual([3, 3])
   expect(remainingOf(one(store, ask(part('b', 2))))).toEqual([1])
@@ -15,7 +15,7 @@ test('all: of several keys it takes all or nothing, and says of each limit what 
   expect(remainingOf(denied)).toEqual([3, 1])
 })
 
-test('upTo: every limit of every part gives the same, the most that the fullest has', () => {
+test('upTo: every limit of every part gives the same number, as much as the fullest has left', () => {
   const { store } = storeAt()
   one(store, ask(part('b', 1, TWO)))
   const outcome = one(store, upTo(part('a', 4), part('b', 4, TWO)))
@@ -24,7 +24,7 @@ test('upTo: every limit of every part gives the same, the most that the fullest 
   expect(outcome.limits.map(({ wait }) => wait === 0)).toEqual([true, true, false])
 })
 
-test('upTo: what fits is given whole and waits for nothing, and nothing is given where nothing is left', () => {
+test('upTo: a cost that fits is given whole without a wait; nothing is given when nothing is left', () => {
   const { store } = storeAt()
   expect(one(store, upTo(part('a', 5))).limits).toEqual([
     { wait: 0, remaining: 0, reset: 60_000_000, granted: 5 },
@@ -34,7 +34,7 @@ test('upTo: what fits is given whole and waits for nothing, and nothing is given
   expect(store.size).toBe(2)
 })
 
-test('a refund of several parts gives each limit its own units, and an id only once', () => {
+test('a refund of several parts gives each limit its own units, once per id', () => {
   const { store } = storeAt()
   const parts = [part('a', 3), part('b', 3, TWO)] as const
   const outcome = one(store, ask(...parts))
@@ -54,7 +54,7 @@ test('a refund of several parts gives each limit its own units, and an id only o
   expect(after.map(remainingOf)).toEqual([[3, 4, 3]])
 })
 
-test('a receipt of no units changes nothing, and leaves what is kept as old as it is', () => {
+test('a receipt of no units changes nothing, and does not change the age of the state', () => {
   const { store, clock } = storeAt()
   const set = setOf(
     { quota: 5, window: 'min', algorithm: 'sliding-log' },
@@ -67,7 +67,7 @@ test('a receipt of no units changes nothing, and leaves what is kept as old as i
   expect(remainingOf(one(store, ask(part('a', 1, set))))).toEqual([4, 8])
 })
 
-test('reset forgets all keys that it is told', () => {
+test('reset forgets all given keys', () => {
   const { store } = storeAt()
   store.consume([ask(part('a')), ask(part('b')), ask(part('c'))])
   store.reset(['a', 'c', 'unseen'])
@@ -78,7 +78,7 @@ test('reset forgets all keys that it is told', () => {
   ])
 })
 
-test('what was used of other plans counts as long as it can, of however many there are', () => {
+test('units used on other plans count as long as they can, however many plans there are', () => {
   const { store } = storeAt()
   const sets = Array.from({ length: 40 }, (_, i) => setOf({ quota: 5, window: 60_000 + 1000 * i }))
   for (const set of sets) one(store, ask(part('a', 1, set)))

@@ -1,15 +1,15 @@
-// What can no longer count leaves while others come, at a bounded cost a request; and what is forgotten early is told.
+// Expired state leaves while other requests come, at a bounded cost per request; and early evictions are reported.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { createEntry, writeEntry } from '../../src/stores/memory/entry.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { ask, FIVE, one, part, setOf, storeAt } from './support.js'
 
-/** Under a test's clock subjects are kept an hour longer than their window of a minute. */
+/** In s: a window of a minute, and the hour that subjects are kept longer under a test's clock. */
 const KEPT_S = 3660
 const MONTH = setOf('5/month')
 
-/** One-time subjects, so many a request, one request a second. */
+/** Sends one request a second, each with `keys` new subjects, until there were `subjects`. */
 let floods = 0
 function flood(at: ReturnType<typeof storeAt>, subjects: number, keys: number): void {
   floods += 1
@@ -22,14 +22,14 @@ function flood(at: ReturnType<typeof storeAt>, subjects: number, keys: number): 
 describe.each([1, 2, 3, 5])('with %i keys a request', (keys) => {
   const counting = KEPT_S * keys
 
-  test('of 60 000 one-time subjects little more is held than can still count', () => {
+  test('of 60 000 one-time subjects, few more are held than can still count', () => {
     const at = storeAt()
     flood(at, 60_000, keys)
     expect(at.store.size).toBeGreaterThanOrEqual(counting)
     expect(at.store.size).toBeLessThan(counting * 1.05)
   })
 
-  test('it is so behind long-lived subjects, too', () => {
+  test('the same holds behind long-lived subjects', () => {
     const at = storeAt()
     const longLived = 20_000
     for (let i = 0; i < longLived; i += 1) one(at.store, ask(part(`long ${i}`, 1, MONTH)))
@@ -51,7 +51,7 @@ test('idle subjects leave while one other is busy', () => {
   expect(store.size).toBe(1)
 })
 
-test('what was used of other plans leaves once it cannot count', () => {
+test('units used on other plans leave once they cannot count', () => {
   const DAY = setOf('5/d')
   const entry = createEntry('a', DAY)
   const write = (set: LimitSet, now: number): void => {
@@ -67,7 +67,7 @@ test('what was used of other plans leaves once it cannot count', () => {
   expect([entry.others.length, entry.expires]).toEqual([0, dayUs + 60_000_000])
 })
 
-test('what is denied, peeked or refunded adds nobody', () => {
+test('a denied, peeked or refunded request adds no subject', () => {
   const { store } = storeAt()
   const outcome = one(store, ask(part('a', 6)))
   store.peek([ask(part('b'))])
@@ -79,7 +79,7 @@ test('what is denied, peeked or refunded adds nobody', () => {
   expect(store.size).toBe(2)
 })
 
-test('the subject idle longest goes first, also where one request has more keys than are remembered', () => {
+test('the subject idle longest goes first, even if one request has more keys than are remembered', () => {
   const { store } = storeAt(undefined, 2)
   for (const key of ['a', 'b', 'a', 'c']) one(store, ask(part(key)))
   const left = (key: string): unknown => store.peek([ask(part(key))])[0]?.limits[0]?.remaining
@@ -88,12 +88,12 @@ test('the subject idle longest goes first, also where one request has more keys 
   expect([left('a'), left('d'), left('e'), store.size]).toEqual([5, 4, 4, 2])
 })
 
-describe('subjects that are forgotten while they count', () => {
+describe('evictions of subjects that still count', () => {
   const use = (store: ProcessStore, from: number, to: number): void => {
     for (let i = from; i < to; i += 1) one(store, ask(part(`s${i}`)))
   }
 
-  test('are told to who listens, once a second at most', async () => {
+  test('are reported to listeners, at most once a second', async () => {
     const { store } = storeAt(undefined, 10)
     const onEvicted = jest.fn()
     use(store, 0, 15)
@@ -112,7 +112,7 @@ describe('subjects that are forgotten while they count', () => {
     expect(onEvicted.mock.calls).toEqual([[28], [1]])
   })
 
-  test('who stops listening is told the rest, and nothing after that', async () => {
+  test('are reported to a listener that leaves, and not after that', async () => {
     const { store } = storeAt(undefined, 1)
     const [first, second] = [jest.fn(), jest.fn()]
     const stop = store.observe({ onEvicted: first })
@@ -127,19 +127,19 @@ describe('subjects that are forgotten while they count', () => {
     expect([first.mock.calls, second.mock.calls]).toEqual([[[3]], [[3]]])
   })
 
-  test('are not those that could be forgotten', () => {
+  test('do not include subjects that no longer count', () => {
     const { store, clock } = storeAt(undefined, 100)
     const onEvicted = jest.fn()
     const stop = store.observe({ onEvicted })
     use(store, 0, 100)
-    // Past their window, and still held for the sake of a test's clock.
+    // The window is over, but subjects are held longer under a test's clock.
     clock.now += 60_000
     use(store, 100, 150)
     stop()
     expect([store.size, onEvicted.mock.calls]).toEqual([100, []])
   })
 
-  test('are counted where a test has put fake timers in place of real ones', () => {
+  test('are counted even if a test has replaced the timers', () => {
     jest.useFakeTimers({ legacyFakeTimers: true })
     const { store } = storeAt(undefined, 1)
     const onEvicted = jest.fn()
@@ -151,7 +151,7 @@ describe('subjects that are forgotten while they count', () => {
   })
 })
 
-test('an unread report keeps no process up', async () => {
+test('a report without listeners does not keep the process alive', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   await sleep(0)
   const before = timers()

@@ -1,4 +1,4 @@
-// Ids of charges and refunds: counted once, remembered for ten minutes of the store's clock, in bounded memory.
+// Ids of charges and refunds: counted once, and remembered for ten minutes of the store's clock, in bounded memory.
 import { ID_KEPT_MS, type StoreRequest } from '../../src/stores/contract.js'
 import { RememberedIds } from '../../src/stores/memory/remembered-ids.js'
 import { ask, one, part, refundPart, remainingOf, setOf, storeAt } from './support.js'
@@ -11,18 +11,18 @@ const charge = (id: string | undefined, units: number): StoreRequest => ({
   parts: [{ ...part('a', 1, TWENTY), used: [[{ units, ageUs: 0 }]] }],
 })
 
-test('a charge is repeated for ten minutes without counting again, and answered as the first time', () => {
+test('a charge repeated within ten minutes does not count again, and gets the first answer', () => {
   const { store, clock } = storeAt()
   expect(one(store, charge('x', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
   clock.now += ID_KEPT_MS - 1
   expect(one(store, charge('x', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
-  // Another with the same id is a repetition, too.
+  // A different charge with the same id is a repetition, too.
   expect(one(store, charge('x', 9)).limits[0]).toMatchObject({ granted: 2, remaining: 18 })
   expect(one(store, charge('y', 2)).limits[0]).toMatchObject({ granted: 2, remaining: 16 })
   expect(one(store, charge(undefined, 2)).limits[0]).toMatchObject({ granted: 2, remaining: 14 })
 })
 
-test('the id of a charge is none of a refund', () => {
+test('charges and refunds have separate ids', () => {
   const { store } = storeAt()
   const outcome = one(store, ask(part('a', 5, TWENTY)))
   one(store, charge('x', 1))
@@ -32,7 +32,7 @@ test('the id of a charge is none of a refund', () => {
   expect(remainingOf(one(store, ask(part('a', 1, TWENTY))))).toEqual([15])
 })
 
-test('what a refund did not give is not given by its repetition either', () => {
+test('a repeated refund gives no more than the first one did', () => {
   const { store } = storeAt()
   const request = part('a', 5, TWENTY)
   const early = {
@@ -45,7 +45,7 @@ test('what a refund did not give is not given by its repetition either', () => {
   expect(store.refund([{ ...early, parts: [refundPart(request, outcome, [2])] }])).toEqual([false])
 })
 
-test('ids are remembered for ten minutes at least and twenty at most, or while there are not too many', () => {
+test('ids are remembered for ten to twenty minutes, or less if there are very many', () => {
   const ids = new RememberedIds<number>()
   const kept = ID_KEPT_MS * 1000
   const start = 1_770_000_000_000_000
@@ -61,7 +61,7 @@ test('ids are remembered for ten minutes at least and twenty at most, or while t
   expect(ids.get('id 900000', start + 3 * kept)).toBe(900_000)
 })
 
-test('an id is remembered for ten minutes from when it came, whenever that is', () => {
+test('an id is remembered for ten minutes from its arrival, whenever that is', () => {
   const kept = ID_KEPT_MS * 1000
   for (let from = 0; from < 2 * kept; from += kept / 10) {
     const ids = new RememberedIds<number>()

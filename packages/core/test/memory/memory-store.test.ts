@@ -8,14 +8,14 @@ test.each([0, -1, 1.5, Number.NaN, '5'])('maxSubjects of %p is refused at constr
   )
 })
 
-test('a clock that is no function, and an option that there is not, are refused at construction', () => {
+test('a clock that is not a function, and an unknown option, are refused at construction', () => {
   expect(() => memoryStore({ now: 5 as never })).toThrow(expect.objectContaining({ path: 'now' }))
   expect(() => memoryStore({ maxSubject: 5 } as never)).toThrow(
     expect.objectContaining({ path: 'memoryStore.maxSubject' }),
   )
 })
 
-test('it counts in µs, and follows the clock of the system when that is set', () => {
+test("it counts in µs, and follows changes of the system's clock", () => {
   const two = setOf('2/min')
   const times = Array.from({ length: 20 }, () => one(new ProcessStore(1), ask(part('a'))).at)
   expect(Math.abs((times[0] as number) / 1000 - Date.now())).toBeLessThan(1000)

@@ -1,4 +1,4 @@
-// Where the memory store is one of several of an application it says so, once; run in real processes.
+// The memory store warns once per process when an application has several processes. Tried in real processes.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { transformSync } from '@swc/core'
 const source = join(__dirname, '../../src')
 let folder: string
 
-/** Forks as many workers as it is told; each makes three stores, and what is only for itself. */
+/** Forks some workers. Each makes three stores, and a limiter with a store for its own use. */
 const PROGRAM = `
 import cluster from 'node:cluster'
 import { memoryStore } from './stores/memory/memory-store.js'
@@ -43,7 +43,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** How often each process that makes stores warned; every warning is the one that is meant. */
+/** How often each process with stores warned. Also checks the text of every warning. */
 function warnings(workers: number, env: Readonly<Record<string, string>> = {}): Promise<number[]> {
   const args = ['--no-warnings', join(folder, 'program.js'), String(workers)]
   return new Promise((resolve, reject) => {
@@ -63,11 +63,11 @@ function warnings(workers: number, env: Readonly<Record<string, string>> = {}): 
   })
 }
 
-test('a process alone does not warn', async () => {
+test('a single process does not warn', async () => {
   expect(await warnings(0)).toEqual([0])
 })
 
-test('each worker of a cluster warns once, and not of what the limiter keeps for itself', async () => {
+test('each worker of a cluster warns once, but not for the stores that the limiter itself uses', async () => {
   expect(await warnings(2)).toEqual([1, 1])
 })
 

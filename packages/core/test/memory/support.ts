@@ -13,7 +13,7 @@ export const setOf = limitSetOf
 
 export const FIVE = setOf({ quota: 5, window: 'min', algorithm: 'fixed-window' })
 
-/** A memory store on a clock of ours, in ms. */
+/** A memory store on a test's clock, in ms. */
 export function storeAt(
   nowMs = 1_770_000_000_000,
   maxSubjects = 100_000,

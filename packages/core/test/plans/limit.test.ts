@@ -17,7 +17,7 @@ function configError(run: () => unknown): ConfigError {
   throw new Error('nothing was thrown')
 }
 
-describe('a limit in short', () => {
+describe('the short notation of a limit', () => {
   test.each([
     // units of time
     ['10/s', 10, 1000, 'second'],
@@ -26,7 +26,7 @@ describe('a limit in short', () => {
     ['5/d', 5, 86_400_000, 'day'],
     ['5/week', 5, 604_800_000, 'week'],
     ['5000000/month', 5_000_000, 2_592_000_000, 'month'],
-    // counts of them
+    // counts of units
     ['10000 per 15 min', 10_000, 900_000, '15-minutes'],
     ['5/2500ms', 5, 2500, '2500-ms'],
     ['5/300 ms', 5, 300, '300-ms'],
@@ -74,7 +74,7 @@ describe('a limit in short', () => {
   })
 })
 
-describe('bad input is refused at construction, with the path, what was given and what would be right', () => {
+describe('bad input is refused at construction, with the path, what was given and what is right', () => {
   test.each([
     // not a limit
     ['100/fortnight', 'plans.free', "such as '100/min'"],
@@ -180,7 +180,7 @@ describe('bad input is refused at construction, with the path, what was given an
     expect(configError(() => createLimiter(options as LimiterOptions))).toMatchObject({ path })
   })
 
-  test('a plan with `limit` is told of `limits`', () => {
+  test('for a plan with `limit`, the error names `limits`', () => {
     const { message } = configError(() =>
       createLimiter({ plans: { free: { limit: '1/min' } } } as unknown as LimiterOptions),
     )
@@ -206,11 +206,11 @@ test.each([
   )
 })
 
-test('a quota of 0 is told apart from a limit that cannot be read', () => {
+test('a quota of 0 and an unreadable limit have different errors', () => {
   expect(() => createLimiter({ limit: '0/min' })).toThrow('expected a quota from 1 to 10^12')
 })
 
-test('the address of a client is a subject that can be reset', async () => {
+test('the subject of a client address can be reset', async () => {
   const limiter = createLimiter({ limit: '1/min' })
   const subject = subjectOfIp('::ffff:192.0.2.1')
   expect(subject).toEqual({ id: '192.0.2.1', kind: 'ip' })

@@ -3,8 +3,8 @@ import { compilePlans } from '../../src/plans/plans.js'
 
 const policy = (): 'open' => 'open'
 
-describe('plans that are set anew', () => {
-  test('cost what changed: of many, those that are the same stay the same objects', () => {
+describe('setting new plans', () => {
+  test('compiles only what changed: of many plans, those that are the same stay the same objects', () => {
     const plans = (count: number): Record<string, PlanInput> =>
       Object.fromEntries(
         Array.from({ length: count }, (_, i) => [
@@ -62,7 +62,7 @@ describe('plans that are set anew', () => {
     )
   })
 
-  test('what the user changes in their own object holds', async () => {
+  test('sees changes that the user made in their own object', async () => {
     const limit = { quota: 5, window: 'min' }
     const date = new Date('2026-01-31T00:00:00Z')
     const plans = { p: [limit, { quota: 9, window: 'month', anchor: date }] }

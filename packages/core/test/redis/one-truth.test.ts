@@ -1,4 +1,4 @@
-// Law 5 at the level of stores: Redis and memory answer any schedule alike, whatever is asked of them.
+// Law 5 for stores: Redis and memory answer any schedule of calls alike.
 import { testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { Receipt, Usage } from '../../src/algorithms/implementation.js'
@@ -65,7 +65,7 @@ const act = fc.oneof(
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
 type Made = typeof request extends fc.Arbitrary<infer T> ? T : never
 
-/** Limit sets that share some limits, and have the same with another quota. */
+/** Limit sets that share some limits, and have others with a different quota. */
 function setsOf(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
   return [
     setOf(...limits),
@@ -162,7 +162,7 @@ async function agree(sets: readonly LimitSet[], acts: readonly Act[]): Promise<v
 
 const schedule = fc.array(act, { minLength: 1, maxLength: 25 })
 
-/** Many at the same time, since most of a case is waiting. A case that fails is given as it was found. */
+/** Runs many cases at the same time, since most of the time of a case is waiting. A failed case is not shrunk. */
 async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
   const some = fc.array(cases, { minLength: 50, maxLength: 50 })
   await fc.assert(

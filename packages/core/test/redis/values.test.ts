@@ -1,4 +1,4 @@
-// What is kept in Redis: its form, how long it counts, and what is not of this version.
+// Values in Redis: their format, how long they count, and values of other versions.
 import { testPrefix } from '@tollgate/testing'
 import { redisStore } from '../../src/index.js'
 import type { Store } from '../../src/stores/contract.js'
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 const one = setOf('9/min')
 const several = setOf('9/min', '20/h')
 
-/** All that a store can be asked of a key. */
+/** Every call of a store with a key. */
 const calls: Readonly<Record<string, (store: Store) => PromiseLike<readonly unknown[]>>> = {
   'consume, alone': async (store) => store.consume([requestOf('k', one)]),
   'consume, in a batch': async (store) => store.consume([requestOf('k', one), requestOf('k', several)]),
@@ -32,7 +32,7 @@ const calls: Readonly<Record<string, (store: Store) => PromiseLike<readonly unkn
   },
 }
 
-describe('a value that is not of this version', () => {
+describe('a value of another version', () => {
   const version = (first: number): Buffer => Buffer.from([first, ...new Array<number>(30).fill(7)])
   const values: readonly [string, Buffer, string][] = [
     ['format 1', version(0x16), 'written by another version of Tollgate (format 1, this one writes 2)'],
@@ -79,7 +79,7 @@ test.each([1560, 2999])('a window of %d days counts to its end', async (days) =>
     const [set, other] = [setOf({ quota: 9, window: days * DAY_MS, algorithm }), setOf('5/s')]
     clock.now = START_MS
     await outcomeOf(store, requestOf(algorithm, set, 9))
-    // Another plan in between, so that it is kept as a part of another plan.
+    // Another plan in between, so that the state is kept as a part of another plan.
     await outcomeOf(store, requestOf(algorithm, other))
     clock.now = START_MS + DAY_MS
     await outcomeOf(store, requestOf(algorithm, other))
@@ -90,14 +90,14 @@ test.each([1560, 2999])('a window of %d days counts to its end', async (days) =>
   }
 })
 
-test('what is used of twenty plans counts in each of them', async () => {
+test('units used on each of twenty plans count on that plan', async () => {
   const store = redisStore(sharedRedis(), { prefix: testPrefix() })
   const sets = Array.from({ length: 20 }, (_, i) => setOf(`9/${i + 1}h`))
   for (const set of sets) await outcomeOf(store, requestOf('k', set, 4))
   for (const set of sets) expect((await outcomeOf(store, requestOf('k', set))).limits[0]?.remaining).toBe(4)
 })
 
-test('a request that is alone is one call, whatever its subject has used before', async () => {
+test('a lone request is one call, whatever its subject has used before', async () => {
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
   const evals: string[] = []
@@ -114,12 +114,12 @@ test('a request that is alone is one call, whatever its subject has used before'
     const { limits } = await outcomeOf(store, requestOf(key, setOf(limit)))
     evals.push(`${limits[0]?.remaining} after ${evalsha.mock.calls.length}`)
   }
-  // The first limit is of both plans.
+  // The first limit is in both plans.
   expect(evals).toEqual(['6 after 1', '7 after 1', '7 after 1'])
   evalsha.mockRestore()
 })
 
-describe('a calendar where the clock of Redis is elsewhere', () => {
+describe('a calendar sent by a process whose clock differs from that of Redis', () => {
   const month = setOf('9/month', '5/min')
   const hours = 3
 
@@ -135,7 +135,7 @@ describe('a calendar where the clock of Redis is elsewhere', () => {
     clock.mockRestore()
   })
 
-  test('a value that is there stays as it is until then: the clock of Redis went back hours', async () => {
+  test('existing state is kept when the clock of Redis went back some hours', async () => {
     const daily = setOf({ quota: 9, window: 'h', algorithm: 'fixed-window', timeZone: 'UTC' }, '20/min')
     const prefix = testPrefix()
     const ahead = redisStore(sharedRedis(), { prefix, now: () => Date.now() + hours * 3_600_000 })
@@ -166,7 +166,7 @@ describe('ids', () => {
     parts: ['a', 'b'].map((key) => ({ key, set: one, cost: 1, used: [[{ units, ageUs: 5 }]] })),
   })
 
-  test('a repeated one changes nothing and is answered as before; its key is bounded and goes', async () => {
+  test('a repeated one changes nothing and gets the first answer; its key is bounded and expires', async () => {
     const prefix = testPrefix()
     const store = redisStore(sharedRedis(), { prefix })
     const [first, again] = await store.consume([force('x'), force('x', 5)])

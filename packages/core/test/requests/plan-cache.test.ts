@@ -24,7 +24,7 @@ const limiterWith = (
 }
 
 describe('planOf', () => {
-  test('is asked once for many callers at the same time, and then remembered', async () => {
+  test('is called once for concurrent requests, and its answer is remembered', async () => {
     const planOf = jest.fn(async () => {
       await turn()
       return 'pro'
@@ -37,7 +37,7 @@ describe('planOf', () => {
     expect(planOf).toHaveBeenCalledTimes(1)
   })
 
-  test('is given ids as text, and not asked for client addresses', async () => {
+  test('gets ids as text, and is not called for client addresses', async () => {
     const planOf = jest.fn(({ id }: { id: string }) => (id.startsWith('4') ? 'pro' : 'free'))
     const { limiter } = limiterWith(planOf)
     expect((await limiter.consume({ id: 42 })).plan).toBe('pro')
@@ -45,7 +45,7 @@ describe('planOf', () => {
     expect(planOf.mock.calls).toEqual([[{ id: '42' }]])
   })
 
-  test('what was forgotten while it was looked up does not come back when that look-up fails', async () => {
+  test('an answer that was forgotten during a look-up does not come back when that look-up fails', async () => {
     const answers = [new Promise<string>(() => {}), Promise.resolve('pro')]
     const { limiter, planFor, errors } = limiterWith(() => answers.shift(), { ttlMs: 60_000, deadlineMs: 50 })
     const first = planFor('acme')
@@ -56,19 +56,19 @@ describe('planOf', () => {
     expect(await planFor('acme')).toBe('pro')
   })
 
-  test('a plan that a subject comes with is not looked up', async () => {
+  test('is not called for a subject that names its plan', async () => {
     const planOf = jest.fn(() => 'pro')
     const { limiter } = limiterWith(planOf)
     expect((await limiter.consume({ id: 'acme', plan: 'free' })).plan).toBe('free')
     expect(planOf).not.toHaveBeenCalled()
   })
 
-  test('that answers at once leaves the decision a value', () => {
+  test('the decision is a value when planOf returns a value', () => {
     const { limiter } = limiterWith(() => 'pro')
     expect(limiter.consume('acme')).toMatchObject({ plan: 'pro', allowed: true })
   })
 
-  test('an upgrade takes effect with forgetPlan, also while the old plan is being looked up', async () => {
+  test('an upgrade takes effect with forgetPlan, even while the old plan is being looked up', async () => {
     let plan = 'free'
     const { limiter, planFor } = limiterWith(async () => {
       const read = plan
@@ -86,7 +86,7 @@ describe('planOf', () => {
     expect(await planFor('acme')).toBe('free')
   })
 
-  test('an answer that is old serves while another is looked up', async () => {
+  test('an old answer is used while a new one is looked up', async () => {
     let plan = 'free'
     const { planFor } = limiterWith(async () => plan, { ttlMs: 0 })
     expect(await planFor('acme')).toBe('free')
@@ -123,7 +123,7 @@ describe('planOf', () => {
     expect(errors).toHaveLength(2)
   })
 
-  test('while it fails it is asked once a second and subject, and nobody waits for it again', async () => {
+  test('while it fails, it is called once a second per subject, and no request waits for it again', async () => {
     const planOf = jest.fn(() => new Promise<string>(() => {}))
     const { planFor } = limiterWith(planOf, { deadlineMs: 20 })
     await planFor('acme')
@@ -132,7 +132,7 @@ describe('planOf', () => {
     expect(planOf).toHaveBeenCalledTimes(1)
   })
 
-  test('remembers so many subjects, and forgets the one unused longest', async () => {
+  test('answers for a bounded number of subjects are remembered; the one unused longest is forgotten', async () => {
     const planOf = jest.fn(() => 'pro')
     const { planFor } = limiterWith(planOf, { maxSubjects: 2 })
     for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) await planFor(id)
@@ -144,7 +144,7 @@ describe('planOf', () => {
     ])
   })
 
-  test('a plan that does not exist is the default one, with the event of its own', async () => {
+  test('for a plan that does not exist, the default plan applies, with an event', async () => {
     const { limiter, planFor } = limiterWith(() => 'gold')
     const unknown: unknown[] = []
     limiter.on('unknownPlan', ({ id, plan }, used) => unknown.push([id, plan, used]))

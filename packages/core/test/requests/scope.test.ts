@@ -42,7 +42,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
       { id: 'o', plan: 'org' },
       { id: 'u', plan: 'user' },
     ]
-    // Each by itself: what is asked one key after another tells, where it denies, only of the one that does.
+    // Each subject alone: if keys are asked one after another, a denial names only the one that denies.
     const leftOfEach = async (): Promise<unknown[]> =>
       (await Promise.all(both.map((subject) => left(limiter, subject)))).flat()
     const settled = async (taken: number, cost: number): Promise<unknown[]> => {
@@ -55,7 +55,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     expect(await settled(1, 5)).toEqual([0, 2, 0])
   })
 
-  test('settle is once, in place of refund; to nothing is a refund', async () => {
+  test('settle works once, in place of refund; settling to 0 is a refund', async () => {
     const limiter = limiterOf({ limit: '10/min' })
     const decision = await limiter.consume('acme', { cost: 4 })
     expect(await limiter.settle(decision, 0)).toBe(0)
@@ -68,7 +68,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     await expect(limiter.settle({ ...decision }, 1)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
   })
 
-  test('what was taken goes back, whatever is written into the decision', async () => {
+  test('the units that were taken go back, even if the decision was changed', async () => {
     const limiter = limiterOf({ limit: { quota: 100, window: 'h', algorithm: 'fixed-window' } })
     await limiter.consume('acme', { cost: 50 })
     const [one, two, none] = [
@@ -85,7 +85,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     expect(await left(limiter, 'acme')).toEqual([47])
   })
 
-  test('unlimited among several subjects holds nobody else up', async () => {
+  test('an unlimited plan does not affect the other subjects of a request', async () => {
     const limiter = limiterOf({ plans: { free: '2/min', internal: 'unlimited' }, defaultPlan: 'free' })
     const ops = { id: 'ops', plan: 'internal' }
     expect(await limiter.consume([ops, { id: 'ops2', plan: 'internal' }])).toMatchObject({
@@ -95,7 +95,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     expect(mixed).toMatchObject({ plan: 'internal', limits: [{ name: 'free.minute', remaining: 1 }] })
   })
 
-  test('names of limits stay apart, by label or plan', async () => {
+  test('limits have unique names, by label or plan', async () => {
     const limiter = limiterOf({ limit: '9/min' })
     const scope = limiter.scope({ stacked: { default: '7/min' } })
     const subjects = ['a', { id: 'b', label: 'user' }, 'c', 'd'] as const
@@ -108,7 +108,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     ])
   })
 
-  test('one subject given twice counts once; with two plans it is refused, and nothing taken', async () => {
+  test('a subject given twice counts once; with two plans it is refused, and nothing is taken', async () => {
     const limiter = limiterOf({ plans: { a: '5/min', b: '6/min' }, defaultPlan: 'a' })
     expect((await limiter.consume(['x', 'x'])).limits).toHaveLength(1)
     const twice = async (): Promise<unknown> =>
@@ -120,7 +120,7 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
     expect(await left(limiter, 'x')).toEqual([4])
   })
 
-  test('plans that change hold in every scope from the next request', async () => {
+  test('changed plans apply in every scope from the next request', async () => {
     const limiter = limiterOf({ plans: { p: '5/min' } })
     const group = limiter.scope({ group: 'g', stacked: { s: '9/min' } })
     await group.consume(['acme', 'other'])
@@ -150,7 +150,7 @@ test('hashIds keeps ids out of Redis, the same for the same secret', async () =>
   expect([await left(same, 'acme@example.org'), await left(other, 'acme@example.org')]).toEqual([[4], [5]])
 })
 
-describe('a group has one limit, wherever it is named', () => {
+describe('a group has the same limit wherever it is named', () => {
   const month = { quota: 5, window: 'month' }
 
   test.each<[first: ScopeOptions, second: ScopeOptions, path: string, has: string]>([
@@ -197,7 +197,7 @@ describe('a group has one limit, wherever it is named', () => {
     expect(() => limiter.scope(second)).not.toThrow()
   })
 
-  test('also of places of HTTP, with the path of the option', () => {
+  test('also in HTTP adapters, with the path of the option', () => {
     const limiter = createLimiter({ limit: '100/min' })
     const http = createHttpLimiter({} as never, { limiter, group: 'g', limit: '5/min' })
     expect(() => http.at({ group: 'g', limit: '5/min' }, 'config.rateLimit')).not.toThrow()
@@ -207,7 +207,7 @@ describe('a group has one limit, wherever it is named', () => {
     expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('or take another name')
   })
 
-  test('a scope that is refused leaves none of its names behind', () => {
+  test('a refused scope registers none of its names', () => {
     const limiter = createLimiter({ limit: '100/min' })
     limiter.scope({ group: 'g', limit: '5/min' })
     expect(() => limiter.scope({ group: 'g', limit: '6/min', stacked: { s: '1/min' } })).toThrow('limit')

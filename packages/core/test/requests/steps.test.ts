@@ -31,19 +31,19 @@ const requestOf = (...parts: Part[]): Request => ({
 const keysOf = (request: Request, isAtomic: boolean): string[] | undefined =>
   stepsOf(request, isAtomic)?.map(({ parts }) => parts.map(({ key }) => key).join('+'))
 
-test('what one step decides is not split', () => {
+test('a request that fits one step is not split', () => {
   expect(keysOf(requestOf(), false)).toBeUndefined()
   expect(keysOf(requestOf(partOf('a', '5/min')), false)).toBeUndefined()
   expect(keysOf(requestOf(partOf('a', '5/min', 3), partOf('b', '2/min', 3)), true)).toBeUndefined()
 })
 
-test('of an atomic store the parts of one shard are a step; of another each part', () => {
+test('in an atomic store, a step has the parts of one shard; in another, one part', () => {
   const request = requestOf(partOf('a', '5/min', 1), partOf('b', '9/min', 2), partOf('c', '7/min', 1))
   expect(keysOf(request, true)).toEqual(['a+c', 'b'])
   expect(keysOf(request, false)).toEqual(['a', 'c', 'b'])
 })
 
-test('the narrowest comes first, by what can be taken at once of its tightest limit', () => {
+test('the narrowest step comes first, by how much its tightest limit gives at once', () => {
   const parts = [
     partOf('wide', '1000/h', 1),
     partOf('burst', '500/s burst 3', 2),
@@ -54,14 +54,14 @@ test('the narrowest comes first, by what can be taken at once of its tightest li
   expect(keysOf(requestOf(...parts.toReversed()), true)).toEqual(['two', 'burst', 'middle', 'wide'])
 })
 
-test('equals come in one order, whoever asks: no two requests wait for each other crosswise', () => {
+test('equal steps are sorted by key, so that two requests never wait for each other', () => {
   const [a, b] = [partOf('a', '1/h', 2), partOf('b', '1/h', 1)]
   expect(keysOf(requestOf(a, b), true)).toEqual(['a', 'b'])
   expect(keysOf(requestOf(b, a), true)).toEqual(['a', 'b'])
   expect(keysOf(requestOf(b, a), false)).toEqual(['a', 'b'])
 })
 
-test('a step is a request of its shard, of the same payer, cost and grant, with the limits of its parts', () => {
+test('a step is a request for its shard, with the same payer, cost and grant, and the limits of its parts', () => {
   const [a, b, c] = [partOf('a', '5/min', 1), partOf('b', ['9/min', '8/h'], 2), partOf('c', '7/min', 1)]
   const request = requestOf(a, b, c)
   const [first, second] = stepsOf(request, true) ?? []

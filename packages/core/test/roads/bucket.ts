@@ -3,7 +3,7 @@
 import type { LimitSpec } from './limits.js'
 
 export interface Levels {
-  /** Parts of one unit. */
+  /** Parts per unit. */
   readonly unit: number
   readonly low: number
   readonly high: number

@@ -47,7 +47,7 @@ export interface Schedule {
 }
 
 export interface ScheduleOptions {
-  /** Default: all of them. */
+  /** Default: all kinds. */
   readonly kinds?: readonly Kind[]
   readonly windowsMs?: readonly number[]
   /** Whether time passes between steps. Default: true; false when the test does not set the store's clock. */

@@ -1,4 +1,4 @@
-// The contract must be able to fail: stores that are broken on purpose, and what it says of each.
+// The store contract must be able to fail: stores that are broken on purpose, and the checks that must find each.
 import { memoryStore, storeContract, type Store, type StoreRequest } from '../../src/store.js'
 import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
@@ -23,7 +23,7 @@ function brokenBy(make: Broken): Store {
 
 const known = new Map<Broken, Promise<string[]>>()
 
-/** The names of the checks that fail; of each fault once. */
+/** The names of the checks that fail for a broken store. Each store is checked only once. */
 function failing(make: Broken): Promise<string[]> {
   const names = known.get(make) ?? failingChecks(make)
   known.set(make, names)
@@ -42,16 +42,16 @@ async function failingChecks(make: Broken): Promise<string[]> {
   return names.flat()
 }
 
-test('a store around one that is fine is fine', async () => {
+test('a good store inside the wrapper passes', async () => {
   expect(await failing(() => ({}))).toEqual([])
 })
 
-test.each(FAULTS)('it is found that %s', async (_, make, found) => {
+test.each(FAULTS)('the checks find that %s', async (_, make, found) => {
   const names = await failing(make)
   for (const words of found) expect(names).toContainEqual(expect.stringMatching(words))
 })
 
-test('every check is failed by some fault', async () => {
+test('every check is failed by some broken store', async () => {
   const failed = new Set((await Promise.all(FAULTS.map(([, make]) => failing(make)))).flat())
   const never = storeContract(() => memoryStore())
     .map(({ name }) => name)
@@ -59,7 +59,7 @@ test('every check is failed by some fault', async () => {
   expect(never).toEqual([])
 })
 
-test('of a store that is not atomic, or counts by one algorithm, no more is asked', async () => {
+test('abilities that a store does not claim are not tested', async () => {
   const seen: StoreRequest[] = []
   const names = await failing((inner) => ({
     atomic: false,

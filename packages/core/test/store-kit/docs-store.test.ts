@@ -1,4 +1,4 @@
-// The store that docs/writing-a-store.md begins with keeps the contract.
+// The first store of docs/writing-a-store.md passes the store contract.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transformSync } from '@swc/core'

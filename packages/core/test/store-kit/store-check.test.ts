@@ -8,7 +8,7 @@ const fine = (): Record<string, unknown> => ({
   reset: async () => {},
 })
 
-test('a store is one by its methods, also those of a class', () => {
+test('a store is known by its methods, including those of a class', () => {
   expect(() => checkStore(fine(), 'store')).not.toThrow()
   expect(() => checkStore(memoryStore(), 'store')).not.toThrow()
   const able = {
@@ -27,7 +27,7 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [undefined, 'store', /redisStore\(client\)/],
   ['redis', 'store', /redisStore\(client\)/],
   [() => {}, 'store', /redisStore\(client\)/],
-  // As a Redis client has one.
+  // Like a Redis client, which has a `reset`, too.
   [{ get: () => {}, set: () => {}, reset: () => {} }, 'store', /redisStore\(client\).*writing-a-store/],
   ...['consume', 'peek', 'refund', 'reset'].map((name): [unknown, string, RegExp] => {
     return [{ ...fine(), [name]: undefined }, `store.${name}`, /a method/]
@@ -49,7 +49,7 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   )
 })
 
-test('which algorithm of some limits a store cannot count by', () => {
+test('which algorithm of some limits a store does not support', () => {
   const set = limitSetOf('5/s burst 9', '100/month')
   const store = (algorithms?: Store['algorithms']): Store => ({ ...memoryStore(), algorithms }) as Store
   expect(unsupportedBy(store(), set)).toBeUndefined()

@@ -21,7 +21,7 @@ const outcomeOf = ({ parts }: Batch[number]): object => ({
 })
 const fine: Give = (batch) => batch.map(outcomeOf)
 
-/** A store of a user who did not read the contract: it gives whatever `give` does. */
+/** A limiter on a store that breaks the contract: it returns whatever `give` returns. */
 function limiterOn(
   synchronous: boolean,
   give: Give,
@@ -43,7 +43,7 @@ const limits = (...given: unknown[]): Give => {
   return (batch) => batch.map(() => ({ at: 1, limits: given }))
 }
 
-/** What throws when that is read of it. */
+/** An object that throws when this property is read. */
 const unreadable = (name: string): object => {
   const get = (): never => {
     throw new Error('unreadable')
@@ -121,7 +121,7 @@ describe.each([
     expect(await open.limiter.consume('acme')).toMatchObject({ allowed: true, source: 'open' })
   })
 
-  test('that keeps its word is taken at it', async () => {
+  test('that keeps the contract decides', async () => {
     const { limiter, errors } = limiterOn(synchronous, fine)
     for (const plan of ['free', 'two']) {
       const decision = await limiter.consume({ id: 'acme', plan })
@@ -132,7 +132,7 @@ describe.each([
   })
 })
 
-test('of a batch, those without an outcome are left to the policy, and no other', async () => {
+test('requests of a batch without an outcome are left to the policy, and no others', async () => {
   const { limiter, errors, left } = limiterOn(false, (batch) => batch.slice(0, 2).map(outcomeOf))
   const decisions = await Promise.all(['a', 'b', 'c', 'd'].map((id) => limiter.consume(id)))
   expect(decisions.map(({ source }) => source)).toEqual(['store', 'store', 'closed', 'closed'])
@@ -140,7 +140,7 @@ test('of a batch, those without an outcome are left to the policy, and no other'
   expect(errors[0]?.message).toContain('answered a request with undefined, expected { at, limits }')
 })
 
-test('a closed limiter answers a peek by its policy, and it is no event that it denied', async () => {
+test('a closed limiter answers a peek by its policy, without a `limited` event', async () => {
   const { limiter, errors } = limiterOn(true, fine)
   const limited = jest.fn()
   limiter.on('limited', limited)
@@ -165,14 +165,14 @@ test.each<[string, Give]>([
   expect((await limiter.consume('acme')).source).toBe('store')
   isWell = false
   expect(await limiter.consume('other')).toMatchObject({ source: 'local', allowed: true })
-  // The charge follows a tenth of a second later.
+  // A charge would follow after 100 ms.
   await new Promise((resolve) => setTimeout(resolve, 200))
   expect(limiter.stats().reconciled.units).toBe(0)
   expect(await limiter.consume('third')).toMatchObject({ source: 'local', allowed: true })
   await limiter.close()
 })
 
-test('of several subjects, one that fails leaves nothing taken of the others', async () => {
+test('when one of several subjects fails, nothing stays taken from the others', async () => {
   const inner = memoryStore()
   const consume: Store['consume'] = async (batch) =>
     batch.map((request) =>
@@ -185,7 +185,7 @@ test('of several subjects, one that fails leaves nothing taken of the others', a
   await comesToStay(async () => (await limiter.peek('acme')).limits[0]?.remaining ?? -1, 4)
 })
 
-test('an answer that comes twice, too late, is given back once', async () => {
+test('an answer that comes twice, after the deadline, is given back once', async () => {
   const inner = memoryStore()
   let isLate = false
   const twice = (answers: unknown): unknown => ({
@@ -209,7 +209,7 @@ test('an answer that comes twice, too late, is given back once', async () => {
   expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(900)
 })
 
-test('settle resolves with what was taken, also where nothing went back', async () => {
+test('settle resolves to the units taken, even if none went back', async () => {
   const inner = memoryStore()
   let isAway = false
   const store: Store = {

@@ -85,7 +85,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         const url = await start(options, { before, onHandled })
         await reset(url)
         await waited(before, 1)
-        // This request is answered after that of the client that left would have been.
+        // Comes after the request of the client that left: once this is answered, the other has been decided, too.
         answers.push(...(await statuses(url, 1)))
       }
       expect(answers).toEqual([200, 200, 200, 403, 403, 403])

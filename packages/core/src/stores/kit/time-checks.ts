@@ -9,7 +9,7 @@ import { all, force, hasAnyWindow, isTaken, type Bench, type Check } from './ben
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
 /** A store with the clock of this process may differ from it by at most this: the duration of a call. */
-const CLOCKS_PART_US = 60_000_000
+const MOST_APART_US = 60_000_000
 
 /** Repeats a request until it is admitted: never before the time that the first denial told, always from then on. */
 async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
@@ -82,7 +82,7 @@ export const timeChecks: readonly Check[] = [
         `${after.at - before.at} µs passed in ${passedUs}`,
       )
       if (bench.store.clock === 'server') return
-      assert.ok(Math.abs(after.at - Date.now() * 1000) < CLOCKS_PART_US, 'the clock is that of the process')
+      assert.ok(Math.abs(after.at - Date.now() * 1000) < MOST_APART_US, 'the clock is that of the process')
     },
   },
 ]

@@ -117,8 +117,8 @@ export class LoadedSubject {
   }
 
   /**
-   * Finds the states of the limits by state id among those that another set wrote, in the same order as the Redis
-   * script. Returns when each was written, in µs.
+   * Finds the states of the limits, by state id, in an entry that another set wrote. Searches in the same order as the
+   * Redis script. Returns when each state was written, in µs.
    */
   #find(entry: Entry): number[] {
     const parts = [...partsOf(entry), ...entry.others]

@@ -6,7 +6,7 @@ export type Outcomes = readonly Outcome[]
 export const asks = (inner: Store, batch: readonly StoreRequest[]): Outcomes =>
   inner.consume(batch) as Outcomes
 
-/** Changes what the limits of each answer say. */
+/** Changes the limits in every answer. */
 export function told(
   inner: Store,
   change: (limit: Outcome['limits'][number], i: number, request: StoreRequest) => object,
@@ -19,7 +19,7 @@ export function told(
   return { consume: (batch) => retell(batch, asks(inner, batch)) }
 }
 
-/** Each request as another, or as several. */
+/** Changes every request. */
 export function asked(inner: Store, change: (request: StoreRequest) => StoreRequest): Partial<Store> {
   return { consume: (batch) => inner.consume(batch.map(change)) }
 }
@@ -32,5 +32,5 @@ export const ofGrant = (grant: string, change: (request: StoreRequest) => StoreR
   return (request: StoreRequest): StoreRequest => (request.grant === grant ? change(request) : request)
 }
 
-/** How it is broken, how that is done, and words of the names of checks that find it. */
+/** What is wrong with the store, the code that breaks it, and patterns for the names of the checks that find it. */
 export type Fault = readonly [what: string, make: Broken, found: readonly RegExp[]]

@@ -19,7 +19,7 @@ async function callsOf(command: string): Promise<number> {
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
 }
 
-test('the requests of one tick are one EVALSHA, of two ticks two', async () => {
+test('the requests of one tick are one EVALSHA; those of two ticks are two', async () => {
   const limiter = createLimiter({
     plans: { a: '1000/min', b: '10/s burst 500' },
     defaultPlan: 'a',
@@ -42,12 +42,12 @@ test('a lone request leaves in the same tick, without a timer', async () => {
   const store = redisStore(client, { prefix: testPrefix() })
   const limiter = createLimiter({ limit: '1000/min', store, local: { instances: 1 } })
   await limiter.consume('acme')
-  // Tollgate's timers are Node's own, which a spy on the globals does not see.
+  // Not with a spy on the globals: Tollgate takes its timers from node:timers.
   const timers: string[] = []
   const hook = createHook({ init: (_, type) => void (type === 'Timeout' && timers.push(type)) }).enable()
   const sent = jest.spyOn(client, 'evalsha')
   const decision = limiter.consume('acme')
-  // The only timer is the deadline's, which starts when the batch has left.
+  // The deadline's timer, the only one, starts when the batch has left.
   expect(timers).toEqual([])
   await new Promise(setImmediate)
   expect(sent).toHaveBeenCalledTimes(1)
@@ -57,7 +57,7 @@ test('a lone request leaves in the same tick, without a timer', async () => {
   sent.mockRestore()
 })
 
-test('more than a script should hold is several', async () => {
+test('a batch too large for one script is split', async () => {
   const limiter = createLimiter({
     limit: '5000/min',
     store: redisStore(client, { prefix: testPrefix() }),
@@ -70,7 +70,7 @@ test('more than a script should hold is several', async () => {
   expect(await callsOf('evalsha')).toBe(9)
 })
 
-test('one key a subject, whatever its limits, with the prefix of the store and of the client', async () => {
+test('one key per subject, whatever its limits, with the prefixes of the store and of the client', async () => {
   const prefixed = new Redis(server.port, '127.0.0.1', {
     keyPrefix: 'shop:',
     autoResendUnfulfilledCommands: false,
@@ -90,7 +90,7 @@ test('one key a subject, whatever its limits, with the prefix of the store and o
   await prefixed.quit()
 })
 
-test('a client that answers numbers as strings is understood', async () => {
+test('a client that returns numbers as strings works', async () => {
   const strings = new Redis(server.port, '127.0.0.1', {
     stringNumbers: true,
     autoResendUnfulfilledCommands: false,
@@ -122,7 +122,7 @@ test.each(['', 'a{b}', 'a b', 'x'.repeat(65), 5])('a prefix of %p is refused at 
   )
 })
 
-test('nothing is sent, and no listener left, by a limiter that nobody asks', async () => {
+test('an unused limiter sends nothing and leaves no listener', async () => {
   const before = client.eventNames().map((name) => client.listenerCount(name))
   await client.config('RESETSTAT')
   const limiter = createLimiter({ limit: '1/min', store: redisStore(client, { prefix: testPrefix() }) })

@@ -1,4 +1,4 @@
-// What a limiter of several subjects, or of several limits of one, does on a real cluster.
+// A limiter with several subjects, or several limits of one, on a real cluster.
 import { deployCluster, eventually, testPrefix, type Deployment } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
 import { createLimiter, redisStore, type Decision } from '../../../src/index.js'
@@ -18,14 +18,14 @@ describe('a limiter on a real cluster', () => {
     await deployment.end()
   })
 
-  test('all that is counted of one subject is atomic: plan, group and what is stacked lie in one slot', async () => {
+  test('everything of one subject is atomic: plan, group and stacked limits are in one slot', async () => {
     const prefix = testPrefix()
     const store = redisStore(client, { prefix })
     const limiter = createLimiter({ limit: '9/min', store, deadlineMs: 5000, onStoreFailure: 'closed' })
     const exports = limiter.scope({ group: 'exports', limit: '8/min', stacked: { guard: '3/min' } })
     const decisions = await Promise.all(Array.from({ length: 12 }, () => exports.consume('acme')))
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3)
-    // Denied with all limits told, as one step does, and nothing taken of any.
+    // A denial in one step reports all limits, and takes from none.
     const denied = decisions.at(-1)
     expect([denied?.violated, denied?.limits.map(({ remaining }) => remaining)]).toEqual([
       ['guard.minute'],
@@ -36,7 +36,7 @@ describe('a limiter on a real cluster', () => {
     expect(new Set(keys.map(slotOf)).size).toBe(1)
   })
 
-  test('organisation and user in two shards, sixteen in flight: as many as the user may, and no more counted', async () => {
+  test("sixteen requests at once of organisation and user: the user's limit holds, and no more count", async () => {
     const store = redisStore(client, { prefix: testPrefix() })
     const plans = { org: '1000/h', user: '50/h burst 1' } as const
     const limiter = createLimiter({ plans, store, deadlineMs: 5000, onStoreFailure: 'closed' })

@@ -42,13 +42,13 @@ describe('on a real cluster', () => {
     return calls.reduce((sum, count) => sum + count, 0)
   }
 
-  test('slots are computed as Redis does', async () => {
+  test('slots are computed like in Redis', async () => {
     for (const key of ['', 'acme', 'p:{12}:x', '{}x', 'a{b', '{a}{b}', 'é漢😀', 'a}{c}']) {
       expect(slotOf(key)).toBe(await deployment.operators[0]?.call('CLUSTER', 'KEYSLOT', key))
     }
   })
 
-  test('a batch of a shard is one EVALSHA, whatever its number, and it is answered in its order', async () => {
+  test('a batch for a shard is one EVALSHA, whatever its size, and is answered in order', async () => {
     const store = redisStore(client, { prefix: testPrefix(), shards: 4 })
     await store.ready?.()
     const keys = Array.from({ length: 128 }, (_, i) => `tenant-${i % 64}`)
@@ -61,7 +61,7 @@ describe('on a real cluster', () => {
     )
   })
 
-  test('keys are PREFIX/{TAG}/KEY by the shard of the request; ids, refund and reset are there, too', async () => {
+  test('keys are PREFIX/{TAG}/KEY by shard; so are ids, and the keys of refund and reset', async () => {
     const prefix = testPrefix()
     const store = redisStore(client, { prefix })
     await store.ready?.()
@@ -88,7 +88,7 @@ describe('on a real cluster', () => {
     expect([await callsOf('del'), await found()]).toEqual([16, named(['=r'])])
   })
 
-  test('where one server is gone, the others decide all that is theirs, at once', async () => {
+  test('when one server is gone, the others decide their keys at once', async () => {
     const mine = await deployCluster()
     const nodes = mine.ports.map((port) => ({ host: '127.0.0.1', port }))
     const set5 = {
@@ -108,11 +108,11 @@ describe('on a real cluster', () => {
       await store.ready?.()
       await Promise.all(shards.map((shard) => store.consume([request('acme', shard)])))
     }
-    // The cluster goes on with the slots that are left.
+    // The cluster keeps serving the remaining slots.
     await Promise.all(
       mine.operators.map((operator) => operator.config('SET', 'cluster-require-full-coverage', 'no')),
     )
-    // It never answers that.
+    // SHUTDOWN gets no answer.
     mine.operators[2]?.call('SHUTDOWN', 'NOSAVE').catch(() => {})
     await eventually(
       () =>
@@ -125,7 +125,7 @@ describe('on a real cluster', () => {
     for (const store of stores) {
       const started = performance.now()
       const settled = await Promise.allSettled(shards.map((shard) => store.consume([request('acme', shard)])))
-      // Nobody waits for what is gone.
+      // No request waits for the server that is gone.
       expect(performance.now() - started).toBeLessThan(SOON_MS)
       const reasons = settled.flatMap((one) =>
         one.status === 'rejected' ? [(one.reason as StoreError).reason] : [],
@@ -138,7 +138,7 @@ describe('on a real cluster', () => {
     await mine.end()
   })
 
-  test('scripts go to primaries, also where reads go to replicas', async () => {
+  test('scripts go to primaries, even if reads go to replicas', async () => {
     const cluster = await startCluster()
     const scaled = connect(cluster.nodes, { scaleReads: 'slave' })
     const other = createCluster({

@@ -1,5 +1,5 @@
-// What the contract of clients does not say: clients that are none, settings that would count twice, and commands
-// that must not be kept.
+// What the client contract does not cover: values that are no client, settings that could count twice, and commands
+// that must not be queued.
 import { deployOne, eventually, testPrefix, testRedisUrl, type Deployment } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createClientPool, createCluster } from 'redis'
@@ -35,7 +35,7 @@ function limiterOn(client: RedisClient, deadlineMs = 5000): { limiter: Limiter; 
   return { limiter, errors }
 }
 
-describe('what is no client is refused, with what to pass', () => {
+describe('a value that is not a client is refused, with what to pass', () => {
   const client = createClient()
   test.each<[string, unknown, RegExp]>([
     ['an address', 'redis://127.0.0.1', /got 'redis:.*not an address.*new Redis\(url\)/],
@@ -54,7 +54,7 @@ describe('what is no client is refused, with what to pass', () => {
   })
 })
 
-describe('settings that would break the count are told of once, with what to set', () => {
+describe('settings that could count requests twice cause one warning, with what to set', () => {
   const lazy = { lazyConnect: true }
   const nodes = [{ port: 1 }]
   const rootNodes = [{ url: 'redis://127.0.0.1:1' }]
@@ -92,7 +92,7 @@ describe('settings that would break the count are told of once, with what to set
   })
 })
 
-test('a reply that was lost with its connection is an error at once, and not asked for again', async () => {
+test('a reply lost with its connection is an error at once, and its command is not sent again', async () => {
   const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
   const { limiter, errors } = limiterOn(client)
   await limiter.consume('acme')
@@ -102,10 +102,10 @@ test('a reply that was lost with its connection is an error at once, and not ask
   await eventually(() => expect(sent).toHaveBeenCalledTimes(1))
   client.stream.destroy()
   expect((await decision).source).toBe('local')
-  // Not at its deadline, which would be a timeout.
+  // At once, not at the deadline: the reason would be a timeout then.
   expect(errors.map(({ reason }) => reason)).toEqual(['unreachable'])
   deployment.resume()
-  // Only what had left before was counted, and that once.
+  // Only requests that were sent before count, and once each.
   expect((await limiter.peek('acme')).limits[0]?.remaining).toBeGreaterThanOrEqual(98)
   client.disconnect()
 })
@@ -129,7 +129,7 @@ test.each<[string, () => RedisClient & { destroy(): unknown }]>([
   }
 })
 
-test('a client that gives up at its first try is started again by later requests', async () => {
+test('a client that gives up after its first try is started again by later requests', async () => {
   const mine = await deployOne()
   await mine.kill()
   const socket = { host: '127.0.0.1', port: mine.ports[0] as number, reconnectStrategy: false as const }
@@ -143,7 +143,7 @@ test('a client that gives up at its first try is started again by later requests
   await mine.end()
 })
 
-test('however many stores a client serves, they share their listeners', () => {
+test('all stores of a client share its listeners', () => {
   const client = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
   redisStore(client)
   const before = client.eventNames().map((name) => client.listenerCount(name))

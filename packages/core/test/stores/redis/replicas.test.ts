@@ -29,7 +29,7 @@ test.each(['ioredis', 'node-redis'])('%s: a decision is there when the replica h
   }
 })
 
-test('a replica that hangs is waited for as long as was said, and the decision stands', async () => {
+test('a replica that hangs is waited for as long as timeoutMs says, and the decision stands', async () => {
   const { port, pause, resume } = await replicated()
   const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 60 } })
   const limiter = createLimiter({ limit: '100/min', store, deadlineMs: 5000, local: { instances: 1 } })

@@ -13,7 +13,7 @@ import { createClient } from 'redis'
 import { createLimiter, redisStore, StoreError, type Limiter, type RedisClient } from '../../../src/index.js'
 import { requestErrorOf, storeErrorOf } from '../../../src/stores/redis/replies.js'
 
-describe('what Redis and clients say', () => {
+describe('errors of Redis and of clients', () => {
   test.each<[string, StoreError['reason']]>([
     ['NOSCRIPT No matching script. Please use EVAL.', 'script-missing'],
     ["OOM command not allowed when used memory > 'maxmemory'.", 'out-of-memory'],
@@ -61,7 +61,7 @@ describe('what Redis and clients say', () => {
     expect(error.message).toContain(text)
   })
 
-  test('errors that have no message are told by their code or class', () => {
+  test('errors without a message are known by their code or class', () => {
     class TimeoutError extends Error {}
     expect(storeErrorOf(new TimeoutError()).reason).toBe('timeout')
     expect(storeErrorOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toMatchObject({
@@ -78,7 +78,7 @@ describe('what Redis and clients say', () => {
     expect(storeErrorOf(known)).toBe(known)
   })
 
-  test('what a script cannot read of one request is the fault of its value alone', () => {
+  test("a script error for one request is the fault of that key's value", () => {
     expect(requestErrorOf('user_script:12: attempt to compare number with nil')).toMatchObject({
       reason: 'foreign-value',
       isOfRequest: true,
@@ -89,7 +89,7 @@ describe('what Redis and clients say', () => {
     })
   })
 
-  test('a StoreError knows its reason by its code, if nobody says', () => {
+  test('a StoreError gets its reason from its code by default', () => {
     const code = 'ERR_TOLLGATE_STORE_TIMEOUT'
     expect(new StoreError('x', { code })).toMatchObject({ reason: 'timeout', isOfRequest: false })
     expect(new StoreError('x', { code: 'ERR_TOLLGATE_CLOSED' }).reason).toBe('closed')
@@ -137,11 +137,11 @@ describe('real servers', () => {
     })
   })
 
-  test('a server that is held up by a script', async () => {
+  test('a server that is blocked by a script', async () => {
     await operator.config('SET', 'busy-reply-threshold', '10')
     const blocker = new Redis(deployment.ports[0] as number)
     const held = blocker.eval('while true do end', 0).catch(() => {})
-    // From then on it says so to all who ask anything.
+    // From then on Redis answers BUSY to every command.
     await eventually(
       () =>
         operator.ping().then(
@@ -157,7 +157,7 @@ describe('real servers', () => {
     expect(await faultOf(client)).toBeUndefined()
   })
 
-  test('what is no Redis', async () => {
+  test('a server that is not Redis', async () => {
     const port = await freePort()
     const server: Server = createServer((socket) => {
       socket.on('error', () => {})
@@ -175,7 +175,7 @@ describe('real servers', () => {
     expect((await faultOf(other))?.reason).toBe('protocol')
   })
 
-  test('one server of a cluster, by a client that is for a server alone', async () => {
+  test('one server of a cluster, with a client for a single server', async () => {
     const cluster = await deployCluster()
     const plain = cluster.ports.map((port) => new Redis(port, { autoResendUnfulfilledCommands: false }))
     ends.push(

@@ -40,13 +40,13 @@ function startSentinel(): void {
   sentinel = spawn(findRedisBinary(), [file, '--sentinel'], { stdio: 'ignore' })
 }
 
-test('clients of Sentinel: before it is there, then the primary, then the one that takes its place', async () => {
+test('clients of Sentinel: before it is up, then with the primary, then with its successor', async () => {
   const nodes = [{ host: '127.0.0.1', port }]
   const options = {
     name: NAME,
     sentinelRootNodes: nodes,
     maxCommandRediscovers: 0,
-    // What waits to connect again keeps a process up, also once it is destroyed.
+    // A client that waits to reconnect keeps the process alive, even when it has been destroyed.
     nodeClientOptions: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
     sentinelClientOptions: { socket: { reconnectStrategy: 50 } },
   }
@@ -85,7 +85,7 @@ test('clients of Sentinel: before it is there, then the primary, then the one th
   }
 })
 
-/** Sentinel asks a primary for its replicas every ten seconds. */
+/** Sentinel asks a primary for its replicas only every ten seconds. */
 function knowsReplica(): Promise<void> {
   return eventually(
     async () => String(await ask(port, 'SENTINEL', 'REPLICAS', NAME)).includes(String(replica.port)),

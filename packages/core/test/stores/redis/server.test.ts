@@ -1,4 +1,4 @@
-// What the server must allow and be: the commands of the documented rule, all and no more, and a version.
+// What the server needs: exactly the commands of the documented ACL rule, and a version.
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   operator = deployment.operators[0] as Redis
 })
 afterAll(() => deployment.end())
-// ioredis says that it may not ask for INFO, and goes on.
+// ioredis warns on the console when it may not send INFO, and goes on.
 beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
 const limiters: Limiter[] = []
 afterEach(async () => {
@@ -56,7 +56,7 @@ function limiterOn(
   return { limiter, errors }
 }
 
-/** All that a limiter does in Redis. */
+/** Uses everything that a limiter does in Redis. */
 async function useAll(limiter: Limiter): Promise<void> {
   for (const plan of ['bucket', 'one', 'all']) {
     for (let i = 0; i < 3; i += 1) await limiter.consume({ id: 'acme', plan })
@@ -75,12 +75,12 @@ describe('a user with the rule of docs/redis.md', () => {
   // All of them use the prefix that the rule names.
   beforeEach(() => operator.flushall())
 
-  test('the page says it', () => {
+  test('the page shows this rule', () => {
     const page = readFileSync(join(__dirname, '../../../../../docs/redis.md'), 'utf8')
     expect(page).toContain(`ACL SETUSER tollgate on >secret resetchannels ${KEYS} -@all ${RULE.join(' ')}`)
   })
 
-  test.each(Object.entries(standaloneKinds))('may do all that is needed, with %s', async (_, kind) => {
+  test.each(Object.entries(standaloneKinds))('can do everything, with %s', async (_, kind) => {
     await allow('tollgate', RULE)
     const client = kind.make({ ports: deployment.ports, username: 'tollgate', password: 'secret' })
     const { limiter, errors } = limiterOn(client)
@@ -89,7 +89,7 @@ describe('a user with the rule of docs/redis.md', () => {
     await kind.close(client)
   })
 
-  test.each(COMMANDS)('may not without %s, and is told the rule', async (command) => {
+  test.each(COMMANDS)('cannot work without %s, and the error shows the rule', async (command) => {
     await operator.script('FLUSH')
     await allow(
       `no-${command}`,
@@ -106,7 +106,7 @@ describe('a user with the rule of docs/redis.md', () => {
     client.disconnect()
   })
 
-  test('may not write other keys, and is told the rule', async () => {
+  test('cannot write other keys, and the error shows the rule', async () => {
     await allow('elsewhere', RULE)
     const client = connect('elsewhere')
     const { limiter, errors } = limiterOn(client, 'mine')
@@ -153,7 +153,7 @@ describe('the version of the server', () => {
     else expect(warning).toContain(says)
   })
 
-  test('a real one that drops keys is told of once', async () => {
+  test('a real server that evicts keys causes one warning', async () => {
     await operator.config('SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru')
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
@@ -162,7 +162,7 @@ describe('the version of the server', () => {
       await store.consume([requestOf('acme', setOf('9/min'))])
     }
     await eventually(() => expect(warn).toHaveBeenCalled())
-    // Redis answers in order: had it been asked again, this would come after it.
+    // Redis answers in order: a second INFO would be answered before this.
     await client.ping()
     expect(warn.mock.calls).toEqual([
       [
@@ -174,13 +174,13 @@ describe('the version of the server', () => {
     await operator.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
   })
 
-  test('one that is too old is told of once, by name', async () => {
+  test('a server that is too old causes one warning with its version', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const info = '# Server\r\nredis_version:6.0.16\r\nloading:0\r\n'
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', (data) => {
-        // Several commands can come at once.
+        // Several commands can arrive at once.
         for (const command of data.toString().split(/(?=\*\d+\r\n)/)) {
           const isInfo = command.toLowerCase().includes('info\r\n$6\r\nserver')
           socket.write(isInfo ? `$${info.length}\r\n${info}\r\n` : '-ERR unknown command\r\n')
@@ -209,12 +209,12 @@ describe('the version of the server', () => {
     server.close()
   })
 
-  test('this one is new enough, and is not told of', async () => {
+  test('the server of this test run is new enough, and causes no warning', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
     const store = redisStore(client, { prefix: testPrefix() })
     await store.consume([requestOf('acme', setOf('9/min'))])
-    // Redis answers in order, and was asked for its version before this.
+    // Redis answers in order, and INFO was sent before this.
     await store.consume([requestOf('acme', setOf('9/min'))])
     expect(warn).not.toHaveBeenCalled()
     client.disconnect()

@@ -10,7 +10,7 @@ describe('shards', () => {
     expect(new Set(shardTags(count)).size).toBe(count)
   })
 
-  test('are what they were: keys of today are found tomorrow', () => {
+  test('never change: keys of today must be found tomorrow', () => {
     expect(shardTags(16).join()).toMatchInlineSnapshot(`"18,3,61,58,19,2,60,59,102,1,63,49,103,0,62,48"`)
     expect(['', 'a', '@acme'].map((key) => shardOf(key, 16))).toMatchInlineSnapshot(`
 [
@@ -21,13 +21,13 @@ describe('shards', () => {
 `)
   })
 
-  test('get as many keys each', () => {
+  test('get equally many keys', () => {
     const counts = new Array<number>(16).fill(0)
     for (let i = 0; i < 16_000; i += 1) (counts[shardOf(`tenant-${i}`, 16)] as number) += 1
     for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150)
   })
 
-  test('are of cluster clients only, and a whole number', () => {
+  test('are for cluster clients only, and a whole number', () => {
     const single = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
     expect(() => redisStore(single, { shards: 16 })).toThrow(
       /^shards: only a cluster client has shards.*leave `shards` out/,

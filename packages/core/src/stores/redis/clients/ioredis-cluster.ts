@@ -38,7 +38,7 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
   },
 ]
 
-/** Before the first request, wait this long for all primaries; then serve those that are connected. */
+/** The first requests wait for all primaries for at most this long, in ms; then those that are connected serve. */
 const FIRST_CONNECTIONS_MS = 1000
 
 export function ioredisClusterPort(client: Cluster): RedisPort {
