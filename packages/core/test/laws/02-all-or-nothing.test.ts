@@ -7,7 +7,7 @@ import { variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
 
-/** Two limits of any algorithms, of which the second is the wider. */
+/** Two limits of any algorithms. The second has the longer window, and at least the quota of the first. */
 const pairs = fc.record({
   first: fc.constantFrom(...variants),
   second: fc.constantFrom(...variants),
@@ -36,7 +36,7 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     })
   })
 
-  test('what a denied request asked of one limit is still there for a smaller one (D9)', async () => {
+  test('a request denied by one limit takes no units from another', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: ['10/min', '3/h'] }, clock)
     const allowed = []
@@ -46,20 +46,17 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([7, 0])
   })
 
-  test.each(variants)(
-    'a cost that does not fit leaves room for one that does (D10, D13): $name',
-    async (variant) => {
-      const clock = { now: START_MS }
-      const limiter = bench.limiter({ limit: { ...variant.limit(10, windowOf(variant, 1000)) } }, clock)
-      const { limits } = await limiter.peek('acme')
-      const room = limits[0]?.remaining ?? 0
-      expect((await limiter.consume('acme', { cost: room - 1 })).allowed).toBe(true)
-      expect((await limiter.consume('acme', { cost: 2 })).allowed).toBe(false)
-      expect((await limiter.consume('acme', { cost: 1 })).allowed).toBe(true)
-    },
-  )
+  test.each(variants)('a cost that is denied leaves room for a smaller one: $name', async (variant) => {
+    const clock = { now: START_MS }
+    const limiter = bench.limiter({ limit: { ...variant.limit(10, windowOf(variant, 1000)) } }, clock)
+    const { limits } = await limiter.peek('acme')
+    const room = limits[0]?.remaining ?? 0
+    expect((await limiter.consume('acme', { cost: room - 1 })).allowed).toBe(true)
+    expect((await limiter.consume('acme', { cost: 2 })).allowed).toBe(false)
+    expect((await limiter.consume('acme', { cost: 1 })).allowed).toBe(true)
+  })
 
-  test('a client that never stops still gets its quota in every window (D15)', async () => {
+  test('a client that never stops still gets its quota in every window', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: { quota: 2, window: 's', algorithm: 'fixed-window' } }, clock)
     let allowed = 0
@@ -71,7 +68,7 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
   })
 })
 
-/** Tenants and users on plans, in a group, and with a limit of a route on top. */
+/** A request of a tenant and a user. The export route has a group and a stacked limit. */
 const joint = fc.record({
   gapUs: fc.integer({ min: 0, max: 1_500_000 }),
   tenant: fc.constantFrom('t1', 't2'),
@@ -82,8 +79,8 @@ const joint = fc.record({
 })
 
 describe.each(jointBenches)('law 2, all or nothing over several keys, on $store', (bench) => {
-  test('a request of several subjects takes what each alone would take, when all have room, or nothing', async () => {
-    // What was merged into one slot of a log and goes back comes back with the slot: up to one slot late.
+  test('a request of several subjects takes its units from all of them, or from none', async () => {
+    // In a log with precision, units that went back may return up to one slot late, so it cannot be compared exactly.
     const exact =
       bench.store !== 'a store that is not atomic'
         ? variants
@@ -113,13 +110,13 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
         expect(decision.limits.map(({ remaining, resetMs }) => [remaining, resetMs])).toEqual(expected.limits)
         expect([decision.allowed, decision.retryAfterMs]).toEqual([expected.allowed, expected.retryAfterMs])
         if (isRefunded) expect(await limiter.refund(decision)).toBe(await expected.refund())
-        // What was taken of others goes back in the turn after a denial.
+        // After a denial, units taken from other subjects go back in the next turn of the event loop.
         if (!decision.allowed) await turn()
       }
     })
   })
 
-  test('a limit of a route and the plan deny together, each by its name', async () => {
+  test('a stacked limit and the plan deny together, and neither loses units', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ plans: { pro: '3/min', guard: '9/min' }, defaultPlan: 'pro' }, clock)
     const exports = limiter.scope({ stacked: { export: ['2/min', '5/h'] } })
@@ -135,7 +132,7 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
       ['export.hour', 3],
     ])
     const denied = await exports.consume(subjects, { cost: 2 })
-    // One key after another, the narrowest denies before the others are asked.
+    // Where keys are decided one after another, the one with the least room is first, and its denial ends the request.
     const violated =
       bench.store === 'a store that is not atomic' ? ['export.minute'] : ['minute', 'export.minute']
     expect([denied.allowed, denied.violated]).toEqual([false, violated])
@@ -145,13 +142,13 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
   })
 })
 
-/** One of the keys that a request counts under, and whose limits hold there. */
+/** A key that a request counts under, and the name of its limits. */
 interface Counter {
   readonly of: string
   readonly key: string
 }
 
-/** Each counter in a limiter of its own, asked one by one: what all together must say. */
+/** Computes the expected answers: each counter is a limiter of its own, and their decisions are combined. */
 function oracleOf(
   plans: { tenant: LimitInput; user: LimitInput },
   { clock, isAtomic }: { clock: Clock; isAtomic: boolean },
@@ -167,7 +164,7 @@ function oracleOf(
   const limiterOf = ({ of }: Counter): Limiter => limiters[of] as Limiter
   const room = (counter: Counter): number =>
     (limiterOf(counter).peek('nobody') as Decision).limits[0]?.remaining ?? 0
-  /** Of those that deny, all that are asked: where keys are asked one by one, the narrowest alone. */
+  /** The counters that a decision lists: all, or, where keys are decided one after another, the first that denies. */
   const told = (counters: readonly Counter[], denied: (counter: Counter) => boolean): readonly Counter[] => {
     if (isAtomic || !counters.some(denied)) return counters
     const inTurn = counters.toSorted((a, b) => room(a) - room(b) || (a.key < b.key ? -1 : 1))

@@ -6,7 +6,7 @@ import { variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
 
-/** What can happen to a subject. Times in µs; `refund` gives back the decision that many back. */
+/** What can happen to a subject, `gapUs` after the last act. `refund` is of the decision made `back` decisions ago. */
 type Act =
   | {
       readonly kind: 'consume' | 'peek'
@@ -54,7 +54,7 @@ function plansOf(chosen: readonly Variant[], quota: number): Record<string, Limi
   return { a: limits, b: [...limits].reverse().slice(0, 2), c: [...apart.slice(0, 1), ...limits.slice(-1)] }
 }
 
-/** Everything that one store says of a history. */
+/** Plays a history on one store, and resolves with all its answers. */
 async function replay(bench: Bench, chosen: readonly Variant[], acts: readonly Act[]): Promise<unknown[]> {
   const clock = { now: START_MS }
   const limiter = bench.limiter({ plans: plansOf(chosen, 20), defaultPlan: 'a' }, clock)
@@ -83,7 +83,7 @@ async function perform(
   return { ...decision }
 }
 
-describe('law 5, one truth: Lua and TypeScript say the same of any history', () => {
+describe('law 5, one truth: Lua and TypeScript give the same answers to any history', () => {
   const [memory, redis] = benches as [Bench, Bench]
 
   test.each(variants)('$name', async (variant) => {
@@ -99,7 +99,7 @@ describe('law 5, one truth: Lua and TypeScript say the same of any history', () 
     })
   })
 
-  test('a denial that is written since one of its limits is ahead of the clock', async () => {
+  test('a denial that is written because one of its limits is ahead of the clock', async () => {
     const some = variants.filter(({ name }) =>
       ['sliding-log', 'token-bucket with a burst of 3'].includes(name),
     )
@@ -130,7 +130,7 @@ describe('law 5, one truth: Lua and TypeScript say the same of any history', () 
   })
 })
 
-/** What can happen to some subjects in two places of an application. */
+/** What can happen to several subjects on two routes of an application. */
 const wideAct = fc.record({
   kind: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'settle', 'reset'),
   gapUs,

@@ -6,7 +6,7 @@ import { HOUR_MS, variants, type Variant } from '../support/variants.js'
 afterAll(closeBenches)
 afterEach(() => jest.restoreAllMocks())
 
-/** Runs as a server whose clock is off by this much. */
+/** Calls `run` with Date.now() off by `offMs`, as on an application server with a wrong clock. */
 async function withClockOff<T>(offMs: number, run: () => Promise<T>): Promise<T> {
   const real = Date.now
   const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + offMs)
@@ -46,7 +46,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
     expect(allowed).toEqual([true, true, true, true, false, false])
   })
 
-  test('a calendar sent from a clock that is years off is sent again, and counted once', async () => {
+  test('calendar windows by a clock that is years off are sent again, and counted once', async () => {
     const store = redisStore(sharedRedis(), { prefix: testPrefix() })
     const limiter = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
     const decision = await withClockOff(-800 * 86_400_000, async () => limiter.consume('acme'))
@@ -70,19 +70,19 @@ describe.each(benches)('law 6, a clock of the store that jumps, on $store', (ben
   }
 
   test.each(variants)(
-    '$name: back an hour locks nobody out for longer than ever, nor lets anybody in',
+    '$name: an hour back frees no units, and denies for no longer than two windows',
     async (variant) => {
       const { limiter, clock, full, windowMs } = await usedUp(variant)
       clock.now -= JUMP_MS
       expect((await limiter.consume('acme')).allowed).toBe(false)
-      // What is used weighs on one window more under sliding-window, and a bucket drains.
+      // Two windows, because used units count in one more window under sliding-window, and a bucket has to drain.
       clock.now += 2 * windowMs
       expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(full)
     },
   )
 
   test.each(variants)(
-    '$name: on by an hour frees what is used early, once, and the limit holds on',
+    '$name: an hour forward frees used units early, once, and then the limit holds',
     async (variant) => {
       const { limiter, clock, full } = await usedUp(variant)
       clock.now += JUMP_MS

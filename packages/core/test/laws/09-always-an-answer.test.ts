@@ -23,7 +23,7 @@ afterEach(endFaults)
 
 describe('law 9, always an answer', () => {
   test.each(['local', 'open', 'closed'] as const)(
-    'Redis hangs, %s: answered within the deadline, then the store again (D2)',
+    'Redis hangs, %s: the policy answers within the deadline, and the store once it goes on',
     async (policy) => {
       const redis = await server()
       const { limiter, errors } = limiterOn(connect(redis.port), { onStoreFailure: policy })
@@ -46,7 +46,7 @@ describe('law 9, always an answer', () => {
     ['a client that gives up a command early', { maxRetriesPerRequest: 0 }],
     ['a lazy client', { lazyConnect: true }],
   ])(
-    'Redis is down at the start, with %s: the policy answers, and the store once it is up (D1)',
+    'Redis is down at the start, with %s: the policy answers, and the store once it is up',
     async (_, options) => {
       const first = await server()
       await first.kill()
@@ -59,7 +59,7 @@ describe('law 9, always an answer', () => {
     },
   )
 
-  test('Redis dies and comes back: nobody waits, and what was let pass meanwhile is counted once', async () => {
+  test('Redis dies and comes back: no request waits, and those let pass meanwhile count once', async () => {
     const redis = await server()
     const { limiter } = limiterOn(connect(redis.port))
     await recovers(limiter)
@@ -77,7 +77,7 @@ describe('law 9, always an answer', () => {
     expect(1000 - (limits[0]?.remaining ?? 0)).toBe(admitted.local + admitted.store)
   })
 
-  test('a foreign value under a key fails that subject alone, is not overwritten, and is told', async () => {
+  test('a foreign value under a key fails only its subject, is not overwritten, and is reported', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const prefix = testPrefix()
@@ -126,24 +126,24 @@ describe('law 9, always an answer', () => {
     })
     await Promise.all(answers)
     const before = sent.mock.calls.length
-    // Each is answered within a turn of the event loop, in which no deadline can pass.
+    // Each request is answered within one turn of the event loop, in which no deadline can pass.
     for (let i = 0; i < 100; i += 1) {
       const answer = await Promise.race([limiter.consume('acme'), turn()])
       expect(answer).toMatchObject({ source: 'local' })
     }
-    // It is tried again now and then.
+    // Only the breaker's probes reach Redis.
     expect(sent.mock.calls.length - before).toBeLessThan(10)
     redis.resume()
     await recovers(limiter)
   })
 
-  test('a store that never answers again is tried again now and then', async () => {
+  test('a store that never answers is tried again at growing intervals', async () => {
     const asked: number[] = []
     const store = asyncStore({ consume: () => new Promise(() => asked.push(performance.now())) })
     const limiter = closesWithTest(createLimiter({ limit: '5/min', store, deadlineMs: 10 }))
     let before = Infinity
     limiter.on('breaker', () => (before = asked.length))
-    // A few until it is given up, and then ever fewer, however many requests there are.
+    // Some requests reach the store until the breaker opens, then only its probes, however many requests there are.
     await eventually(async () => {
       await limiter.consume('acme')
       return asked.length === before + 3
@@ -154,7 +154,7 @@ describe('law 9, always an answer', () => {
     expect(third - second).toBeGreaterThan(1000 - 5)
   })
 
-  test('requests that were answered while the store was not ready are not held any longer', async () => {
+  test('requests that were answered while the store is not ready are not kept in memory', async () => {
     setFlagsFromString('--expose_gc')
     const collect = runInNewContext('gc') as () => void
     const never = new Promise<void>(() => {})
@@ -172,7 +172,7 @@ describe('law 9, always an answer', () => {
     })
   })
 
-  test('a client that would send commands twice is told of once', () => {
+  test('a client that would send commands twice causes one warning', () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = connect(1, { autoResendUnfulfilledCommands: true, lazyConnect: true })
     redisStore(client)
@@ -183,7 +183,7 @@ describe('law 9, always an answer', () => {
     warn.mockRestore()
   })
 
-  test('a damaged value of ours gives an error or numbers that headers can hold, and hurts no neighbour', async () => {
+  test('a damaged value gives an error or valid numbers, and affects no other subject', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const prefix = testPrefix()
@@ -209,7 +209,7 @@ describe('law 9, always an answer', () => {
     }
   })
 
-  test('a client that is closed, and a limiter that is', async () => {
+  test('with a closed client or a closed limiter the policy answers', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const { limiter, errors } = limiterOn(client, { onStoreFailure: 'closed' })
@@ -223,7 +223,7 @@ describe('law 9, always an answer', () => {
     await expect(limiter.reset('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_CLOSED' })
   })
 
-  test('a full Redis: the policy answers for those that would write, and names it', async () => {
+  test('a full Redis: the policy answers requests that must write, and the error names OOM', async () => {
     const redis = await server({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
     const client = connect(redis.port)
     const { limiter } = limiterOn(client, { deadlineMs: 5000 })
@@ -237,7 +237,7 @@ describe('law 9, always an answer', () => {
     expect((await limiter.consume('new')).source).toBe('store')
   })
 
-  test('a process that was busy longer than the deadline takes the reply that has come', async () => {
+  test('a process that was busy for longer than the deadline uses the reply that has arrived', async () => {
     const redis = await server()
     const { limiter } = limiterOn(connect(redis.port))
     await recovers(limiter)
