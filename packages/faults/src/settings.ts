@@ -60,7 +60,7 @@ export interface Pace {
   readonly warmMs: number
   readonly faultMs: number
   readonly afterMs: number
-  /** Each phase also waits until what it is for was seen, which takes longer on a slow machine. */
+  /** Whether each phase also waits for its effect, such as answers without the store: a slow machine needs longer. */
   readonly waits: boolean
   readonly rates: Rates
   /** With so many requests under way no more are sent: on a slow machine they would only wait in the load generator. */

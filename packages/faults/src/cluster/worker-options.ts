@@ -21,6 +21,6 @@ export interface Batch {
   readonly thrown: string[]
   /** Units admitted while the store could not answer, and charged to it later. */
   charged: number
-  /** The same, but never charged, since no limit had room. */
+  /** Units admitted in the same way, but never charged: no limit had room, or the limiter was closed before. */
   dropped: number
 }
