@@ -1,4 +1,4 @@
-// npm start: installs, builds and runs the demo. Arguments go to the demo.
+// npm start: sets everything up and runs the demo. Arguments go to the demo.
 import { join } from 'node:path'
 import { prepare, root, run } from './workspace.mjs'
 

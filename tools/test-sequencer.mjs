@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequencer')
 
-/** Test files that take about a minute. If one of them started last, the whole run would wait for it. */
+/** Test files that take a minute. If one of them began last, all would wait for it. */
 const LONGEST = [
   'faults/test/short',
   'faults/test/soak',
@@ -14,7 +14,7 @@ const LONGEST = [
   'laws/05-one-truth',
 ]
 
-/** Runs the longest files first. Jest knows how long a file takes only after it has run once on this machine. */
+/** Starts the longest files first, even on a machine without recorded times. */
 export default class LongestFirst extends Sequencer {
   async sort(tests) {
     const rank = ({ path }) => {

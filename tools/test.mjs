@@ -1,5 +1,5 @@
-// npm test: installs, builds, checks types, lint and format, and runs all tests on a real Redis. Arguments go to jest;
-// with any argument the checks are skipped. The last line of output is `N passed, N failed`.
+// npm test: sets everything up, checks types, style and packages, and runs all tests on a real Redis. Arguments
+// go to jest; with any, only the tests run. The last line is `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ async function jest() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const file = join(folder, 'results.json')
   const { code } = await exec(['jest', '--maxWorkers=3', '--json', `--outputFile=${file}`, ...args], {
-    // The results are read from the file. Jest writes its report to standard error, so ask it for colours.
+    // The results are read from a file, so jest's own output can go to standard error.
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
   })
   const { passed, failed } = read(file)

@@ -1,5 +1,4 @@
-// The rate limiters that are compared. A contender is two functions: one decides on a subject id, the other checks that
-// the answer is a real decision.
+// The compared programs. A contender decides on a subject's id, and checks that the result is a valid answer.
 import { createLimiter, redisStore } from '@tollgate/core'
 import { RedisStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
@@ -10,14 +9,14 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
  * @property {(answer: any) => boolean} isRight true when the contender decided, false for a fallback or an error
  */
 
-/** So many units that every request is allowed. */
+/** So large that all requests are allowed. */
 const QUOTA = 100_000
 const MINUTE_MS = 60_000
-/** So long that a slow machine is not taken for a failing store. */
+/** So long that a noisy machine is not taken for a failed store, in ms. */
 const DEADLINE_MS = 10_000
 
 export const BASELINE = 'INCR'
-/** The same code as the baseline. Its ratio to the baseline would be 1 without noise: the distance is the noise. */
+/** The same code as the baseline. Differences as small as that between the two cannot be measured in this run. */
 export const CONTROL = 'INCR, again'
 export const PEERS = ['rate-limiter-flexible', 'express-rate-limit']
 export const BUCKETS_3 = '3 limits: 3 buckets'
@@ -47,14 +46,18 @@ export function createContenders(client) {
   ])
 }
 
+let made = 0
+
 /** @returns {Contender} */
 export function tollgate(client, limit, storeOptions) {
+  // A prefix for each, as long as the default one: limiters of a process may not share their counters.
+  const prefix = `bench-${String((made += 1)).padStart(2, '0')}`
   const limiter = createLimiter({
-    store: redisStore(client, storeOptions),
+    store: redisStore(client, { prefix, ...storeOptions }),
     plans: { measured: limit },
     defaultPlan: 'measured',
     deadlineMs: DEADLINE_MS,
-    // Counting instances would add a key, and the memory table expects one key a subject.
+    // With a given number of instances, the limiter has no extra key to count them.
     local: { instances: 1 },
   })
   return {

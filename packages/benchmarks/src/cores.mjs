@@ -1,16 +1,16 @@
-// Chooses the cores of this process and the server. Left to the kernel, they share a core in one run and not in the
-// next, and that changes the figures more than the choice of the contender does.
+// Which CPU cores this process and the server use. If the kernel chooses, they share a core in some runs and not in
+// others, and that makes a larger difference than there is between most contenders.
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
 export const PLACEMENTS = ['apart', 'together', 'free']
 
 /**
- * Pins this process and the server to two cores (`apart`) or to the same one (`together`); `free` pins nothing.
+ * Pins this process and the server to one core each, or both to the same.
  *
  * @param wanted one of PLACEMENTS
- * @param pid    of the server, undefined when this run did not start it: then nothing is pinned
- * @returns the placement that holds now: `free` when pinning is not possible here
+ * @param pid    of the server, if this run started it; another's server is not pinned
+ * @returns the placement that was reached: `free` if it cannot be done
  */
 export function placeOnCores(wanted, pid) {
   if (!PLACEMENTS.includes(wanted))
@@ -21,7 +21,7 @@ export function placeOnCores(wanted, pid) {
     pin(process.pid, wanted === 'together' ? 1 : 0)
     return wanted
   } catch {
-    // Not Linux, or the process may not use these cores.
+    // Not Linux, or no permission for these cores.
     return 'free'
   }
 }

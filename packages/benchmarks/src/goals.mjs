@@ -1,15 +1,15 @@
-// The performance goals of the project, and whether a run reached them.
+// The project's goals, and whether a run reached them.
 import { BASELINE, BUCKETS_3, PEERS, PRO_3 } from './contenders.mjs'
 import { EXACT, PRO_SPREAD } from './memory.mjs'
 import { median, paired } from './statistics.mjs'
 
 const MEASURED = ['token-bucket', 'sliding-log 100/min']
-/** The most server CPU a decision may take with 64 requests in flight, in µs. */
+/** The most CPU time of the server per decision with 64 requests in flight, in µs. */
 const SERVER_US = { 'token-bucket': 2.5, 'sliding-log 100/min': 4, [BUCKETS_3]: 5, [PRO_3]: 5 }
 const THREE_LIMITS_BYTES = 200
 const EXACT_BYTES = (requests) => 8 * requests + 120
 
-/** @returns the name of the peer with more decisions a second */
+/** The name of the peer with more decisions per second. */
 export function betterPeer(results) {
   const speed = (name) => median(results.get(name).perSecond)
   return PEERS.toSorted((a, b) => speed(b) - speed(a))[0]

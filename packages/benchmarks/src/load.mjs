@@ -1,16 +1,16 @@
-// Closed loops: each sends its next request when its last one is answered.
+// Closed loops: each sends its next request when it has got the last answer.
 
-/** The most requests of one call: it ends here even when there is time left. */
+/** A run ends after this many decisions, if its time is not over before. */
 const MOST_DECISIONS = 1_000_000
 const KEYS = 10_000
 const ids = Array.from({ length: KEYS }, (_, i) => `user-${i}`)
 
 /**
- * Keeps `inFlight` requests in flight for `ms` milliseconds, and uses the keys in turn.
+ * Keeps `inFlight` requests pending for `ms`, over all keys in turn.
  *
  * @param {import('./contenders.mjs').Contender} contender
  * @returns the number of decisions
- * @throws when an answer is not a real decision, because the figures would then measure something else
+ * @throws when a contender gives a wrong answer, since its figures would mean nothing
  */
 export async function closedLoop({ decide, isRight }, inFlight, ms) {
   const until = performance.now() + ms

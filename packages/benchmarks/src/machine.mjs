@@ -1,4 +1,4 @@
-// Describes the machine and the versions of a run. Figures of two machines cannot be compared.
+// The machine and versions of a run. Figures of different machines must not be compared.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
@@ -25,7 +25,7 @@ export async function describeMachine(monitor) {
   }
 }
 
-/** Walks up from the main file, because not every package exports its package.json. */
+/** Reads package.json from the package's folder, since not every package exports it. */
 function versionOf(name) {
   let folder = new URL('.', pathToFileURL(require.resolve(name)))
   for (;;) {

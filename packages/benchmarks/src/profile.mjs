@@ -1,5 +1,4 @@
-// Runs one contender alone, for a profiler. Arguments: contender, requests in flight, seconds.
-// node --cpu-prof src/profile.mjs token-bucket 512 5
+// Runs a single contender for a profiler: node --cpu-prof src/profile.mjs token-bucket 512 5
 import { Redis } from 'ioredis'
 import { createContenders } from './contenders.mjs'
 import { closedLoop } from './load.mjs'
@@ -17,7 +16,7 @@ if (!contender) throw new Error(`No contender ${name}. There are: ${[...contende
 let decisions = 0
 const before = process.cpuUsage()
 const until = performance.now() + 1000 * Math.min(Number(seconds), LONGEST_SECONDS)
-// The database is emptied every 300 ms, as in the benchmark: otherwise a limit of 100/min would soon be used up.
+// The database is emptied between loops, like in the benchmark: else a limit of 100/min would be used up.
 while (performance.now() < until) {
   decisions += await closedLoop(contender, Number(inFlight), 300)
   await client.flushdb()

@@ -1,16 +1,11 @@
-// Starts the Redis of a run, and reads figures from its INFO.
+// The Redis of a run, and its figures.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 
-/**
- * Uses the server at REDIS_URL, or else starts one on a free port that keeps nothing on disk.
- *
- * @returns `{ url, stop, pid }`; `pid` only of a server started here, and only that one is ended by `stop`
- * @throws when the database at REDIS_URL is not empty
- */
+/** Uses REDIS_URL, else starts a server on a free port. Resolves to the URL, a function that stops it, and its pid. */
 export async function startRedis() {
   const given = process.env.REDIS_URL
   const redis = given ? { url: given, stop: () => {} } : await spawnRedis()
@@ -19,11 +14,11 @@ export async function startRedis() {
     maxRetriesPerRequest: 100,
     autoResendUnfulfilledCommands: false,
   })
-  // A new server does not listen at once, so the first connections may fail. If none succeeds, `dbsize` rejects.
+  // Connection errors are normal at first; the command below fails if they last.
   client.on('error', () => {})
   const keys = await client.dbsize()
   client.disconnect()
-  // The benchmark runs FLUSHDB before each measurement.
+  // The benchmark calls FLUSHDB before each measurement, so refuse a database with data.
   if (keys > 0)
     throw new Error(`REDIS_URL holds ${keys} keys, and a benchmark empties it: give an empty database`)
   return redis
@@ -62,7 +57,7 @@ async function freePort() {
   return port
 }
 
-/** @returns the CPU time that the server has used since its start, in µs */
+/** CPU time that the server has used, in µs. */
 export async function serverCpuUs(client) {
   const info = await client.info('cpu')
   const read = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)[1])

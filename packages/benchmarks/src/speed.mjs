@@ -3,10 +3,10 @@ import { closedLoop } from './load.mjs'
 import { serverCpuUs } from './redis.mjs'
 
 /**
- * @typedef {object} Figures of one contender; each array has one value a round
- * @property {number[]} perSecond decisions a second
- * @property {number[]} serverUs  CPU time of the server a decision, in µs
- * @property {number[]} nodeUs    CPU time of this process a decision, in µs
+ * @typedef {object} Figures of one contender, with one value per round
+ * @property {number[]} perSecond decisions per second
+ * @property {number[]} serverUs  CPU time of the server per decision, in µs
+ * @property {number[]} nodeUs    CPU time of this process per decision, in µs
  */
 
 /** @returns {Promise<Map<string, Figures>>} by the name of the contender */

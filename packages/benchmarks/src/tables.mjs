@@ -8,7 +8,7 @@ function table(head, rows) {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** The table of one load: decisions a second, their ratio to INCR and to the better peer, and CPU of Node and Redis. */
+/** The table of one load: decisions per second, ratios to INCR and to the better peer, and CPU time of both sides. */
 export function speedTable(results) {
   const base = results.get(BASELINE)
   const peer = betterPeer(results)

@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { createHttpLimiter } from '@tollgate/core/adapter'
+import { createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -50,12 +50,21 @@ declare module 'fastify' {
   }
 }
 
-async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+/** Not async: called as middleware is, it must throw where it was called. */
+function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
+  if (typeof app?.addHook === 'function') return addTo(app, options)
+  const expected = "it to be registered, not called: app.register(rateLimit, { limit: '100/min' })"
+  throw ConfigError.wrong('rateLimit', app, expected)
+}
+
+async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const { hook, ...given } = options
   if (hook !== undefined && !STAGES.includes(hook)) {
-    throw ConfigError.wrong('hook', hook, `one of ${STAGES.join(', ')}`)
+    throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
+  // At once, so that it also closes when the application cannot be registered or made ready.
+  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
@@ -76,15 +85,17 @@ async function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Pr
     return made
   }
 
-  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  const { requestProperty = 'rateLimit' } = given
+  if (!app.hasRequestDecorator(requestProperty)) app.decorateRequest(requestProperty)
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'
-  if (isEarly && given.identify && !http.isByAddress) warnOfLateIdentity(app, given.identify, hook)
+  if (isEarly && given.identify && !http.isByAddress) {
+    warnOfLateIdentity(app, given.identify, { stage: hook, warn: internalsOf(http.limiter).warn })
+  }
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })
-  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
 }
 
 /** Where the options of a route stand. */
@@ -93,7 +104,8 @@ const PATH = 'config.rateLimit'
 function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
   // Requests are decided in the hook of the plugin, whatever their route.
   if (own?.hook === undefined) return http.at(own, path)
-  throw ConfigError.wrong(path === '' ? 'hook' : `${path}.hook`, own.hook, 'none here: it goes to the plugin')
+  const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
+  throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
 }
 
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
@@ -115,11 +127,11 @@ function decorate(app: FastifyInstance, ours: Pick<FastifyInstance, 'rateLimit' 
 function refuseUnlessEmpty(app: FastifyInstance): void {
   const routes = app.printRoutes({ commonPrefix: false })
   if (routes.startsWith('(empty')) return
-  const expected =
-    'at least one: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
+  const problem =
+    'none was, so nothing is limited: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
     'on the instance that has them; a plugin of yours that registers it for others needs fastify-plugin. The routes ' +
     `of the application:\n${routes}`
-  throw ConfigError.wrong('routes declared after rateLimit was registered', 0, expected)
+  throw new ConfigError('routes declared after rateLimit was registered', problem)
 }
 
 /**

@@ -59,7 +59,7 @@ describe('the stage that decides', () => {
     await expect(registered.ready()).rejects.toMatchObject({
       code: 'ERR_TOLLGATE_CONFIG',
       path: 'hook',
-      problem: expect.stringContaining('one of onRequest, preParsing, preValidation, preHandler'),
+      problem: expect.stringContaining("one of 'onRequest', 'preParsing', 'preValidation', 'preHandler'"),
     })
   })
 })

@@ -13,16 +13,16 @@ import {
   type Policy,
 } from './settings.ts'
 
-/** A request as the application saw it. */
+/** A request, as the application saw it. */
 export interface Entry {
-  /** A tenant, or a control client, which is not limited. */
+  /** A tenant, or one of CONTROLS, which are not limited. */
   readonly who: string
   /** Start of the request, in ms since 1970. */
   readonly at: number
-  /** Time from the start to its answer. */
+  /** How long its answer took, in ms. */
   readonly ms: number
   readonly status: number
-  /** Source of the decision, of requests that were let in; empty for others. */
+  /** What decided; empty if the request was denied. */
   readonly source: string
 }
 
@@ -34,7 +34,7 @@ export interface BreakerChange {
 export interface Report {
   readonly entries: readonly Entry[]
   readonly breaker: readonly BreakerChange[]
-  /** Number of errors, by code. */
+  /** The number of errors by code. */
   readonly storeErrors: Readonly<Record<string, number>>
 }
 
@@ -42,7 +42,7 @@ export interface Report {
 export interface Exit {
   readonly code: number | null
   readonly signal: string | null
-  /** False when it had to be killed. */
+  /** False if it had to be killed. */
   readonly isByItself: boolean
   readonly stderr: string
 }
@@ -50,12 +50,12 @@ export interface Exit {
 export interface Application {
   readonly port: number
   readonly hasBreaker: boolean
-  /** Ends the process. Its report is empty when it crashed. */
+  /** Stops it. Resolves to its report, which is empty after a crash, and to how it ended. */
   stop(): Promise<{ report: Report; exit: Exit }>
 }
 
 const STARTS_WITHIN_MS = 30_000
-/** Well above the 2 s that ioredis waits for a connection to a server that hangs, since the machine may be slow. */
+/** In ms. ioredis waits 2 s for a connection to a server that hangs; a slow machine needs more. */
 const ENDS_WITHIN_MS = 15_000
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
@@ -103,7 +103,7 @@ async function end(
   return { report, exit: { code, signal, isByItself, stderr: stderr() } }
 }
 
-/** @returns the next message of the process, or undefined when it ends or sends none within the time */
+/** The first message of a process; undefined if the process ends or the time is over before. */
 async function firstMessage<T>(child: ChildProcess, withinMs: number): Promise<T | undefined> {
   if (!child.connected) return undefined
   const timeout = new AbortController()

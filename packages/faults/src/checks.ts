@@ -14,10 +14,7 @@ import {
 
 type Rule = (run: Run, figures: Figures) => string[]
 
-/**
- * The least share of decisions that the store must make once it is back. Below 1, because some answers are late on a
- * busy machine. A limiter that asks the store only now and then stays far below it.
- */
+/** The least share of answers by the store after its return: some may be late on a busy machine. */
 const LEAST_STORE_SHARE = 0.9
 
 const RULES: Readonly<Record<Check, Rule>> = {
@@ -64,7 +61,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'no more than the plan': ({ fault }, { most }) =>
     Object.entries(most).flatMap(([who, { outside, byStore, byLocal }]) => {
       const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
-      // A store that forgot its counts once may admit one quota before the loss and one after it.
+      // A store that loses its counts may admit two quotas in a window: one before the loss and one after it.
       const inFault = fault.forgets ? 2 * quota : quota
       const cases = [
         [outside, quota, 'outside the fault'],
@@ -96,7 +93,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   },
 }
 
-/** @returns a sentence for each violation in a run; none when all is well */
+/** The faults of a run, in sentences; empty if all is well. */
 export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
   const figures = figuresOf(run)
   return (Object.keys(RULES) as Check[])

@@ -1,4 +1,4 @@
-// The ways in which a Redis fails. Each fault has a begin and an end.
+// The ways in which a Redis fails, each with a beginning and an end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ask,
@@ -11,7 +11,7 @@ import {
   type RedisServer,
 } from '@tollgate/testing/redis'
 
-/** Where the application's client connects to. */
+/** Where the application's client connects. */
 export type Target =
   | { readonly port: number }
   | { readonly nodes: readonly Address[] }
@@ -33,13 +33,13 @@ export interface Scene {
 
 export interface Fault {
   readonly name: string
-  /** Redis loses some or all of its counts. */
+  /** Redis loses counts, all or some. */
   readonly forgets?: boolean
-  /** The application is started during the fault. */
+  /** The application starts during the fault. */
   readonly fromStart?: boolean
-  /** The fault never ends. */
+  /** The fault has no end. */
   readonly isForGood?: boolean
-  /** Some calls succeed during the fault: the breaker need not open, and some answers come from the store. */
+  /** Some calls succeed during it: the breaker need not open, and the store and the policy both answer. */
   readonly isPartial?: boolean
   prepare(): Promise<Scene>
 }
@@ -165,7 +165,7 @@ async function onProxy(begin: Step<Proxied>, end: Step<Proxied>): Promise<Scene>
   }
 }
 
-/** A fault that is over at once and is repeated every `everyMs`. */
+/** Repeats a short fault. */
 async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   let isOver = false
   let done = Promise.resolve()
@@ -182,7 +182,7 @@ async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   )
 }
 
-/** Resets open connections after the first bytes of an answer; new connections work. */
+/** Cuts open connections in the middle of an answer. New connections work. */
 async function resetInMidAnswer({ proxy }: Proxied): Promise<void> {
   proxy.cutAfterBytes(10)
   await sleep(20)

@@ -13,13 +13,13 @@ import {
 } from './settings.ts'
 import { mostInAnyWindow } from './windows.ts'
 
-/** Everything recorded in one run; times in ms since 1970. */
+/** All observations of one run; times in ms since 1970. */
 export interface Run {
   readonly framework: Framework
   readonly policy: Policy
   readonly fault: Pick<Fault, 'name' | 'forgets' | 'fromStart' | 'isForGood' | 'isPartial'>
   readonly beganAt: number
-  /** When the store was back; undefined for a fault that never ends. */
+  /** When the store was back; undefined if it never was. */
   readonly returnedAt: number | undefined
   readonly hasBreaker: boolean
   readonly answers: readonly Answer[]
@@ -35,38 +35,32 @@ export interface Times {
 }
 
 export interface Figures {
-  /** Number of answers by status, in the whole run. Status 0 means no answer. */
+  /** The number of answers by status, over the whole run; status 0 is no answer. */
   readonly byStatus: Readonly<Record<number, number>>
-  /** Limited requests in the fault while the breaker was not open, by the application's clock. */
+  /** Times of requests that came during the fault while the store was still asked, by the application's clock. */
   readonly before: Times
-  /**
-   * Limited requests in the fault that the store did not decide while the breaker was open. Without a breaker: those
-   * from one second after the fault began.
-   */
+  /** Times of requests that the store did not decide while the breaker was open; without one, 1 s into the fault. */
   readonly open: Times
-  /** Limited requests before or after the fault. */
+  /** Times of requests that came before or after the fault. */
   readonly rest: Times
-  /**
-   * p99 in ms of control requests in the same segments. They are not limited, so this is what the machine itself takes:
-   * `before` and `rest` for an answer after a timer of one deadline, `open` for an answer at once.
-   */
+  /** The 99th percentile of the same for requests without a limit: the share of these times that the machine causes. */
   readonly control: { readonly before: number; readonly open: number; readonly rest: number }
-  /** All requests of the fault, by the clients' clock. */
+  /** Times that clients saw during the fault. */
   readonly client: Times
   readonly breakerOpened: boolean
-  /** From the store's return until it has decided for each good tenant; undefined when it never did. */
+  /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
   readonly backMs: number | undefined
-  /** Share of the later decisions for good tenants that the store made, from 0 to 1. */
+  /** The share of decisions for good tenants after that which the store made, 0 to 1. */
   readonly storeShare: number
-  /** By tenant: the most units admitted in any window. */
+  /** The most in any window, by tenant. */
   readonly most: Readonly<Record<string, Most>>
 }
 
 /** The most units admitted to a tenant in any one window. */
 export interface Most {
-  /** By any source, in the whole run. */
+  /** Allowed by any source, in any window. */
   readonly ever: number
-  /** By the store, in windows wholly before the fault or wholly after the store was back. */
+  /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
   /** By the store, in the whole run. */
   readonly byStore: number
@@ -74,7 +68,7 @@ export interface Most {
   readonly byLocal: number
 }
 
-/** Control requests within this time before and after a segment count for the segment, too. */
+/** In ms. The machine counts as equally busy in a segment and this long before and after it. */
 const NOISE_AROUND_MS = 200
 
 type Span = readonly [from: number, to: number]
@@ -108,13 +102,13 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** Spans from each opening of the breaker in the fault to its next closing, which may be before the fault is over. */
+/** From each opening of the breaker during the fault until its closing, which may be before the end of the fault. */
 function openSpansOf(run: Run): Span[] {
   const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
   if (!hasBreaker) return [[beganAt + 1000, returnedAt]]
   const first = firstOpening(run)
   if (!first) return []
-  // Each shard of a cluster has a breaker of its own: one closing does not end the span.
+  // The breakers of a cluster's shards open and close separately.
   if (fault.isPartial) return [[first.at, returnedAt]]
   const changes = report.breaker.filter(
     ({ at, state }) => at >= beganAt && at < returnedAt && state !== 'half-open',
@@ -173,12 +167,12 @@ function within(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** Takes more than the segment itself, which may be too short to contain enough control requests. */
+/** Requests in a segment and around it: a short segment alone would say too little about the machine. */
 function around(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return within(entries, [from - NOISE_AROUND_MS, to + NOISE_AROUND_MS])
 }
 
-/** Percentiles by nearest rank; all zero when nothing was measured. */
+/** Percentiles by nearest rank; zeros without values. */
 export function times(measured: readonly { readonly ms: number }[]): Times {
   const sorted = measured.map(({ ms }) => ms).toSorted((a, b) => a - b)
   const rank = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

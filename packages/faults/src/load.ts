@@ -1,36 +1,36 @@
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { CONTROLS, type Pace } from './settings.ts'
 
-/** A request as its client saw it. */
+/** A request, as its client saw it. */
 export interface Answer {
   readonly who: string
   readonly sentAt: number
   readonly ms: number
-  /** 0 when there was no answer. */
+  /** 0 without an answer. */
   readonly status: number
-  /** Source of the decision, from the response header `x-source`. */
+  /** What decided, as the application reported it. */
   readonly source?: string
   readonly error?: string
 }
 
 export interface Load {
-  /** All answers so far. */
+  /** The answers so far. */
   readonly answers: readonly Answer[]
-  /** Sends no more, and resolves with all answers once each request is answered or given up. */
+  /** Stops. Resolves to all answers, once the last one has come or is given up. */
   stop(): Promise<Answer[]>
 }
 
 const TICK_MS = 4
-/** After this a request counts as unanswered. */
+/** After this time, in ms, a request counts as unanswered. */
 const GIVES_UP_AFTER_MS = 5000
-/** Most connections at a time. Above this the load generator itself would be the bottleneck. */
+/** One per pending request. A larger number would be a fault of the load itself. */
 const MOST_CONNECTIONS = 1000
 
 export const now = (): number => performance.timeOrigin + performance.now()
 
 /**
- * Sends steady traffic of all tenants at their rates. A request is sent when it is due, even if earlier ones are not
- * answered yet. So a stall of the application shows in every request that comes during the stall.
+ * Sends requests of all tenants at steady rates, whether earlier ones were answered or not. So when an application
+ * stalls, all requests that come meanwhile are seen to wait.
  */
 export function startLoad(port: number, { rates, mostUnderWay }: Pick<Pace, 'rates' | 'mostUnderWay'>): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS, scheduling: 'lifo' })

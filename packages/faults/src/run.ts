@@ -6,10 +6,10 @@ import type { Run } from './figures.ts'
 import { now, startLoad, type Load } from './load.ts'
 import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
 
-/** Answers without the store to wait for in a fault: so many that some come after the breaker has opened. */
+/** This many answers during a fault without the store: some of them come after the breaker has opened. */
 const ENOUGH = 60
 
-/** Runs one application through one fault, under load. */
+/** Runs one application under load through one fault. */
 export async function runThrough(
   fault: Fault,
   framework: Framework,
@@ -21,10 +21,10 @@ export async function runThrough(
     const startedAt = now()
     const application = await startApplication(framework, policy, scene.target)
     const load = startLoad(application.port, pace)
-    /** Sleeps first, because windows and rates are in real time. Then waits for the condition if the pace says so. */
+    /** Waits in real time, since windows and rates are in real time. */
     const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
       await sleep(ms)
-      // A condition that never holds is reported by the checks, so it is no error here.
+      // If it never comes about, the checks report that.
       if (pace.waits) await eventually(isSo).catch(() => {})
     }
     if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt))

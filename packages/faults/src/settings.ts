@@ -1,4 +1,4 @@
-// Settings that all runs share.
+// Settings of all runs.
 
 export const FRAMEWORKS = ['express', 'fastify', 'koa'] as const
 export type Framework = (typeof FRAMEWORKS)[number]
@@ -6,7 +6,7 @@ export type Framework = (typeof FRAMEWORKS)[number]
 export const POLICIES = ['local', 'open', 'closed'] as const
 export type Policy = (typeof POLICIES)[number]
 
-/** The client of each framework, so that both versions of ioredis are tested. */
+/** Both versions of the client are used in turn. */
 export const CLIENT_OF: Readonly<Record<Framework, 'ioredis' | 'ioredis5'>> = {
   express: 'ioredis',
   fastify: 'ioredis5',
@@ -14,25 +14,25 @@ export const CLIENT_OF: Readonly<Record<Framework, 'ioredis' | 'ioredis5'>> = {
 }
 
 export const DEADLINE_MS = 100
-/** Short, so that many whole windows fit before, in and after a fault. */
+/** In ms. Short, so that many whole windows lie before, in and after a fault. */
 export const WINDOW_MS = 500
 
 export interface Tenant {
   readonly plan: string
-  /** Requests a second, allowed or not. */
+  /** Requests per second, whatever the answers are. */
   readonly rate: number
 }
 
 /**
- * Units a window, by plan. `large` has room for a load that stalled for a second and then catches up. Both are counted
- * by `sliding-log`, which is exact: a single unit over the quota is a violation.
+ * Units per window, by plan. The large plan has more than a load sends at once after a stall of 1 s. The limits are
+ * exact logs, so that any unit above them is a fault.
  */
 export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25 }
 
 export const FLOODING = 'flooding'
-/** A client whose requests are not limited: measures how long the machine takes for an answer at once. */
+/** Sends requests without a limit: their times show what the machine adds to an answer that is ready at once. */
 export const CONTROL = 'control'
-/** An unlimited client, answered after a timer of one deadline: measures how late timers are on this machine. */
+/** Sends requests that wait for a timer of one deadline: their times show what the machine adds to that. */
 export const WAITING = 'waiting'
 export const CONTROLS: readonly string[] = [CONTROL, WAITING]
 export const TENANTS: Readonly<Record<string, Tenant>> = {
@@ -44,13 +44,13 @@ export const TENANTS: Readonly<Record<string, Tenant>> = {
 export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING)
 export const CONTROL_RATE = 40
 
-/** Requests a second, by tenant or control client. */
+/** Requests per second, by tenant. */
 export type Rates = Readonly<Record<string, number>>
 export const RATES: Rates = {
   ...Object.fromEntries(Object.entries(TENANTS).map(([who, { rate }]) => [who, rate])),
   ...Object.fromEntries(CONTROLS.map((who) => [who, CONTROL_RATE])),
 }
-/** Low rates for a slow machine with other work. The flooding tenant still asks for more than its plan. */
+/** For a slow machine with other work. The flooding tenant still asks for more than its plan. */
 const LIGHT_RATES: Rates = {
   ...Object.fromEntries([...GOOD, ...CONTROLS].map((who) => [who, 10])),
   [FLOODING]: 80,
@@ -63,7 +63,7 @@ export interface Pace {
   /** Whether each phase also waits for its effect, such as answers without the store: a slow machine needs longer. */
   readonly waits: boolean
   readonly rates: Rates
-  /** With so many requests under way no more are sent: on a slow machine they would only wait in the load generator. */
+  /** With this many requests pending, no more are sent: on a slow machine they would only wait for each other. */
   readonly mostUnderWay: number
 }
 export const FULL: Pace = {
@@ -83,7 +83,7 @@ export const SHORT: Pace = {
   mostUnderWay: 40,
 }
 
-/** The rules by which a run is judged. A rule set to false is checked only with `--strict`. */
+/** The checks of a run. One that is off here causes no failure, except with `--strict`. */
 export const CHECKS = {
   answered: true,
   'in time before the breaker opens': true,
@@ -96,7 +96,7 @@ export const CHECKS = {
   'no crash': true,
 } satisfies Record<string, boolean>
 export type Check = keyof typeof CHECKS
-/** Without the rules that a busy machine alone can break. Requests without an answer for seconds still fail the run. */
+/** Without the checks that other work on the machine can break. That no answer takes seconds is still checked. */
 export const UNTIMED_CHECKS: Readonly<Record<Check, boolean>> = {
   ...CHECKS,
   'in time before the breaker opens': false,
@@ -108,7 +108,7 @@ export const EVERY_CHECK = Object.fromEntries(Object.keys(CHECKS).map((name) => 
   boolean
 >
 
-/** How late an answer may be after its deadline, in ms: timers fire late, and data must be read first. */
+/** How much later than its deadline an answer may come, in ms: for timers and for reading data. */
 export const LATE_MS = 20
 export const OPEN_P99_MS = 2
 export const BACK_WITHIN_MS = 1000

@@ -1,15 +1,15 @@
-/** A unit that was let in at some moment between `from` and `to`, in ms. */
+/** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface Admission {
   readonly from: number
   readonly to: number
 }
 
-/** The clocks of two processes on one machine differ by less than this. */
+/** How far two processes may differ when they read the same clock, in ms. */
 const CLOCKS_PART_MS = 2
 
 /**
- * The most units that were let in within any true window of `windowMs`. The exact moment of an admission is unknown, so
- * it counts only where its whole span lies in the window: the result is never more than the truth.
+ * The most units allowed within any true window of this length. The exact moment of an admission is not known from
+ * outside, so it only counts if its whole span lies inside the window. So the result is never more than the truth.
  */
 export function mostInAnyWindow(admissions: readonly Admission[], windowMs: number): number {
   const byStart = admissions.toSorted((a, b) => a.from - b.from)

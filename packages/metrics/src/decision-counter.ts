@@ -4,39 +4,36 @@ import { ATTRIBUTES, type Instruments } from './instruments.js'
 import { sumOf, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
-/** The sums of one kind of decisions. */
+/** The sums of one kind of decision. */
 interface Cell {
-  /** Attributes of the decisions that their violations have, too. */
+  /** The attributes that its violations have, too. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
-  /** By the name of the limit. */
+  /** By limit name. */
   readonly violations: Map<string, Sum>
 }
 
-/** A longer subject attribute is cut to this many characters, since ids may have any length. */
+/** A subject id is cut to this many characters, since ids can have any length. */
 const LONGEST_SUBJECT = 128
-/** The most limit names with a series of their own. More names than this contain labels, which requests can invent. */
+/** Limits beyond this number are counted as OTHER: their names can contain labels from requests, and be endless. */
 const MOST_LIMITS = 1000
-/** The name under which all further limits are counted together, as in OpenTelemetry's own conventions. */
+/** The name for those limits, as in other conventions of OpenTelemetry. */
 const OTHER = '_OTHER'
 
-/**
- * Counts decisions, units, violations and fallbacks. Attributes are made once for each kind of decision and then
- * reused. Those that name a subject are reused only within one turn of the event loop.
- */
+/** Counts decisions. Builds attributes once per kind of decision, and for subjects once per turn. */
 export class DecisionCounter {
   readonly #settings: Settings
   readonly #instruments: Instruments
   readonly #ledger: Ledger
   readonly #warn: (error: unknown) => void
-  /** By source, reason and plan of the decision, so their number is bounded. */
+  /** One per kind of decision: as many as plans times results. */
   readonly #cells = new Map<string, Cell>()
-  /** Cleared in every turn of the event loop, because the number of subjects is not bounded. */
+  /** Dropped after each turn of the event loop, since the number of subjects is not limited. */
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
-  /** Limit names with a series of their own. */
+  /** The limit names that have been used. */
   readonly #limits = new Set<string>()
 
   constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
@@ -127,12 +124,12 @@ export class DecisionCounter {
     return this.#limits.has(name) ? name : OTHER
   }
 
-  /** The subject attribute by the user's function; undefined, with a warning, when the function fails. */
+  /** The attribute for the subject that pays; undefined if the user's function fails. */
   #subjectOf({ subject }: Decision): string | undefined {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // An unhandled rejection would end the process.
+      // A rejection would end the process.
       if (given instanceof Promise) given.catch(() => {})
       this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
     } catch (error) {
@@ -142,7 +139,7 @@ export class DecisionCounter {
   }
 }
 
-/** The plan of a decision. None for subjects on a list: their plan was never looked up, and may not exist. */
+/** The plan that was applied. Undefined for a decision of a list: that plan may not exist. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

@@ -7,13 +7,13 @@ import { Watchlist } from './watchlist.js'
 
 export type { InstrumentOptions, SubjectAttribute } from './options.js'
 
-/** A running recording of metrics. */
+/** A running instrumentation. */
 export interface Instrumentation {
-  /** Stops recording. What was recorded so far stays in the meter. */
+  /** Stops recording. Recorded values stay with the meter. */
   stop(): void
 }
 
-/** Turns the message of an event's diagnostics channel into the arguments of the event. */
+/** Turns the message of each event's channel back into the event's arguments. */
 const READERS: {
   readonly [Name in EventName]: (message: Message) => LimiterEvents[Name]
 } = {
@@ -28,7 +28,7 @@ const READERS: {
 }
 
 type Events = LimiterEvents
-/** A message of any event. Only the fields of its own event are set. */
+/** A message of any event. */
 type Message = {
   readonly limiter: Limiter
   readonly decision: Events['decision'][0]
@@ -43,9 +43,9 @@ type Message = {
 const NAMES = Object.keys(READERS) as EventName[]
 
 /**
- * Records what one limiter does as OpenTelemetry metrics. With several limiters, give each one its own `attributes`.
+ * Records what a limiter does as OpenTelemetry metrics. With several limiters, give each its own `attributes`.
  *
- * @throws {ConfigError} when `limiter` is no limiter, or an option is wrong
+ * @throws {ConfigError} when it is not a limiter, or an option is wrong
  * @example
  * const { stop } = instrument(limiter, { attributes: { 'tollgate.limiter.name': 'api' } })
  */
@@ -58,8 +58,8 @@ export function instrument(limiter: Limiter, options: InstrumentOptions = {}): I
 }
 
 /**
- * Records the sum of what all limiters of this process do, including those that adapters make. A limiter is included
- * from its first event on. A limiter that is also recorded by `instrument` counts in both.
+ * Records what all limiters of this process do, including those that adapters create. A limiter is included from its
+ * first event on. A limiter that has its own instrumentation, too, is counted by both.
  *
  * @throws {ConfigError} when an option is wrong
  */

@@ -2,24 +2,20 @@ import { metrics, type Attributes, type Meter, type MeterProvider } from '@opent
 import { ConfigError, type Limiter, type Subject } from '@tollgate/core'
 import { ATTRIBUTES } from './instruments.js'
 
-/**
- * Gives the value of the attribute `tollgate.subject.id` for a subject, or undefined for no attribute. It is called at
- * every decision, so it should be fast.
- */
+/** Returns `tollgate.subject.id` for the subject that pays, or undefined for none. Called for every decision. */
 export type SubjectAttribute = (subject: Subject) => string | undefined
 
 export interface InstrumentOptions {
-  /** Default: the global provider at the time of this call. So start the OpenTelemetry SDK before. */
+  /** Default: the global provider at the time of this call, so start the OpenTelemetry SDK first. */
   readonly meterProvider?: MeterProvider
-  /** The meter that makes the instruments, in place of `meterProvider`. */
+  /** The meter that creates the instruments, instead of a provider. */
   readonly meter?: Meter
-  /** Attributes of all metrics, such as `{ 'tollgate.limiter.name': 'api' }` when there are several limiters. */
+  /** Set on everything that is recorded. With several limiters: `{ 'tollgate.limiter.name': 'api' }`. */
   readonly attributes?: Attributes
   /**
-   * Adds the subject to decisions as the attribute `tollgate.subject.id`. Every subject becomes a time series of its
-   * own in several metrics, so use this only for few subjects. `true` takes the subject's id, but no client addresses.
-   * A function gives the value, or undefined for no attribute: for example a value for the largest customers only.
-   * Default: false.
+   * Whether decisions have the subject that pays as `tollgate.subject.id`. Each subject becomes a time series in
+   * several metrics, so use it for few subjects only. `true`: the id, but no client addresses. A function: the value it
+   * returns, or none, for example for all but the largest customers. Default: false.
    */
   readonly subjectAttribute?: boolean | SubjectAttribute
 }
@@ -31,17 +27,17 @@ export interface Settings {
 }
 
 const NAME = '@tollgate/metrics'
-/** The version of this package. A test compares it with package.json. */
+/** The version of the package; a test holds it equal. */
 export const VERSION = '0.1.0'
 const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 
 /** @throws {ConfigError} when an option is wrong */
 export function readOptions(options: InstrumentOptions): Settings {
   if (!isPlainObject(options))
-    throw ConfigError.wrong('options', options, `an object of options: ${OPTIONS.join(', ')}`)
+    throw ConfigError.wrong('options', options, `an object of options, such as { meterProvider }`)
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined) {
-    throw ConfigError.wrong(unknown, unknown, `an option that there is: ${OPTIONS.join(', ')}`)
+    throw new ConfigError(nameOf(unknown), `there is no such option here; there are ${OPTIONS.join(', ')}`)
   }
   const { attributes = {}, subjectAttribute = false } = options
   checkAttributes(attributes)
@@ -52,7 +48,7 @@ export function readOptions(options: InstrumentOptions): Settings {
   }
 }
 
-/** @throws {ConfigError} when `given` is no limiter */
+/** @throws {ConfigError} when it is not a limiter */
 export function needLimiter(given: unknown): asserts given is Limiter {
   if (hasMethods(given, ['on', 'off', 'stats', 'health'])) return
   throw ConfigError.wrong(
@@ -66,12 +62,16 @@ function readMeter({ meterProvider, meter }: InstrumentOptions): Meter {
   if (meter === undefined) {
     const provider = meterProvider ?? metrics
     if (hasMethods(provider, ['getMeter'])) return provider.getMeter(NAME, VERSION)
-    throw ConfigError.wrong('meterProvider', provider, 'a MeterProvider of OpenTelemetry')
+    throw ConfigError.wrong(
+      'meterProvider',
+      provider,
+      'a MeterProvider of OpenTelemetry, such as new MeterProvider({ readers })',
+    )
   }
   if (meterProvider !== undefined)
-    throw ConfigError.wrong('meter', meter, 'none where there is a meterProvider')
+    throw new ConfigError('meter', '`meter` cannot be combined with `meterProvider`: give one of them')
   if (hasMethods(meter, ['createCounter', 'addBatchObservableCallback'])) return meter
-  throw ConfigError.wrong('meter', meter, 'a Meter of OpenTelemetry')
+  throw ConfigError.wrong('meter', meter, "a Meter of OpenTelemetry: meterProvider.getMeter('api')")
 }
 
 function checkAttributes(attributes: Attributes): void {
@@ -80,11 +80,13 @@ function checkAttributes(attributes: Attributes): void {
   }
   const own: readonly string[] = Object.values(ATTRIBUTES)
   for (const [name, value] of Object.entries(attributes)) {
-    const path = `attributes[${JSON.stringify(name)}]`
-    if (own.includes(name)) throw ConfigError.wrong(path, value, 'a name that Tollgate does not set itself')
+    const path = `attributes[${JSON.stringify(nameOf(name))}]`
+    if (own.includes(name)) {
+      throw new ConfigError(path, "Tollgate sets it itself: take another name, such as 'service.name'")
+    }
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     if (values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) continue
-    throw ConfigError.wrong(path, value, 'text, a number, true or false, or an array of those')
+    throw ConfigError.wrong(path, value, "text, a number, true or false, or an array of those, such as 'api'")
   }
 }
 
@@ -92,12 +94,21 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   if (typeof given === 'function') return given
   if (given === true) return idOf
   if (given === false) return undefined
-  throw ConfigError.wrong('subjectAttribute', given, 'true, false, or a function that gives text or nothing')
+  throw ConfigError.wrong(
+    'subjectAttribute',
+    given,
+    'true, false, or a function that gives text or nothing: ({ id }) => String(id)',
+  )
 }
 
-/** Leaves client addresses out: their number is not bounded, and they are personal data. */
+/** The id; none for client addresses, which are many and personal data. */
 function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
+}
+
+/** A name of the user's, as far as an error shows it. */
+function nameOf(name: string): string {
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 64)
 }
 
 function hasMethods(given: unknown, names: readonly string[]): boolean {

@@ -4,18 +4,18 @@ const WITHIN_MS = 30_000
 const EVERY_MS = 10
 
 /**
- * An answer within this time, in ms, cannot have waited for a Redis that is gone. The time is long, so that a busy
- * machine breaks no test. `npm run faults` and the benchmarks measure how fast answers really are.
+ * In ms. A working store answers sooner on any machine; a request that waits for a dead Redis takes longer. `npm run
+ * faults` and the benchmarks judge how fast answers are, on a quiet machine.
  */
 export const SOON_MS = 5000
 
 /**
- * Calls `isSo` again and again until the condition holds: a test waits for a condition, never for a time. With an
- * assertion, such as `() => expect(calls).toBe(3)`, the final error says which value there was instead.
+ * Repeats a check until it holds: tests wait for a condition, never for a time. A failing assertion counts as not yet,
+ * so with `() => expect(calls).toBe(3)` the final error says what the value was.
  *
- * @param isSo returns `false` or throws while the condition does not hold yet
+ * @param isSo `false` or any error means not yet
  * @param what the condition in words, for the error
- * @throws     when the condition does not hold within 30 s
+ * @throws     when it does not hold within 30 s, far longer than a slow machine needs
  */
 export async function eventually(
   isSo: () => boolean | void | Promise<boolean | void>,

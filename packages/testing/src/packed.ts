@@ -7,20 +7,15 @@ import { promisify } from 'node:util'
 const exec = promisify(execFile)
 const root = resolve(__dirname, '../../..')
 
-/** A bare project in a temporary folder, with the packed packages installed as a user would install them. */
+/** A bare project in a temporary folder, with the packed packages installed like a user would. */
 export interface Project {
   readonly folder: string
-  /** Runs a program in the folder and resolves with its output. Rejects with all output when the program fails. */
+  /** Runs a program there and resolves to its output. Rejects when it fails; the message has all output. */
   run(command: string, args: readonly string[]): Promise<string>
   remove(): void
 }
 
-/**
- * Packs built packages as they would be published.
- *
- * @returns the paths of the tarballs
- * @throws when a package is not built
- */
+/** Packs built packages as they would be published. Returns the paths of the tarballs. */
 export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
   const tarballs = []
@@ -39,12 +34,7 @@ export async function packPackages(names: readonly string[], into: string): Prom
   return tarballs
 }
 
-/**
- * Makes a project in a temporary folder and installs its packages with npm.
- *
- * @param files    text by path
- * @param packages tarballs, or `name@version`
- */
+/** Makes a project of these files, and installs these packages with npm: tarballs, or `name@version`. */
 export async function makeProject(
   files: Readonly<Record<string, string>>,
   packages: readonly string[],

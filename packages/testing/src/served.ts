@@ -9,7 +9,7 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** Starts a server with a handler of Node's requests; applications of most frameworks are one. */
+/** Serves a handler of Node's requests; applications of most frameworks are one. */
 export async function serveHandler(handler: RequestListener): Promise<Served> {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -27,11 +27,11 @@ export async function serveHandler(handler: RequestListener): Promise<Served> {
 /** Sends requests to an application. */
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<Response>
-  /** Sends `count` requests one after another, and resolves with their statuses. */
+  /** The statuses of `count` requests, sent one after another. */
   statuses(count: number, path: string, headers?: Record<string, string>): Promise<number[]>
 }
 
-/** @param serve called before each request, gives the application that is running then */
+/** @param serve called for each request; returns the application */
 export function clientOf(serve: () => Promise<Served>): Client {
   const get: Client['get'] = async (path, headers = {}) => fetch(`${(await serve()).url}${path}`, { headers })
   return {

@@ -1,8 +1,13 @@
+import { attempt, isA, show, UNREADABLE } from './show.js'
+
+export { isA, show } from './show.js'
+
 /** Every code an error of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
 export const ERROR_CODES = {
   ERR_TOLLGATE_CONFIG:
     'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
   ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
+  ERR_TOLLGATE_PLAN: 'planOf threw, was late, or gave something that is not the name of a plan.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
   ERR_TOLLGATE_DECISION: 'refund or settle was given something that is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
@@ -15,8 +20,8 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /**
- * What every error of Tollgate is. Tell errors apart by `code`: a process that loads both the ESM and the
- * CommonJS build has each class twice.
+ * The base class of all errors of Tollgate. Tell errors apart by `code`, not by `instanceof`: a process that loads both
+ * the ESM and the CommonJS build has each class twice.
  */
 export class TollgateError extends Error {
   readonly code: ErrorCode
@@ -30,12 +35,12 @@ export class TollgateError extends Error {
 
 /** An option that cannot work. The message says where it stands, what is wrong and what to type instead. */
 export class ConfigError extends TollgateError {
-  /** Where the user wrote it: `plans.free[0].burst`. Empty for the options as a whole. */
+  /** Where the user wrote the option: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
   /** What is wrong and what to type instead: the message without the path. */
   readonly problem: string
 
-  /** @param problem ends without a full stop; never holds a value of the user's, other than through `show` */
+  /** @param problem without a full stop; may show a value of the user's only through `show` */
   constructor(path: string, problem: string) {
     super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
@@ -47,14 +52,14 @@ export class ConfigError extends TollgateError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
 
-  /** The same error of options that stand in others: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
+  /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
   within(outer: string): ConfigError {
     if (outer === '') return this
     return new ConfigError(this.path === '' ? outer : `${outer}.${this.path}`, this.problem)
   }
 }
 
-/** What kind of fault of a store it is, for those who count or alert on it. */
+/** The kind of a store's fault, for metrics and alerts. */
 export type StoreErrorReason =
   | 'timeout'
   | 'unreachable'
@@ -77,11 +82,11 @@ export interface StoreErrorOptions extends ErrorOptions {
   readonly isOfRequest?: boolean
 }
 
-/** A fault of the store: it never decides a request, the failure policy does. */
+/** A fault of the store. It does not decide a request: the failure policy does. */
 export class StoreError extends TollgateError {
-  /** What kind of fault it is; the message says what to do. */
+  /** The kind of fault; the message says what to do. */
   readonly reason: StoreErrorReason
-  /** Only the key of this request is at fault: the store decides others. */
+  /** True when only this request's key is at fault and the store still decides other keys. */
   readonly isOfRequest: boolean
 
   constructor(message: string, options: StoreErrorOptions = {}) {
@@ -97,57 +102,18 @@ const REASONS: { readonly [Code in ErrorCode]?: StoreErrorReason } = {
   ERR_TOLLGATE_CLOSED: 'closed',
 }
 
-/** What was thrown, as an error: frameworks take `undefined` or a string for something else than a fault. */
+/** A thrown value as an Error. Frameworks do not treat a thrown `undefined` or string as a fault. */
 export function toError(thrown: unknown): Error {
   return isA(thrown, Error) ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
 }
 
-/** What a store threw, as a fault of the store. */
+/** A value thrown by a store, as a StoreError. */
 export function toStoreError(thrown: unknown): StoreError {
   if (isA(thrown, StoreError)) return thrown
   return new StoreError(`the store failed: ${reasonOf(thrown)}`, { cause: thrown })
 }
 
-/** What was thrown, in words. */
+/** The message of a thrown value. Never throws. */
 export function reasonOf(thrown: unknown): string {
   return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
-}
-
-/** Whether it is one: `instanceof`, also of what throws when it is looked at. */
-export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
-  return attempt(() => value instanceof type, false)
-}
-
-const LONGEST_SHOWN = 80
-const UNREADABLE = 'something that cannot be read'
-
-/** A value as an error message shows it: short, on one line. */
-export function show(value: unknown): string {
-  const text = attempt(() => String(describe(value)), UNREADABLE).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
-}
-
-/** Looking at a value runs its proxy traps and getters, which may throw; an error about it must not. */
-function attempt<T>(look: () => T, otherwise: T): T {
-  try {
-    return look()
-  } catch {
-    return otherwise
-  }
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return `'${value.slice(0, LONGEST_SHOWN + 1)}'`
-  if (typeof value === 'function') return 'a function'
-  if (value instanceof Promise) return 'a promise'
-  if (value instanceof Error) return value.name
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
-  if (typeof value === 'object' && value !== null) return describeObject(value)
-  return String(value)
-}
-
-function describeObject(value: object): string {
-  const keys = Object.keys(value)
-  if (keys.length === 0) return 'an empty object'
-  return `an object with ${keys.slice(0, 5).join(', ')}`
 }

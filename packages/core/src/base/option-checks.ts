@@ -1,30 +1,83 @@
 import { ConfigError } from './errors.js'
+import { pathIn } from './show.js'
+
+/** The options that there are at a place, and what to type in place of others that people try there. */
+export interface KnownOptions {
+  readonly names: readonly string[]
+  /** The shortest that works. */
+  readonly example: string
+  /** What to type, such as `write headers: { legacy: 'epoch' }`; undefined: nothing better is known. */
+  readonly remedyOf: (name: string) => string | undefined
+  /** For options that are known as a whole, such as those of another package. */
+  readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
+}
+
+/** So many options are listed in an error; of more only the nearest is told. */
+const MOST_LISTED = 6
+/** So many wrong options are told at once. */
+const MOST_TOLD = 3
 
 /**
- * Refuses what is no object of options, or has one that does not exist: most likely a typo, whose meaning would be
- * lost in silence. Values are for the caller to check.
+ * Refuses anything but an object, and options that do not exist: an unknown option is most likely a typo, and to ignore
+ * it would hide the mistake. The caller checks the values.
  *
  * @param path where the user wrote the object, for the error: `headers`; empty for the options themselves
- * @throws {ConfigError}
+ * @throws {ConfigError} that says which option may have been meant
  */
-export function needOptions(given: unknown, names: readonly string[], path = ''): void {
+export function needOptions(given: unknown, known: readonly string[] | KnownOptions, path = ''): void {
+  const names = 'names' in known ? known.names : known
   if (!isOptions(given)) {
-    throw ConfigError.wrong(path || 'options', given, `an object of options: ${names.join(', ')}`)
+    const such = 'names' in known ? `, such as ${known.example}` : listed(': ', names)
+    throw ConfigError.wrong(path || 'options', given, `an object of options${such}`)
   }
-  // Not Object.keys, which makes an array: requests pass here too.
+  // `for in`, since Object.keys allocates an array, and this also runs once per request.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
-    throw ConfigError.wrong(path ? `${path}.${name}` : name, name, expectedOf(name, names))
+    throw unknownOptions(
+      given,
+      'names' in known ? known : { names, example: '', remedyOf: () => undefined },
+      path,
+    )
   }
 }
 
-function expectedOf(name: string, names: readonly string[]): string {
-  const meant = names.find((known) => isTypo(name.toLowerCase(), known.toLowerCase()))
-  const all = `an option that there is: ${names.join(', ')}`
-  return meant === undefined ? all : `${meant}, or another ${all.slice('an '.length)}`
+function unknownOptions(given: object, known: KnownOptions, path: string): ConfigError {
+  const unknown = Object.keys(given).filter((name) => !known.names.includes(name))
+  const asWhole = known.errorOf?.(given, unknown)
+  if (asWhole) return asWhole
+  const told = unknown.slice(0, MOST_TOLD).map((name) => {
+    const remedy = known.remedyOf(name) ?? nearest(name, known.names)
+    return new ConfigError(pathIn(path, name), `there is no such option here; ${remedy}`)
+  })
+  const [first, ...rest] = told as [ConfigError, ...ConfigError[]]
+  const more = unknown.length > told.length ? [`and ${unknown.length - told.length} more`] : []
+  return new ConfigError(
+    first.path,
+    [first.problem, ...rest.map(({ message }) => message), ...more].join('; '),
+  )
 }
 
-/** Whether one letter was left out, added, changed, or changed places with the next. */
+function nearest(name: string, names: readonly string[]): string {
+  const meant = nearestOf(name, names)
+  if (meant !== undefined) return `did you mean ${meant}?`
+  return listed('there are ', names) || 'docs/README.md says where all options are'
+}
+
+/** The name that was most likely meant, where only a letter or the spelling of words is wrong. */
+export function nearestOf(name: string, names: readonly string[]): string | undefined {
+  const given = plain(name)
+  return names.find((known) => isTypo(given, plain(known)))
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '')
+}
+
+function listed(before: string, names: readonly string[]): string {
+  return names.length > MOST_LISTED ? '' : before + names.join(', ')
+}
+
+/** Whether the words differ by one letter: left out, added, changed, or swapped with its neighbour. */
 function isTypo(given: string, meant: string): boolean {
   let same = 0
   while (same < meant.length && given[same] === meant[same]) same += 1
@@ -37,8 +90,8 @@ function isTypo(given: string, meant: string): boolean {
 }
 
 /**
- * An object that can hold options: no array, Date, Map, promise or the like, also not of another realm, nor one of a
- * class, whose inherited options would be read here and missed there.
+ * Whether this is a plain object, also one of another realm. Arrays, Dates, Maps and promises are not. Neither are
+ * objects of a class: some code would see their inherited options, other code would not.
  */
 export function isOptions(given: unknown): given is object {
   if (Object.prototype.toString.call(given) !== '[object Object]') return false

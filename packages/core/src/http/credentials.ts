@@ -1,6 +1,7 @@
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
+import { warn } from '../base/warnings.js'
 import type { Subject } from '../plans/subject.js'
 import type { RequestWithHeaders } from './identify.js'
 import { hashOf } from './identify.js'
@@ -30,7 +31,11 @@ export function byBearerToken(
   needOptions(options, ['plan'], 'byBearerToken')
   const { plan } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw ConfigError.wrong('byBearerToken.plan', plan, 'the name of a plan, or a function that returns one')
+    throw ConfigError.wrong(
+      'byBearerToken.plan',
+      plan,
+      "the name of a plan, such as 'pro', or a function of the token that returns one",
+    )
   }
   return (req) => {
     const token = bearerOf(req)
@@ -90,9 +95,10 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
   needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
   const { planClaim, token = verifiedOf } = options
   if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
-    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, 'the name of a claim')
+    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, "the name of a claim, such as 'plan'")
   }
-  if (typeof token !== 'function') throw ConfigError.wrong('byJwtClaim.token', token, 'a function')
+  if (typeof token !== 'function')
+    throw ConfigError.wrong('byJwtClaim.token', token, 'a function: (req) => req.auth')
   let mayWarn = true
   const read = (payload: unknown, req: Req): Subject | undefined => {
     if (payload === undefined || payload === null) {
@@ -104,7 +110,8 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
     }
     const claims = claimsOf(payload)
     const plan = planClaim === undefined ? undefined : claims[planClaim]
-    return claims[claim] === undefined ? undefined : ({ id: claims[claim], plan } as Subject)
+    const id = claims[claim]
+    return id === undefined || id === null || id === '' ? undefined : ({ id, plan } as Subject)
   }
   return (req) => chain(token(req), (payload) => read(payload, req))
 }
@@ -118,7 +125,7 @@ function claimsOf(payload: unknown): Readonly<Record<string, unknown>> {
   if (typeof payload === 'object' && payload !== null) return Object.assign(Object.create(null), payload)
   throw new TollgateError(
     'ERR_TOLLGATE_SUBJECT',
-    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token`,
+    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token: { token: (req) => req.auth }`,
   )
 }
 
@@ -129,9 +136,9 @@ function bearerOf({ headers }: RequestWithHeaders): string | undefined {
 }
 
 function warnOfUnverified(): void {
-  process.emitWarning(
+  warn(
+    'TOLLGATE_UNVERIFIED',
     'byJwtClaim met a request with a bearer token that nothing has verified, and counts it by client address. ' +
       'Mount the limiter behind what verifies tokens, or say with `token` where that leaves them.',
-    'TollgateWarning',
   )
 }

@@ -1,9 +1,10 @@
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
-import { ipSubject } from './ip.js'
+import { isIP } from 'node:net'
+import { ipSubject, plainIp } from './ip.js'
 
 /**
  * Who pays for a request: an id, or `{ id, plan }`; or several, such as a tenant and its user, whose limits must all
@@ -49,7 +50,11 @@ export function byHeader(
   needOptions(options, ['plan', 'plain'], 'byHeader')
   const { plan, plain = false } = options
   if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw ConfigError.wrong('byHeader.plan', plan, 'the name of a plan, or a function that returns one')
+    throw ConfigError.wrong(
+      'byHeader.plan',
+      plan,
+      "the name of a plan, such as 'pro', or a function of the value that returns one",
+    )
   }
   if (typeof plain !== 'boolean') throw ConfigError.wrong('byHeader.plain', plain, 'true or false')
   const header = name.toLowerCase()
@@ -85,14 +90,18 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw ConfigError.wrong('byIp.ipv6Prefix', ipv6Prefix, 'a whole number of bits from 32 to 128')
+    throw ConfigError.wrong(
+      'byIp.ipv6Prefix',
+      ipv6Prefix,
+      'a whole number of bits from 32 to 128, such as 64',
+    )
   }
   if (plan !== undefined && typeof plan !== 'string') {
-    throw ConfigError.wrong('byIp.plan', plan, 'the name of a plan')
+    throw ConfigError.wrong('byIp.plan', plan, "the name of a plan, such as 'free'")
   }
   // Also of a client without an address: left out of several subjects, its limits would be passed by.
   const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
-    return { ...subjectOfIp(ip, ipv6Prefix), plan }
+    return { ...subjectOfAddress(ip, ipv6Prefix), plan }
   }
   return Object.assign(identify, { [BY_ADDRESS]: true })
 }
@@ -115,9 +124,21 @@ export function isUnknownIp({ id, kind }: Subject): boolean {
 /**
  * The subject that a client's address is counted as, for `peek` and `reset` by hand.
  *
+ * @param address as the framework tells it; undefined for clients that have none
  * @param ipv6Prefix as `byIp` has it, where that is not 64
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is no address
  * @example await limiter.reset(subjectOfIp(req.ip))
  */
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
+  if (address === undefined || address === '' || address === UNKNOWN) return subjectOfAddress(undefined)
+  // Also a network, as the id of such a subject has it.
+  const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
+  if (isIP(plainIp(base)) !== 0) return subjectOfAddress(base, ipv6Prefix)
+  const expected = "a client's address, such as req.ip or '192.0.2.1'"
+  throw new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: got ${show(address)}, expected ${expected}`)
+}
+
+/** The same of whatever a framework says: a socket of Unix has a path, and a client can forge what a proxy forwards. */
+export function subjectOfAddress(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   return { id: (address && ipSubject(address, ipv6Prefix)) || UNKNOWN, kind: 'ip' }
 }

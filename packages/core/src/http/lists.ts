@@ -29,12 +29,16 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
     }
   }
   if (!Array.isArray(given))
-    throw ConfigError.wrong(path, given, 'a list of ids, addresses and networks, or a function')
+    throw ConfigError.wrong(
+      path,
+      given,
+      "a list of ids, addresses and networks, such as ['acme', '10.0.0.0/8'], or a function",
+    )
   const ids = new Set<string>()
   const addresses = new BlockList()
   Array.from(given).forEach((entry: unknown, i) => {
     if (typeof entry !== 'string' || entry === '')
-      throw ConfigError.wrong(`${path}[${i}]`, entry, 'an id, address or network')
+      throw ConfigError.wrong(`${path}[${i}]`, entry, "an id, an address, or a network such as '10.0.0.0/8'")
     const [given = '', bits, more] = entry.split('/')
     const base = bits === undefined ? plainIp(given) : given
     const family = isIP(base) === 6 ? 'ipv6' : 'ipv4'
@@ -65,7 +69,11 @@ function needId(path: string, entry: string): string {
 function needBits(path: string, entry: string, bits: string, family: 'ipv4' | 'ipv6'): number {
   const most = family === 'ipv4' ? 32 : 128
   if (/^\d{1,3}$/.test(bits) && Number(bits) <= most) return Number(bits)
-  throw ConfigError.wrong(path, entry, `a network of 0 to ${most} bits`)
+  throw ConfigError.wrong(
+    path,
+    entry,
+    `a network of 0 to ${most} bits, such as ${most === 32 ? "'10.0.0.0/8'" : "'2001:db8::/32'"}`,
+  )
 }
 
 /** Stops at the first that is. */

@@ -1,9 +1,12 @@
-import { METHODS } from 'node:http'
+import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
+import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
+import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { checkDenialOptions } from './answer.js'
+import { checkEventContext } from './event-context.js'
 
 const HTTP_OPTIONS = [
   'limiter',
@@ -16,46 +19,115 @@ const HTTP_OPTIONS = [
   'refundWhen',
   'headers',
   'retryJitterMs',
+  'maxRetryAfterMs',
+  'namePlan',
   'body',
   'onDenied',
+  'requestProperty',
+  'eventContext',
   'group',
   'stacked',
 ]
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
-const FUNCTIONS = ['identify', 'skip', 'refundWhen', 'body', 'onDenied'] as const
+/** Options that are functions, as one writes them. */
+const FUNCTIONS = {
+  identify: '(req) => req.user.id',
+  skip: "(req) => req.path === '/health'",
+  refundWhen: '({ status }) => status >= 500',
+  body: '(decision) => ({ error: decision.reason })',
+  onDenied: '(req, res, decision) => ...',
+} as const
+const KNOWN: KnownOptions = {
+  names: [...LIMITER_OPTIONS, ...HTTP_OPTIONS],
+  example: "rateLimit({ limit: '100/min' })",
+  errorOf: errorOfOthers,
+  remedyOf,
+}
+/** Of one place of an application: those that make the limiter are the same everywhere. */
+const KNOWN_AT_PLACE: KnownOptions = {
+  names: PLACE_OPTIONS,
+  example: '{ cost: 5 }',
+  errorOf: errorOfOthers,
+  remedyOf: (name) => (LIMITER_OPTIONS.includes(name) ? ofAllPlaces(name) : remedyOf(name)),
+}
 
-const LONGEST_JITTER_MS = 3_600_000
+function ofAllPlaces(name: string): string {
+  return `give it where the limiter is made: app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+}
 
-/** @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own */
-export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
-  needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
-  const { limiter, cost, methods, retryJitterMs = 0 } = options
-  for (const name of FUNCTIONS) {
+/**
+ * @param mounting how the framework's limiter is put into an application, for errors
+ * @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own
+ */
+export function checkHttpOptions<Req, Res>(
+  options: RateLimitOptions<Req, Res>,
+  mounting: string | undefined,
+): void {
+  needOptions(options, mounting === undefined ? KNOWN : { ...KNOWN, example: mounting })
+  const { limiter, cost, methods } = options
+  for (const name of Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]) {
     const given = options[name]
-    if (given !== undefined && typeof given !== 'function') throw ConfigError.wrong(name, given, 'a function')
+    if (given === undefined || typeof given === 'function') continue
+    throw ConfigError.wrong(name, given, `a function: ${FUNCTIONS[name]}`)
   }
   if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
-    throw ConfigError.wrong('cost', cost, 'a whole number of units from 1, or a function that returns one')
+    const expected = 'a whole number of units from 1, or a function that returns one: (req) => 5'
+    throw ConfigError.wrong('cost', cost, expected)
   }
   if (methods !== undefined) checkMethods(methods)
-  if (!(Number.isInteger(retryJitterMs) && retryJitterMs >= 0 && retryJitterMs <= LONGEST_JITTER_MS)) {
-    throw ConfigError.wrong(
-      'retryJitterMs',
-      retryJitterMs,
-      `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`,
-    )
-  }
+  checkDenialOptions(options)
+  checkEventContext(options.eventContext)
+  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
 /** @throws {ConfigError} when an option of a place is not one that it can have */
 export function checkPlaceOptions(own: unknown): void {
-  if (!isOptions(own)) throw ConfigError.wrong('', own, 'an object of options')
-  for (const [name, given] of Object.entries(own)) {
-    if (PLACE_OPTIONS.includes(name) || !LIMITER_OPTIONS.includes(name)) continue
-    throw ConfigError.wrong(name, given, 'none here: it goes to the plugin, or where its limiter is made')
-  }
-  needOptions(own, PLACE_OPTIONS)
+  if (!isOptions(own))
+    throw ConfigError.wrong('', own, `an object of options, such as ${KNOWN_AT_PLACE.example}`)
+  needOptions(own, KNOWN_AT_PLACE)
+}
+
+/** Of a request of Node, Express or Fastify: with a decision there much else would break. */
+const TAKEN = [
+  ...[
+    'app',
+    'auth',
+    'baseUrl',
+    'body',
+    'complete',
+    'cookies',
+    'host',
+    'hostname',
+    'httpVersion',
+    'id',
+    'ip',
+    'ips',
+  ],
+  ...[
+    'log',
+    'method',
+    'originalUrl',
+    'params',
+    'path',
+    'protocol',
+    'query',
+    'raw',
+    'rawHeaders',
+    'res',
+    'route',
+  ],
+  ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
+]
+
+function checkRequestProperty(given: unknown): void {
+  const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
+  if (isName && !TAKEN.includes(given) && !(given in IncomingMessage.prototype)) return
+  throw ConfigError.wrong(
+    'requestProperty',
+    given,
+    "a name that requests do not have yet, such as 'loginLimit'",
+  )
 }
 
 function checkMethods(given: unknown): void {
@@ -70,10 +142,10 @@ function checkMethods(given: unknown): void {
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
   if (typeof (limiter as Partial<Limiter> | null)?.scope !== 'function') {
-    throw ConfigError.wrong('limiter', limiter, 'a limiter made by createLimiter')
+    throw ConfigError.wrong('limiter', limiter, "a limiter: createLimiter({ limit: '100/min' })")
   }
   const doubled = LIMITER_OPTIONS.find((name) => name !== 'limit' && name in options)
   if (doubled === undefined) return
-  const given = (options as unknown as Record<string, unknown>)[doubled]
-  throw ConfigError.wrong(doubled, given, 'none: the limiter that was given has its own')
+  const remedy = `give it to createLimiter({ ${doubled} }), which makes the limiter`
+  throw new ConfigError(doubled, `\`${doubled}\` cannot be combined with \`limiter\`: ${remedy}`)
 }

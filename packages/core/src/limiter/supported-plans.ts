@@ -1,10 +1,11 @@
 import { ConfigError } from '../base/errors.js'
+import { spokenName } from '../algorithms/registry.js'
 import type { Plan } from '../plans/plan.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
 
 /**
- * Refuses a plan whose limits the store cannot count.
+ * Refuses a plan with a limit whose algorithm the store does not support.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}
@@ -13,9 +14,6 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (missing === undefined) return
   const { algorithms = [] } = store
-  throw ConfigError.wrong(
-    path,
-    missing,
-    `an algorithm that this store can count by: ${algorithms.join(', ')}`,
-  )
+  const others = algorithms.map(spokenName).join(', ')
+  throw new ConfigError(path, `this store cannot count ${spokenName(missing)}: write a limit of ${others}`)
 }

@@ -8,16 +8,18 @@ import {
 } from '../algorithms/registry.js'
 import { isWindowLength } from '../algorithms/limit-terms.js'
 import { durationName, LONGEST_WINDOW_MS, readDuration, UNITS, type Duration } from '../base/duration.js'
-import { ConfigError } from '../base/errors.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isUnits } from '../base/units.js'
+import { notALimit, readNotation } from './limit-notation.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
+import { capacityOf } from './scaled-limits.js'
 
 /**
  * How a limit counts.
  * - `sliding-log` (the default): exact; no window of the length holds more than the quota, wherever it starts.
- * - `sliding-window`: two counters, the previous weighted by its overlap; just under 2 x quota at worst.
- * - `fixed-window`: one counter, from the first request or on the calendar; 2 x quota at worst, around a seam.
+ * - `sliding-window`: two counters, the previous one weighted by its overlap; just under 2 x quota at worst.
+ * - `fixed-window`: one counter, from the first request or by the calendar; 2 x quota at worst, around a boundary.
  * - `token-bucket`: GCRA; an even rate with a burst; quota + burst at worst.
  */
 export type { Algorithm }
@@ -28,35 +30,55 @@ export interface LimitOptions extends OwnOptions {
   readonly quota: number
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
-  /** `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`. */
+  /**
+   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`.
+   */
   readonly algorithm?: Algorithm
-  /** What clients see in headers and errors. Default: the window, such as `minute`. */
+  /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
   readonly name?: string
 }
 
 /** `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, or the long form. */
 export type LimitInput = string | LimitOptions
 
-/** A limit that is known to be right. */
+/** A valid, compiled limit. */
 export interface Limit {
   readonly name: string
   readonly quota: number
   /** In ms; a calendar month counts as 30 days. */
   readonly windowMs: number
-  /** As stores see it. */
+  /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
+  readonly capacity: number
+  /** The form that stores get. */
   readonly compiled: CompiledLimit
 }
 
-const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
 const all = Object.entries(implementations) as [AlgorithmName, AnyImplementation][]
 const names = [...new Set(all.map(([, { name }]) => name))]
-const OPTIONS = ['quota', 'window', 'algorithm', 'name', ...all.flatMap(([, { options }]) => options)]
+const WINDOW = "write window: '15 min', or a number of ms"
+const QUOTA = 'write quota: 100'
+const REMEDIES = new Map([
+  ['windowMs', WINDOW],
+  ['timeWindow', WINDOW],
+  ['duration', WINDOW],
+  ['interval', WINDOW],
+  ['per', WINDOW],
+  ['max', QUOTA],
+  ['limit', QUOTA],
+  ['points', QUOTA],
+  ['requests', QUOTA],
+])
+const KNOWN: KnownOptions = {
+  names: ['quota', 'window', 'algorithm', 'name', ...all.flatMap(([, { options }]) => options)],
+  example: "{ quota: 100, window: 'min' }",
+  remedyOf: (name) => REMEDIES.get(name),
+}
 
 /**
  * Reads a limit in either form.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
- * @throws {ConfigError} when it is not a limit that can hold
+ * @throws {ConfigError} when it is not a valid limit
  */
 export function parseLimit(input: unknown, path: string): Limit {
   if (typeof input === 'string') return fromOptions(readNotation(input, path), path)
@@ -64,43 +86,24 @@ export function parseLimit(input: unknown, path: string): Limit {
   throw notALimit(path, input)
 }
 
-function notALimit(path: string, given: unknown): ConfigError {
-  return ConfigError.wrong(
-    path,
-    given,
-    `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`,
-  )
-}
-
-function readNotation(text: string, path: string): LimitOptions {
-  const [, quota, window, burst] = NOTATION.exec(text) ?? []
-  if (quota === undefined || window === undefined || !readDuration(window)) throw notALimit(path, text)
-  const options = { quota: toNumber(quota), window }
-  if (!isUnits(options.quota))
-    throw ConfigError.wrong(path, text, `a quota from 1 to 10^12, such as '100/min'`)
-  return burst === undefined ? options : { ...options, burst: toNumber(burst) }
-}
-
-function toNumber(digits: string): number {
-  return Number(digits.replaceAll('_', ''))
-}
-
 function fromOptions(options: LimitOptions, path: string): Limit {
-  needOptions(options, OPTIONS, path)
+  needOptions(options, KNOWN, path)
   const { quota, name } = options
   if (!isUnits(quota))
-    throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12')
+    throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined && !isName(name)) {
-    throw ConfigError.wrong(`${path}.name`, name, 'a name of 1 to 64 characters')
+    throw ConfigError.wrong(`${path}.name`, name, "a name of 1 to 64 characters, such as 'reads'")
   }
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
+  const compiled = compileLimit(algorithm, { quota, window, options, path })
   return {
     name: name ?? durationName(window),
     quota,
     windowMs: window.ms,
-    compiled: compileLimit(algorithm, { quota, window, options, path }),
+    capacity: capacityOf(compiled, Date.now()),
+    compiled,
   }
 }
 
@@ -119,7 +122,7 @@ function readWindow(given: unknown, path: string): Duration {
 function readAlgorithm(options: LimitOptions, window: Duration, path: string): AlgorithmName {
   const { algorithm } = options
   if (algorithm !== undefined && !names.includes(algorithm)) {
-    throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.join(', ')}`)
+    throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.map(show).join(', ')}`)
   }
   const named = all.filter(([, { name }]) => algorithm === undefined || name === algorithm)
   const meant = named.find(([, one]) => one.isMeant?.(options, window))
@@ -129,13 +132,13 @@ function readAlgorithm(options: LimitOptions, window: Duration, path: string): A
   return found
 }
 
-/** Options that the algorithm would have to ignore. */
+/** Refuses options that this algorithm does not have and would ignore. */
 function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImplementation, path: string): void {
   for (const [, { name, options: others }] of all) {
     for (const option of others) {
       if (given[option] === undefined || options.includes(option)) continue
-      const expected = `none, or algorithm: '${name}' (this limit is a ${own})`
-      throw ConfigError.wrong(`${path}.${option}`, given[option], expected)
+      const problem = `got ${show(given[option])}, but only a ${name} has ${option}, and this limit is a ${own}`
+      throw new ConfigError(`${path}.${option}`, `${problem}: leave it out, or write algorithm: '${name}'`)
     }
   }
 }

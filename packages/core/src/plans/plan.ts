@@ -4,23 +4,28 @@ import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
-/** One limit, several that all hold at once, or none at all; in the long form with what else a plan can have. */
-export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | PlanInputOptions
+/**
+ * One limit, several that all apply at once, `unlimited`, or `blocked`, which denies every request. The long form can
+ * have other options, too.
+ */
+export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked' | PlanInputOptions
 
 export interface PlanInputOptions {
-  readonly limits: LimitInput | readonly LimitInput[] | 'unlimited'
-  /** What is answered to subjects of this plan while the store cannot answer. Default: as the limiter says. */
+  readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
+  /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption
 }
 
 export interface Plan {
   readonly name: string
-  /** Tells it from every other plan, also one of the same name that it replaced. */
+  /** Unique per compiled plan: differs for a plan that replaced another of the same name. */
   readonly serial: number
-  /** Empty when the plan is unlimited. */
+  /** Empty when the plan is unlimited, or blocked. */
   readonly limits: readonly Limit[]
-  /** The same for stores; undefined when the plan is unlimited. */
+  /** The limits as stores get them; undefined when there are none. */
   readonly set: LimitSet | undefined
+  /** Every request of a subject on it is denied. */
+  readonly isBlocked: boolean
   readonly onStoreFailure?: FailurePolicyOption
 }
 
@@ -41,22 +46,37 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   return { ...plan, onStoreFailure }
 }
 
-/** Also with `limit`, the option of limiters: the error is to name `limits`. */
+/** `limit`, an option of limiters, is a likely mistake for `limits`: read as the long form, the error names that. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }
 
 function planOfLimits(name: string, input: unknown, path: string): Plan {
   serial += 1
-  if (input === 'unlimited') return { name, serial, limits: [], set: undefined }
+  if (isWithoutLimits(input)) {
+    return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
+  }
   if (Array.isArray(input) && input.length === 0) {
-    throw ConfigError.wrong(path, input, "at least one limit, or 'unlimited'")
+    throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }
   const limits = Array.isArray(input)
-    ? Array.from(input, (limit: unknown, i) => parseLimit(limit, `${path}[${i}]`))
+    ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
-  return { name, serial, limits, set: limitSet(limits) }
+  return { name, serial, limits, set: limitSet(limits), isBlocked: false }
+}
+
+function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
+  return input === 'unlimited' || input === 'blocked'
+}
+
+/** Refuses what is a whole plan among the limits of one. */
+function needLimit(given: unknown, path: string): unknown {
+  if (!isWithoutLimits(given)) return given
+  throw new ConfigError(
+    path,
+    `'${given}' is a plan by itself, without limits beside it: write '${given}', not a list`,
+  )
 }
 
 function refuseSameNames(limits: readonly Limit[], path: string): void {
@@ -66,7 +86,7 @@ function refuseSameNames(limits: readonly Limit[], path: string): void {
       throw ConfigError.wrong(
         `${path}[${i}].name`,
         name,
-        'a name that no other limit of the plan has (set name)',
+        "a name that no other limit of the plan has: { quota: 100, window: 'min', name: 'reads' }",
       )
     }
     seen.add(name)

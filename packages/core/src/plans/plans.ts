@@ -1,62 +1,85 @@
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 import type { LimitInput } from './limit.js'
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, nearestOf } from '../base/option-checks.js'
+import { pathIn } from '../base/show.js'
 import { copyInput, isSameInput } from './same-input.js'
 
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
-export type PlansInput = Readonly<Record<string, PlanInput>>
+export type PlansInput<Names extends string = string> = Readonly<Record<Names, PlanInput>>
 
-/** How plans are given to a limiter: `plans`, or `limit` as the one plan there is. */
-export interface PlanOptions {
-  readonly plans?: PlansInput
-  /** The limits of the only plan, which is called `default`. */
+/** The plans of a limiter: either `plans`, or `limit` for a single plan. */
+export interface PlanOptions<Names extends string = string> {
+  /**
+   * What is sold, by name: one limit, several that all hold at once, `'unlimited'`, or `'blocked'`, which denies every
+   * request with 403.
+   *
+   * @example
+   * plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'], staff: 'unlimited', suspended: 'blocked' }
+   */
+  readonly plans?: PlansInput<Names>
+  /** The limits of the only plan; its name is `default`. */
   readonly limit?: LimitInput | readonly LimitInput[]
   /**
-   * The plan of subjects that have none, or one that does not exist. Default: the only plan that has limits; with
-   * several, the most restrictive of them.
+   * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
+   * restrictive one.
    */
-  readonly defaultPlan?: string
+  readonly defaultPlan?: NoInfer<Names>
 }
 
 /** The plans of a limiter. */
 export interface Plans {
   readonly byName: ReadonlyMap<string, Plan>
-  /** Copies of what they were compiled from. */
+  /** Copies of the inputs that the plans were compiled from. */
   readonly inputs: ReadonlyMap<string, unknown>
-  /** What a subject without a known plan gets: never unlimited. */
+  /** The plan for subjects without a known plan: never unlimited, never blocked. */
   readonly fallback: Plan
-  /** Whether the fallback was chosen by the user, or is the only one there could be. */
+  /** Whether there is a plan whose subjects are denied. */
+  readonly canBlock: boolean
+  /** Whether the fallback was chosen by the user, or is the only plan with limits. */
   readonly hasDefault: boolean
 }
 
 /**
  * Checks plans and compiles them.
  *
- * @param defaultPlan in place of theirs
- * @param known the plans until now: those whose input is the same stay the same objects, with the same serial, so
- *              that one plan more among thousands costs what one plan costs
+ * @param defaultPlan replaces `options.defaultPlan`
+ * @param known the previous plans. A plan with the same input stays the same object with the same serial, so that
+ *              adding one plan to thousands costs only that one
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
 export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan, known?: Plans): Plans {
   const { byName, inputs } = compileEach(options, known)
-  const limited = [...byName.values()].filter((plan) => plan.limits.length > 0)
-  if (limited.length === 0 && options.limit !== undefined) {
-    throw ConfigError.wrong('limit', options.limit, "a limit, such as '100/min': it is that of the only plan")
-  }
-  if (limited.length === 0) {
-    throw ConfigError.wrong(
-      'plans',
-      options.plans,
-      "at least one plan with limits, such as { free: '100/min' }",
-    )
-  }
+  const all = [...byName.values()]
+  const limited = all.filter((plan) => plan.limits.length > 0)
+  if (limited.length === 0) throw noLimits(options)
+  const plans = { byName, inputs, canBlock: all.some((plan) => plan.isBlocked) }
   if (defaultPlan === undefined) {
-    return { byName, inputs, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
+    return { ...plans, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
   }
   const fallback = byName.get(defaultPlan)
-  if (fallback && fallback.limits.length > 0) return { byName, inputs, fallback, hasDefault: true }
-  const names = limited.map((plan) => plan.name).join(', ')
-  throw ConfigError.wrong('defaultPlan', defaultPlan, `a plan with limits: ${names}`)
+  if (fallback && fallback.limits.length > 0) return { ...plans, fallback, hasDefault: true }
+  throw notADefault(defaultPlan, limited)
+}
+
+function noLimits({ plans, limit }: PlanOptions): ConfigError {
+  if (limit !== undefined) {
+    const remedy = "a limit such as '100/min'; who is not limited, or blocked, is on another of several plans"
+    return ConfigError.wrong('limit', limit, `${remedy}: plans: { free: '100/min', internal: 'unlimited' }`)
+  }
+  return ConfigError.wrong('plans', plans, "at least one plan with limits, such as free: '100/min'")
+}
+
+/** So many names are listed in an error. */
+const MOST_LISTED = 6
+
+function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
+  const names = limited.map(({ name }) => name)
+  const meant = typeof given === 'string' ? nearestOf(given, names) : undefined
+  const shown = names.slice(0, MOST_LISTED).map(show)
+  const some = shown.length < names.length ? `${shown.join(', ')}, ...` : shown.join(', ')
+  const expected = meant === undefined ? `the name of a plan that has limits: ${some}` : show(meant)
+  return ConfigError.wrong('defaultPlan', given, expected)
 }
 
 function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans, 'byName' | 'inputs'> {
@@ -66,37 +89,41 @@ function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans
     const plan = known?.byName.get(name)
     const kept = known?.inputs.get(name)
     const isKept = plan !== undefined && isSameInput(kept, input)
-    byName.set(name, isKept ? plan : compilePlan(name, input, options.plans ? pathOf(name) : 'limit'))
+    byName.set(
+      name,
+      isKept ? plan : compilePlan(name, input, options.plans ? pathIn('plans', name) : 'limit'),
+    )
     inputs.set(name, isKept ? kept : copyInput(input))
   }
   return { byName, inputs }
 }
 
-function planInputs({ plans, limit }: PlanOptions): [name: string, input: unknown][] {
+function planInputs(options: PlanOptions): [name: string, input: unknown][] {
+  const { plans, limit } = options
   if (plans !== undefined && limit !== undefined) {
-    throw ConfigError.wrong('limit', limit, 'none when there are plans')
+    throw new ConfigError(
+      'limit',
+      '`limit` cannot be combined with `plans`: make it one of them, or leave it out',
+    )
   }
   if (limit !== undefined) return [['default', limit]]
-  if (
-    typeof plans !== 'object' ||
-    plans === null ||
-    Array.isArray(plans) ||
-    Object.keys(plans).length === 0
-  ) {
-    throw ConfigError.wrong(
-      'plans',
-      plans,
-      "an object of plans, such as { free: '100/min', internal: 'unlimited' }",
-    )
+  if (plans === undefined) throw nothingGiven(options)
+  if (!isOptions(plans) || Object.keys(plans).length === 0) {
+    throw ConfigError.wrong('plans', plans, `plans by name, such as ${SOME_PLANS}`)
   }
   return Object.entries(plans)
 }
 
-function pathOf(name: string): string {
-  return /^[\w$]+$/.test(name) ? `plans.${name}` : `plans[${JSON.stringify(name)}]`
+const SOME_PLANS = "{ free: '100/min', pro: '1000/min' }"
+
+/** An option that is undefined most likely comes from a setting that is not there. */
+function nothingGiven(options: PlanOptions): ConfigError {
+  if ('plans' in options) return ConfigError.wrong('plans', undefined, `plans by name, such as ${SOME_PLANS}`)
+  if ('limit' in options) return ConfigError.wrong('limit', undefined, `'100/min', or plans: ${SOME_PLANS}`)
+  return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
 }
 
-/** The plan that lets the fewest requests through in the long run. */
+/** The plan with the lowest sustained rate. */
 function mostRestrictive(plans: readonly Plan[]): Plan {
   let [least] = plans as [Plan, ...Plan[]]
   let rate = sustained(least)

@@ -1,4 +1,4 @@
-import { ConfigError, show, toError } from '../base/errors.js'
+import { ConfigError, isA, reasonOf, show, TollgateError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { subjectKey } from './key.js'
@@ -6,13 +6,13 @@ import type { Subject } from '../plans/subject.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
 import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
-/** A subject whose plan is looked up: its id as text, also where it was given as a number. */
+/** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
 export interface PlanlessSubject extends Subject {
   readonly id: string
 }
 
 /**
- * The name of the plan that a subject is on, such as a row of a database says; nothing: the default plan. Not asked
+ * Returns the name of a subject's plan, for example from a database; null or undefined: the default plan. Not called
  * for client addresses, which are on the default plan.
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<string | null | undefined>
@@ -23,31 +23,32 @@ interface Entry {
   readonly usableUntil: number
 }
 
-/** After a look-up that failed its subject is not looked up again for so long. */
+/** After a failed look-up, the subject is not looked up again for this long, in ms. */
 const RETRY_AFTER_MS = 1000
 
 /**
- * Looks plans up and remembers the answers. Many callers that ask for one subject at the same time are one look-up.
- * A look-up that fails, or takes longer than its deadline, leaves the answer as it was before.
+ * Looks plans up and remembers the answers. Concurrent requests of one subject share one look-up. After a look-up that
+ * failed or was late, the previous answer stays.
  */
 export class PlanLookup {
   readonly #planOf: PlanOf
-  readonly #onError: (error: Error, subject: Subject) => void
+  readonly #onError: (error: TollgateError, subject: Subject) => void
   readonly #options: Required<PlanCacheOptions>
   readonly #entries: LruMap<Entry>
   readonly #underWay = new Map<string, Promise<string | undefined>>()
 
   /**
-   * @param onError told of each look-up that failed
+   * @param onError called for each failed look-up
    * @throws {ConfigError} when an option is wrong
    */
-  constructor(planOf: PlanOf, options: PlanCacheOptions, onError: (error: Error, subject: Subject) => void) {
+  constructor(
+    planOf: PlanOf,
+    options: PlanCacheOptions,
+    onError: (error: TollgateError, subject: Subject) => void,
+  ) {
     if (typeof planOf !== 'function') {
-      throw ConfigError.wrong(
-        'planOf',
-        planOf,
-        'a function that gives the name of a plan, or a promise of it',
-      )
+      const expected = 'a function that gives the name of a plan, or a promise of it: ({ id }) => ...'
+      throw ConfigError.wrong('planOf', planOf, expected)
     }
     this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)
@@ -55,7 +56,7 @@ export class PlanLookup {
     this.#onError = onError
   }
 
-  /** The plan of a subject; a value where it is known. Never throws or rejects. */
+  /** The plan's name, as a value if it is known. Never throws or rejects. */
   find(subject: Subject): MaybePromise<string | undefined> {
     const key = subjectKey(subject)
     const entry = this.#entries.get(key)
@@ -68,11 +69,11 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
-  /** Looks a subject up anew at its next request, such as after an upgrade. */
+  /** Has a subject looked up again at its next request, for example after an upgrade. */
   forget(subject: Subject): void {
     const key = subjectKey(subject)
     this.#entries.delete(key)
-    // What is under way may have been read before the change.
+    // A pending look-up may have read the database before the change.
     this.#underWay.delete(key)
   }
 
@@ -90,7 +91,7 @@ export class PlanLookup {
       (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
       (error: unknown) => {
         if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
-        this.#onError(toError(error), subject)
+        this.#onError(planErrorOf(error), subject)
         return known?.plan
       },
     )
@@ -98,7 +99,7 @@ export class PlanLookup {
     return promise
   }
 
-  /** Whether this look-up still was the subject's own, and not forgotten in the meantime. */
+  /** Ends a look-up. Returns false if the subject was forgotten or looked up again meanwhile. */
   #end(key: string, promise: Promise<unknown>): boolean {
     return this.#underWay.get(key) === promise && this.#underWay.delete(key)
   }
@@ -107,7 +108,7 @@ export class PlanLookup {
     const { deadlineMs } = this.#options
     let timer
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
+      timer = setTimeout(() => reject(planError(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
     })
     try {
       return readPlan(await Promise.race([given, late]))
@@ -127,12 +128,22 @@ export class PlanLookup {
     const freshUntil = Date.now() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
     this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
-    this.#onError(toError(error), subject)
+    this.#onError(planErrorOf(error), subject)
     return known?.plan
   }
 }
 
 function readPlan(given: unknown): string | undefined {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
-  throw new Error(`planOf gave ${show(given)}, expected the name of a plan, or nothing`)
+  throw planError(`planOf gave ${show(given)}, expected the name of a plan, such as row.plan, or nothing`)
+}
+
+function planError(message: string, options?: ErrorOptions): TollgateError {
+  return new TollgateError('ERR_TOLLGATE_PLAN', message, options)
+}
+
+function planErrorOf(thrown: unknown): TollgateError {
+  return isA(thrown, TollgateError)
+    ? thrown
+    : planError(`planOf failed: ${reasonOf(thrown)}`, { cause: thrown })
 }

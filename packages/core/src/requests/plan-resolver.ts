@@ -1,4 +1,4 @@
-import { ConfigError } from '../base/errors.js'
+import { ConfigError, show, type TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
@@ -11,14 +11,14 @@ export interface PlanResolverOptions extends PlanOptions {
   readonly planCache?: PlanCacheOptions
 }
 
-/** Told of subjects whose plan was not found. */
+/** Called for subjects whose plan was not found. */
 export interface PlanListener {
-  onPlanError(error: Error, subject: Subject): void
-  /** @param used the plan that the subject is held to */
+  onPlanError(error: TollgateError, subject: Subject): void
+  /** @param used the plan that is applied instead */
   onUnknownPlan(subject: Subject, used: string): void
 }
 
-/** Finds the plan of a subject: by the name that it comes with, or that `planOf` gives. */
+/** Finds the plan of a subject by the name that the subject or `planOf` gives. */
 export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
@@ -36,32 +36,46 @@ export class PlanResolver {
     this.needDefault(SUBJECTS_NOT_FOUND)
   }
 
-  /** All plans there are. */
+  /** All plans, in the order they were given. */
   get plans(): Iterable<Plan> {
     return this.#plans.byName.values()
   }
 
+  /** Whether a subject can be on a plan that lets nothing pass. */
+  get canBlock(): boolean {
+    return this.#plans.canBlock
+  }
+
   /**
-   * @param whose whose plan it is, for the error
-   * @throws {ConfigError} when nobody chose a default plan and several could be it
+   * Refuses plans without a clear default.
+   *
+   * @param whose who gets the default plan, for the error
+   * @throws {ConfigError} when the user chose no default plan and several plans have limits
    */
   needDefault(whose: string): void {
     needDefault(this.#plans, this.#defaultPlan, whose)
   }
 
   /**
-   * @param check refuses a plan, by throwing
-   * @throws {ConfigError} when one is wrong; the plans then stay as they were
+   * @param check throws for a plan that must be refused
+   * @throws {ConfigError} when a plan is wrong; the old plans then stay
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
-    // The default plan stays the one it was, where there still is one of that name.
-    const isKept = this.#defaultPlan !== undefined && Object.hasOwn(given.plans ?? {}, this.#defaultPlan)
-    const { defaultPlan = isKept ? this.#defaultPlan : undefined } = given
+    const { defaultPlan = this.#keptDefault(given) } = given
     const plans = compilePlans(given, defaultPlan, this.#plans)
     if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)
     for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans
     this.#defaultPlan = defaultPlan
+  }
+
+  /** The default plan that was chosen stays: another must not take its place unasked. */
+  #keptDefault({ plans }: PlanOptions): string | undefined {
+    const kept = this.#defaultPlan
+    if (kept === undefined || typeof plans !== 'object' || plans === null || Object.hasOwn(plans, kept))
+      return kept
+    const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
+    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: 'free' })`)
   }
 
   find(subject: Subject): MaybePromise<Plan> {
@@ -90,5 +104,6 @@ export class PlanResolver {
 const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
 
 function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
-  if (!hasDefault) throw ConfigError.wrong('defaultPlan', given, `the plan of ${whose}`)
+  if (hasDefault) return
+  throw ConfigError.wrong('defaultPlan', given, `the name of a plan, such as 'free', for ${whose}`)
 }

@@ -1,35 +1,70 @@
 import { show, TollgateError } from '../base/errors.js'
+import { nearestOf } from '../base/option-checks.js'
+import { pathIn } from '../base/show.js'
 import type { Subject } from '../plans/subject.js'
 
-/** Who pays for a request: an id, a subject, or several, whose limits must all have room. */
+/** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects = Subject | string | readonly (Subject | string)[]
 
 /**
- * Reads what a caller gave as a subject: a subject, or just its id.
+ * Reads a caller's subject: an object, or just an id.
  *
- * @returns undefined when there is none: nothing given, or an empty id
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is something else, such as a promise
+ * @returns undefined when nothing or an empty id was given
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is anything else, such as a promise
  */
 function readSubject(given: unknown): Subject | undefined {
-  if (given === undefined || given === null || given === '') return undefined
-  if (isId(given)) return { id: given }
+  if (isNothing(given)) return undefined
+  if (isId(given)) return { id: plainId(given) }
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
+  refuseOthers(given)
   const { id, plan, label, kind } = given as Subject
-  if (id === undefined || id === null || id === '') return undefined
+  if (isNothing(id)) return undefined
   if (!isId(id)) throw notASubject('.id', id)
   if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
   if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
-  return given as Subject
+  return typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject)
 }
 
-/** More subjects than this in one request is a mistake, and a burden for the store. */
+function isNothing(given: unknown): given is undefined | null | '' {
+  return given === undefined || given === null || given === ''
+}
+
+/** JSON knows no bigint, and a decision with its subject is often written to a log. */
+function plainId(id: string | number | bigint): string | number {
+  return typeof id === 'bigint' ? String(id) : id
+}
+
+/**
+ * A misspelt `plan` would put its subject on the default plan in silence, and the `kind` of a row of a database is
+ * something else.
+ */
+function refuseOthers(given: object): void {
+  // At every request: for...in makes no array.
+  for (const name in given) {
+    if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label') continue
+    if (Object.hasOwn(given, name)) throw unknownName(given, name)
+  }
+}
+
+function unknownName(given: object, name: string): TollgateError {
+  const meant = nearestOf(name, NAMES)
+  const message =
+    meant === undefined
+      ? `subject: got ${show(given)}, expected only what a subject has: return { id: row.id, plan: row.plan }`
+      : `${pathIn('subject', name)}: a subject has no such property; did you mean ${meant}?`
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
+}
+
+const NAMES: readonly string[] = ['id', 'plan', 'kind', 'label'] satisfies (keyof Subject)[]
+
+/** More subjects in one request are most likely a mistake, and a burden for the store. */
 const MOST_SUBJECTS = 8
 
 /**
- * Reads one subject or several; those that are empty are left out.
+ * Reads one subject or several. Of several, `undefined`, `null` and the empty text are left out.
  *
- * @returns at least one, or undefined when there is none
+ * @returns at least one, or undefined when all are empty
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
  */
 export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] | undefined {
@@ -37,18 +72,27 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
     const subject = readSubject(given)
     return subject && [subject]
   }
-  if (given.length > MOST_SUBJECTS) throw notASubject('s', given)
-  const [first, ...rest] = given.map(readSubject).filter((subject) => subject !== undefined)
+  if (given.length > MOST_SUBJECTS) {
+    const message = `subjects: got a list of ${given.length}, expected at most ${MOST_SUBJECTS} subjects in one request`
+    throw new TollgateError('ERR_TOLLGATE_SUBJECT', message)
+  }
+  const [first, ...rest] = given.map(readListed).filter((subject) => subject !== undefined)
   return first && [first, ...rest]
 }
 
-function isId(value: unknown): value is string | number {
-  return (
-    typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value) && !isRounded(value))
-  )
+/** An object without an id is most likely a mistake that would let a request pass by one of its limits. */
+function readListed(given: unknown, i: number): Subject | undefined {
+  const subject = readSubject(given)
+  if (subject === undefined && !isNothing(given)) throw emptyId(`subjects[${i}]`, (given as Subject).id)
+  return subject
 }
 
-/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+function isId(value: unknown): value is string | number | bigint {
+  if (typeof value === 'string' || typeof value === 'bigint') return true
+  return typeof value === 'number' && Number.isFinite(value) && !isRounded(value)
+}
+
+/** JavaScript cannot hold every whole number beyond 2^53 - 1, so two different ids could become the same number. */
 function isRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
@@ -60,22 +104,27 @@ function isLabel(value: unknown): boolean {
 const KINDS: readonly unknown[] = [undefined, 'id', 'ip'] satisfies Subject['kind'][]
 
 const EXPECTED = {
-  '': 'an id or { id, plan }',
-  s: `at most ${MOST_SUBJECTS}`,
-  '.id': 'a string',
-  '.plan': 'the name of a plan',
-  '.label': 'a name of 1 to 64 characters',
-  '.kind': "'id' or 'ip'",
+  '': "an id such as 'acme', or { id: 'acme', plan: 'pro' }",
+  '.id': 'a string, a number or a bigint',
+  '.plan': "the name of a plan, such as 'pro'",
+  '.label': "a name of 1 to 64 characters, such as 'user'",
+  '.kind': "'ip' for a client's address, else nothing",
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
-  // That it may reject, too, must not end the process.
+  // A rejection of the promise must not end the process.
   if (given instanceof Promise) given.catch(() => {})
-  const expected =
-    typeof given === 'number' && isRounded(given)
-      ? 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
-      : EXPECTED[part]
+  const expected = remedyOf(given) ?? EXPECTED[part]
   return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
+}
+
+function remedyOf(given: unknown): string | undefined {
+  if (given instanceof Promise) return 'what it resolves with: write await before it'
+  if (typeof given === 'number' && isRounded(given)) {
+    return 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
+  }
+  const isRequest = typeof given === 'object' && given !== null && 'headers' in given
+  return isRequest ? 'who pays for the request, such as req.user.id or subjectOfIp(req.ip)' : undefined
 }
 
 /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
@@ -86,6 +135,13 @@ export function needSubject(given: unknown): Subject {
 }
 
 export function noSubject(given: unknown): TollgateError {
-  const message = `subject: got ${show(given)}, expected an id that is not empty`
-  return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
+  if (typeof given === 'object' && given !== null && 'id' in given) return emptyId('subject', given.id)
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject: got ${show(given)}, expected ${EXPECTED['']}`)
+}
+
+function emptyId(path: string, id: unknown): TollgateError {
+  return new TollgateError(
+    'ERR_TOLLGATE_SUBJECT',
+    `${path}.id: got ${show(id)}, expected an id that is not empty`,
+  )
 }

@@ -73,7 +73,7 @@ test('two files and a line of the registry add an algorithm with an option of it
     ),
     anothers: expect.stringMatching(/plans\.free\[0\]\.burst: .*this limit is a leaky-steps/),
     onAnother: expect.stringMatching(
-      /plans\.free\[0\]\.steps: got 3, expected none, or algorithm: 'leaky-steps'/,
+      /plans\.free\[0\]\.steps: got 3, but only a leaky-steps has steps.* write algorithm: 'leaky-steps'/,
     ),
     unknown: expect.stringMatching(/algorithm: got 'leaky', expected one of .*leaky-steps/),
   })

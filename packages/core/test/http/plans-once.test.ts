@@ -28,7 +28,7 @@ test('client addresses need a default plan, and the error says so', () => {
   expect(() => createHttpLimiter(adapter, { plans: counted().plans })).toThrow(
     expect.objectContaining({
       path: 'defaultPlan',
-      problem: expect.stringContaining('the plan of client addresses, since there is no identify'),
+      problem: expect.stringContaining('for client addresses, since there is no identify'),
     }),
   )
 })

@@ -19,7 +19,7 @@ const limiterWith = (
     ...(planCache && { planCache }),
   })
   const errors: string[] = []
-  limiter.on('planError', (error, subject) => errors.push(`${subject.id}: ${error.message}`))
+  limiter.on('planError', (error, subject) => errors.push(`${subject.id}: ${error.code} ${error.message}`))
   return { limiter, errors, planFor: async (id) => (await limiter.consume(id)).plan }
 }
 
@@ -114,7 +114,7 @@ describe('planOf', () => {
     })
     expect(await planFor('new')).toBe('free')
     expect(errors).toEqual([
-      expect.stringMatching(/^new: (down|planOf took longer than 20 ms|planOf gave 5, )/),
+      expect.stringMatching(/^new: ERR_TOLLGATE_PLAN planOf (failed: down|took longer than 20 ms|gave 5, )/),
     ])
     isDown = false
     expect(await planFor('known')).toBe('pro')

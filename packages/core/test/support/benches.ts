@@ -17,17 +17,25 @@ export interface Bench {
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
 }
 
-let redis: Redis | undefined
+let shared: Redis | undefined
+const clients: Redis[] = []
 
 /** One connection for the whole test file; `closeBenches` closes it. */
 export function sharedRedis(): Redis {
-  redis ??= new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
-  return redis
+  shared ??= redisOfAnotherProcess()
+  return shared
+}
+
+/** A connection to the same server, as another process has it: limiters of one process may not share their counters. */
+export function redisOfAnotherProcess(): Redis {
+  const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  clients.push(client)
+  return client
 }
 
 export async function closeBenches(): Promise<void> {
-  await redis?.quit()
-  redis = undefined
+  await Promise.all(clients.splice(0).map((client) => client.quit()))
+  shared = undefined
 }
 
 export const benches: readonly Bench[] = [

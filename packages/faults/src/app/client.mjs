@@ -1,5 +1,5 @@
 /**
- * Makes an ioredis client with the settings that docs/redis.md recommends.
+ * A client with the settings that docs/stores-and-failures.md asks for.
  *
  * @typedef {{ host: string, port: number }} Address
  * @param {{ module: string, port?: number, nodes?: Address[], sentinels?: Address[], name?: string }} options
@@ -11,7 +11,7 @@ export async function connect({ module, ...target }) {
 }
 
 function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
-  // ioredis's disconnect timer outlives the connection: with its default it would keep the process running for 2 s.
+  // ioredis would keep a timer of 2 s after the connection, which keeps the process alive.
   const options = { autoResendUnfulfilledCommands: false, retryStrategy, disconnectTimeout: 100 }
   if (nodes) {
     const refresh = { clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: 1000 }
@@ -21,7 +21,7 @@ function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
   return new Redis(port, '127.0.0.1', options)
 }
 
-/** Waits at most 250 ms. ioredis's default waits up to 2 s, and the limiter would use Redis again that much later. */
+/** ioredis's own delay grows to 2 s, and a limiter would be back as much later. */
 function retryStrategy(times) {
   return Math.min(times * 50, 250)
 }

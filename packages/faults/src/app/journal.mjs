@@ -1,23 +1,20 @@
-// Records each request inside the application, so that the suite judges by its clock, not by that of the clients.
+// What the application sees, as evidence for the suite: by its own clock, before and after the limiter.
 import { performance } from 'node:perf_hooks'
 
-/** @returns ms since 1970 with fractions; comparable between processes of one machine */
+/** ms since 1970, with decimals, by a clock that all processes of the machine share. */
 export const now = () => performance.timeOrigin + performance.now()
 
 export class Journal {
-  /**
-   * One for each request: tenant `who`, start `at` (ms since 1970), time to its answer `ms`, `status`, and `source` of
-   * the decision, empty when the request did not reach the handler.
-   */
+  /** One per request: tenant, when it came, how long its answer took, status, and what decided. */
   entries = []
-  /** Changes of the breaker: `{ at, state, shard }`. */
+  /** The breaker events of the limiter. */
   breaker = []
   storeErrors = {}
   #sources = new WeakMap()
 
   note = (request, decision) => void this.#sources.set(request, decision.source)
 
-  /** Its listener runs before the framework's, so that the time in the framework is measured, too. */
+  /** Starts before the framework, since its time is part of what a client waits for. */
   watch(server) {
     server.prependListener('request', (request, response) => {
       const at = now()
@@ -32,7 +29,7 @@ export class Journal {
     })
   }
 
-  /** @returns whether the limiter has a breaker */
+  /** @returns whether the limiter has breaker events */
   listen(limiter) {
     limiter.on('storeError', (error) => {
       this.storeErrors[error.code] = (this.storeErrors[error.code] ?? 0) + 1

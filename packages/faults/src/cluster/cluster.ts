@@ -16,7 +16,7 @@ const POLICIES: readonly Policy[] = ['closed', 'local', 'closed', 'local']
 const PER_SECOND = 60
 const DEADLINE_MS = 250
 const PROGRAM = new URL('./worker.ts', import.meta.url)
-/** The disturbance begins after this share of the run. */
+/** The disturbance begins after this share of the time. */
 const BEFORE = 0.3
 
 interface Seen {
@@ -28,11 +28,7 @@ interface Seen {
   dropped: number
 }
 
-/**
- * Runs four processes on a cluster that loses a primary and moves slots, and prints what went wrong.
- *
- * @returns the exit code: 1 when anything was wrong
- */
+/** Runs four processes on a cluster that loses a primary and moves slots. Resolves to the exit code. */
 export async function runOnCluster({ seconds, seed, say }: ClusterRunOptions): Promise<number> {
   const started = performance.now()
   const tell = (text: string): void => say(`${((performance.now() - started) / 1000).toFixed(1)} s: ${text}`)

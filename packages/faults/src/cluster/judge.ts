@@ -5,19 +5,19 @@ import { BOUNDS, COUNTERS, nameOf, namesIn, QUOTA, type Asked, type Kind } from 
 export interface Allowed extends Asked {
   readonly from: number
   readonly to: number
-  /** Source of the decision, such as `store` or `local`. */
+  /** What decided it, `store` or `local` for example. */
   readonly source: string
 }
 
 export interface Evidence {
   readonly allowed: readonly Allowed[]
-  /** By name of the counter: units of its daily limit that are used, as the store reports. */
+  /** Units used of each counter's day, by its name, as the store reports them. */
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
-  /** From the loss of the shards to their return, in ms since 1970. */
+  /** When the shards were lost, and when they were back, in ms since 1970. */
   readonly loss: { readonly from: number; readonly to: number }
-  /** Number of processes, each of which may limit by itself while the store cannot answer. */
+  /** The number of processes, each with a local limiter. */
   readonly processes: number
 }
 
@@ -38,7 +38,7 @@ export interface Verdict {
   readonly windows: number
 }
 
-/** Compares the requests that all processes allowed with the bounds of the limits and with the counts in the store. */
+/** Compares what all processes allowed with the bounds, and with the store's counts. */
 export function judge(evidence: Evidence): Verdict {
   const byCounter = new Map<string, Allowed[]>(COUNTERS.map((counter) => [nameOf(counter), []]))
   for (const one of evidence.allowed) for (const name of namesIn(one)) byCounter.get(name)?.push(one)
@@ -69,10 +69,7 @@ export function judge(evidence: Evidence): Verdict {
   return { rows: [...rows.values()], violations, windows }
 }
 
-/**
- * Judges two sums: the units admitted by the store, and those admitted by anyone. The second has a higher bound: each
- * process may admit its share by itself while the store is silent.
- */
+/** The bounds hold for the store alone, and for the local limiters: each may give its share while the store is away. */
 function judgeWindows(
   kind: Kind,
   allowed: readonly Allowed[],
@@ -93,10 +90,7 @@ function judgeWindows(
   return oracle
 }
 
-/**
- * The store must have counted every allowed request, up to the quota, and no others. In a lost shard it must have
- * counted only the requests after its return.
- */
+/** A counter has all units that were allowed for it, and no others; only a lost shard may have forgotten some. */
 function judgeCount(
   name: string,
   kind: Kind,

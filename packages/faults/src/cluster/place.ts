@@ -6,16 +6,16 @@ import { now } from '../load.ts'
 import { COUNTERS, DAY_MS, EXPORT_ROUTE, nameOf, PLANS, QUOTA, subjectOf } from './subjects.ts'
 
 const DOWN_MS = 3000
-/** Slots moved: half of them lie below the slot of the chosen subject, half above it. */
+/** Slots that are moved around the slot of a shard: half below it and half above. */
 const SLOTS_MOVED = 20
 const LAST_SLOT = 16_383
 
-/** Starts three primaries without replicas: none takes over for a killed primary, which comes back without its keys. */
+/** Three primaries without failover: a killed one comes back soon, and empty. */
 export function openCluster(): Promise<RedisCluster> {
   return startCluster({
     replicas: 0,
     nodeTimeoutMs: 5000,
-    // Living primaries go on serving their slots.
+    // Living nodes go on serving their slots.
     args: ['--cluster-require-full-coverage', 'no'],
   })
 }
@@ -23,7 +23,7 @@ export function openCluster(): Promise<RedisCluster> {
 export const addressesOf = ({ nodes }: RedisCluster): { host: string; port: number }[] =>
   nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
 
-/** Makes a cluster client with the settings that docs/redis.md recommends. */
+/** A client with the settings that docs/redis.md asks for. */
 export function connectCluster(nodes: readonly { readonly host: string; readonly port: number }[]): Cluster {
   const client = new Cluster([...nodes], {
     retryDelayOnFailover: 0,
@@ -37,7 +37,7 @@ export function connectCluster(nodes: readonly { readonly host: string; readonly
   return client
 }
 
-/** @returns the slot of every subject that has a key, by subject id */
+/** The slot of each subject that has been counted, by its id. */
 export async function findSlots({ nodes }: RedisCluster): Promise<Map<string, number>> {
   const slots = new Map<string, number>()
   for (const { port } of nodes) {
@@ -56,7 +56,9 @@ export interface Disturbed {
   readonly moved: number
 }
 
-/** Kills the primary of the busiest subject, moves slots between the other two, and starts the killed primary again. */
+/**
+ * Kills the primary of the busiest subject, moves slots of another primary meanwhile, and starts the killed one again.
+ */
 export async function disturb(cluster: RedisCluster, say: (text: string) => void): Promise<Disturbed> {
   const slots = await findSlots(cluster)
   const ports = new Map<string, number>()
@@ -91,7 +93,7 @@ async function moveAround(cluster: RedisCluster, slot: number, victim: number | 
   return moved
 }
 
-/** @returns by name of the counter: units of its daily limit that are used, as the store reports */
+/** Units used of the day of every counter, as the store reports them. */
 export async function readUsed(cluster: RedisCluster): Promise<Map<string, number>> {
   const client = connectCluster(addressesOf(cluster))
   const limiter = createLimiter({
@@ -106,7 +108,7 @@ export async function readUsed(cluster: RedisCluster): Promise<Map<string, numbe
     const isExport = counter.kind === 'export'
     const { limits } = await (isExport ? exportRoute : limiter).peek(subjectOf(counter))
     const days = limits.filter(({ windowMs }) => windowMs === DAY_MS)
-    // A stacked limit comes after the limits of the plan.
+    // The stacked limit is listed after those of the plan.
     const day = isExport ? days[1] : days[0]
     if (day) used.set(nameOf(counter), QUOTA[counter.kind] - day.remaining)
   }

@@ -1,4 +1,4 @@
-// Subjects and limits of the run on a cluster. The long windows last a day, so none of their units come back meanwhile.
+// The subjects and limits of the run on a cluster. No units of the long windows come back during a run.
 import type { PlanInput, ScopeOptions, Subject } from '@tollgate/core'
 import type { Bound } from '../soak/plans.ts'
 
@@ -7,10 +7,10 @@ const USERS_EACH = 4
 const SECOND_MS = 1000
 export const DAY_MS = 86_400_000
 
-/** Kinds of counters: an organisation, the stacked limit of its export route, and a user of the organisation. */
+/** The kinds of counters: an organisation, its stacked limit of a route, and a user of it. */
 export type Kind = 'organisation' | 'export' | 'user'
 
-/** Units a day. Busy subjects ask for more than this, idle ones for less. */
+/** Units a day. Busy subjects ask for more, idle ones for less. */
 export const QUOTA: Readonly<Record<Kind, number>> = { organisation: 700, export: 200, user: 200 }
 
 export const LIMITS: Readonly<Record<Kind, PlanInput>> = {
@@ -19,7 +19,7 @@ export const LIMITS: Readonly<Record<Kind, PlanInput>> = {
   user: ['20/s', `${QUOTA.user}/d`],
 }
 
-/** The most units in any true window, as long as the store answers and has lost nothing. */
+/** The most in any true window, while the store answers and has lost nothing. */
 export const BOUNDS: Readonly<Record<Kind, readonly Bound[]>> = {
   organisation: [
     { windowMs: SECOND_MS, units: 40 },
@@ -38,7 +38,7 @@ export const EXPORT_ROUTE: ScopeOptions = { stacked: { export: LIMITS.export as 
 export interface Counter {
   readonly kind: Kind
   readonly organisation: number
-  /** Number of the user within its organisation; only for kind `user`. */
+  /** For a user: its number in the organisation. */
   readonly user?: number
 }
 
@@ -59,18 +59,14 @@ export function nameOf(counter: Counter): string {
   return counter.kind === 'export' ? `${String(id)} export` : String(id)
 }
 
-/** One request: a user of an organisation, and whether it uses the export route, which has a stacked limit. */
+/** One request: a user of an organisation, and whether it goes to the route with the stacked limit. */
 export interface Asked {
   readonly organisation: number
   readonly user: number
   readonly isExport: boolean
 }
 
-/**
- * Draws a request at random. Squaring the number gives the first organisations the most requests.
- *
- * @param next gives random numbers from 0 to just under 1
- */
+/** @param next returns numbers from 0 to just under 1; the first organisations get most requests */
 export function drawRequest(next: () => number): Asked {
   return {
     organisation: Math.floor(next() ** 2 * ORGANISATIONS),
@@ -79,7 +75,7 @@ export function drawRequest(next: () => number): Asked {
   }
 }
 
-/** @returns the names of all counters that a request counts in */
+/** The names of all counters of a request. */
 export function namesIn({ organisation, user, isExport }: Asked): string[] {
   const names = [nameOf({ kind: 'organisation', organisation }), nameOf({ kind: 'user', organisation, user })]
   return isExport ? [...names, nameOf({ kind: 'export', organisation })] : names

@@ -4,7 +4,7 @@ import type { Allowed } from './judge.ts'
 export interface WorkerOptions {
   readonly nodes: readonly { readonly host: string; readonly port: number }[]
   readonly policy: Policy
-  /** Number of workers. */
+  /** The number of all workers. */
   readonly processes: number
   readonly seed: number
   readonly perSecond: number
@@ -14,12 +14,12 @@ export interface WorkerOptions {
 /** What a worker saw since its last message. */
 export interface Batch {
   readonly allowed: Allowed[]
-  /** Number of answers by source and result, such as `store allowed`. */
+  /** The number of answers by source and result. */
   readonly answers: Record<string, number>
   /** Number of errors by reason. */
   readonly storeErrors: Record<string, number>
   readonly thrown: string[]
-  /** Units admitted while the store could not answer, and charged to it later. */
+  /** Units that were allowed without the store: charged to it later, or dropped. */
   charged: number
   /** Units admitted in the same way, but never charged: no limit had room, or the limiter was closed before. */
   dropped: number

@@ -35,12 +35,12 @@ export async function openPlace(processes: number): Promise<Place> {
 
 interface Context {
   readonly place: Place
-  /** The proxies that a network fault disturbs. */
+  /** The proxies that the fault disturbs. */
   readonly proxies: readonly Proxy[]
   readonly random: Random
   /** How long the fault lasts. */
   readonly ms: number
-  /** Called when the store has lost its counts at some moment between `from` and `to`, in ms since 1970. */
+  /** Called when the store has lost its counts, with the time span of the loss. */
   readonly onLoss: (from: number, to: number) => void
 }
 
@@ -86,7 +86,7 @@ const DISTURBANCES: Readonly<Record<string, (context: Context) => Promise<unknow
   },
 }
 
-/** Faults of the server: they affect all processes. */
+/** Faults of the server itself, which affect all processes. */
 const OF_THE_SERVER = ['killed and restarted', 'hangs', 'scripts forgotten']
 
 export interface DisturbOptions {
@@ -98,11 +98,7 @@ export interface DisturbOptions {
   readonly say: (text: string) => void
 }
 
-/**
- * Causes random faults one after another, with 0.5 to 4 s without a fault before each.
- *
- * @returns how often each fault occurred, by its name
- */
+/** Causes one fault after another, with pauses between. Resolves to the number of each. */
 export async function disturb({ random, until, say, ...rest }: DisturbOptions): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   const started = now()

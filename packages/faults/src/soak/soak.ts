@@ -16,15 +16,15 @@ export interface SoakOptions {
   readonly say: (text: string) => void
 }
 
-/** Without `open`: it lets every request in while the store fails, so there is no bound to check. */
+/** Without `open`, which allows all requests in an outage and so has no bound to check. */
 const SOAKED: readonly Policy[] = POLICIES.filter((policy) => policy !== 'open')
 const PROCESSES = 2
 const PER_SECOND = 1500
-/** Workers report each decision within this time. */
+/** Workers report a decision within this time, in ms. */
 const TOLD_WITHIN_MS = 1500
 const LATE_MS = 1000
 const QUIET_MS = 4000
-/** Keys live a little longer than their windows, and Redis takes a moment to remove them: together at most this. */
+/** How long a key may outlive its window, in ms, including the time that Redis takes to remove it. */
 const GONE_AFTER_MS = 1500
 
 interface Seen {
@@ -35,15 +35,11 @@ interface Seen {
   underWay: number[]
   rss: number[]
   bySource: Record<string, number>
-  /** Decisions in the quiet time at the end, when the store must be back: by the store, and all. */
+  /** Counts while there are no faults, from when the store must be back. */
   inQuiet: { store: number; all: number }
 }
 
-/**
- * Runs limiters in two processes on one Redis with random faults, and prints what went wrong.
- *
- * @returns the exit code: 1 when anything was wrong
- */
+/** Runs limiters in two processes on one Redis with random faults. Resolves to the exit code. */
 export async function soak(options: SoakOptions): Promise<number> {
   const { minutes, seed, say } = options
   say(`soak: ${minutes} minutes, seed ${seed}, ${PROCESSES} processes of ${PER_SECOND} requests a second`)
@@ -68,7 +64,7 @@ export async function soak(options: SoakOptions): Promise<number> {
     const onLoss = (from: number, to: number): void => oracle.lose(from, to)
     const until = now() + minutes * 60_000
     const faults = await disturb({ place, random, until, onLoss, say })
-    // Real time must pass here: the share of the store's answers in the last 2 s is judged.
+    // A wait in real time, since the share of answers in it is judged.
     await sleep(QUIET_MS - 2000)
     isQuiet = true
     await sleep(2000)
@@ -120,7 +116,7 @@ interface End {
 
 async function conclude({ place, workers, oracle, seen, checks }: End): Promise<string[]> {
   const codes = await Promise.all(workers.map((worker) => worker.stop()))
-  // Real time must pass here: keys expire after their windows.
+  // A wait in real time, since keys expire in real time.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
   const keys = await countLeft(place.port)
@@ -148,7 +144,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
   return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
 }
 
-/** Counts keys that should be gone: those of idle subjects, and remembered ids that do not expire in time. */
+/** The number of keys that should be gone: those of idle subjects, and ids without a proper time to live. */
 async function countLeft(port: number): Promise<number> {
   let left = 0
   for (const key of (await ask(port, 'KEYS', '*')) as string[]) {

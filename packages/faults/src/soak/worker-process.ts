@@ -7,7 +7,7 @@ export interface WorkerOptions {
   readonly client: 'ioredis' | 'ioredis5'
   readonly port: number
   readonly policy: Policy
-  /** Number of workers. */
+  /** The number of all workers. */
   readonly instances: number
   readonly seed: number
   readonly perSecond: number
@@ -15,11 +15,11 @@ export interface WorkerOptions {
 
 /** What a worker saw since its last message. */
 export interface Batch {
-  /** Requests let in: index of the tenant, ms since 1970 before and after the call, source of the decision. */
+  /** Allowed requests: the tenant's number, the time span, and what decided. */
   readonly letIn: [tenant: number, from: number, to: number, source: string][]
   readonly bySource: Record<string, number>
   slowestMs: number
-  /** Requests not sent, since too many were under way. */
+  /** Requests that were not sent, since too many were pending. */
   skipped: number
   readonly thrown: string[]
   /** Requests not yet decided. */
@@ -29,7 +29,7 @@ export interface Batch {
 }
 
 export interface Worker {
-  /** Resolves with the exit code or signal, once the process has sent its last message and ended. */
+  /** Stops it. Resolves to the exit code, after its last message. */
   stop(): Promise<number | string>
 }
 
@@ -41,7 +41,7 @@ export function startWorker(options: WorkerOptions, onBatch: (batch: Batch) => v
   return startProcess(PROGRAM, options, onBatch)
 }
 
-/** Starts a TypeScript program in a process of its own. The program gets its options as JSON, its only argument. */
+/** Starts a TypeScript program with its options as the only argument. It reports by messages. */
 export function startProcess<Message>(
   program: URL,
   options: object,

@@ -12,7 +12,7 @@ import { eventually, SOON_MS } from '../eventually.ts'
 import { deployOne, type Deployment, type DeploymentOptions } from '../redis/deployment.ts'
 import { testPrefix } from '../redis/test-redis.ts'
 
-/** Settings of a client in neutral terms; each kind of client translates them into its own options. */
+/** The settings that tests need; each kind of client translates them to its own options. */
 export interface ClientSettings {
   readonly ports: readonly number[]
   readonly username?: string
@@ -23,18 +23,18 @@ export interface ClientSettings {
   readonly isLazy?: boolean
 }
 
-/** One kind of client, used as in an application: without listeners, and without waiting until it is connected. */
+/** One kind of client, used like in an application: without listeners, and before it is connected. */
 export interface ClientKind<Client extends RedisClient> {
   make(settings: ClientSettings): Client
-  /** Closes the client as an application does. */
+  /** Closes a client like an application does. */
   close(client: Client): unknown
-  /** Settings that this kind of client does not have. */
+  /** The settings that it does not have. */
   readonly lacks?: readonly (keyof ClientSettings)[]
-  /** Starts the servers that it connects to. Default: one server. */
+  /** Starts the servers it connects to. Default: one server. */
   readonly deploy?: (options?: DeploymentOptions) => Promise<Deployment>
 }
 
-/** Long enough, in ms, that a busy machine is not taken for an outage. */
+/** Long, so that a busy machine is not taken for an outage, in ms. */
 const DEADLINE_MS = 300
 const LIMITS = [
   { quota: 7, window: '10s' },
@@ -44,7 +44,7 @@ const LIMITS = [
 ] as const
 const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
 
-/** Reasons of store errors in an outage. Which of them a client gets is a matter of timing. */
+/** The reasons in an outage; which of them a client sees is a race. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
 /** Starts deployments, clients and limiters for tests, and ends them. */
@@ -59,7 +59,7 @@ class Bench<Client extends RedisClient> {
     this.#kind = kind
   }
 
-  /** One deployment for all tests that do not break it. It is emptied before each use. */
+  /** An empty deployment that tests share and must not break. */
   async shared(): Promise<Deployment> {
     const deployment = await (this.#shared ??= (this.#kind.deploy ?? deployOne)())
     await Promise.all(deployment.operators.map((operator) => operator.flushall()))
@@ -79,7 +79,7 @@ class Bench<Client extends RedisClient> {
     return client
   }
 
-  /** Makes a limiter of 1000 units a minute, and collects the store errors that it reports. */
+  /** A limiter with 1000 units a minute, and the store errors that it reports. */
   limiter(client: Client, deadlineMs = DEADLINE_MS): { limiter: Limiter; errors: StoreError[] } {
     const store = redisStore(client, { prefix: testPrefix() })
     const limiter = createLimiter({ limit: '1000/min', store, deadlineMs, local: { instances: 1 } })
@@ -92,7 +92,7 @@ class Bench<Client extends RedisClient> {
   async end(): Promise<void> {
     for (const deployment of this.#deployments) deployment.resume()
     ;(await this.#shared)?.resume()
-    // First the limiters: without their store they would try to reach it for ever.
+    // Limiters first: one whose client is closed would keep trying to use it.
     await Promise.all(this.#limiters.splice(0).map((limiter) => limiter.close()))
     for (const client of this.#clients.splice(0)) await attempt(() => this.#kind.close(client))
     for (const deployment of this.#deployments.splice(0)) await deployment.end()
@@ -103,7 +103,7 @@ class Bench<Client extends RedisClient> {
   }
 }
 
-/** The tests that every Redis client must pass, on real servers. Call it once for each kind and version. */
+/** The requirements for every Redis client, on real servers. Call it once for each kind and version. */
 export function clientContract<Client extends RedisClient>(name: string, kind: ClientKind<Client>): void {
   const bench = new Bench(kind)
   const printed: unknown[] = []
@@ -119,7 +119,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
     afterEach(async () => {
       await bench.end()
       jest.restoreAllMocks()
-      // Clients have the settings of the docs, so nothing may be printed: no warning, no unhandled error event.
+      // No "Unhandled error event", and no warning about a setting, since `make` follows the docs.
       expect(printed.splice(0)).toEqual([])
     })
     afterAll(() => bench.endShared())
@@ -134,7 +134,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await sameAsMemory(bench.connect({ ports, numbersAsStrings: true }))
     })
 
-    test('every id has a count of its own, also hostile ids', async () => {
+    test('every id has its own count', async () => {
       const { ports } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       const ids = HOSTILE.filter((id) => id !== '')
@@ -142,7 +142,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(twice.map(remainingOf)).toEqual([...ids.map(() => 999), ...ids.map(() => 998)])
     })
 
-    test('scripts that servers have forgotten are sent again, and nobody counts twice', async () => {
+    test('scripts that servers have forgotten are sent again, and no request counts twice', async () => {
       const { ports, operators } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       for (let round = 0; round < 3; round += 1) {
@@ -157,7 +157,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(remainingOf(await limiter.peek('a'))).toBe(700)
     })
 
-    test('killed servers are used again once they are back, and nothing from before is counted', async () => {
+    test('servers that die are used again once they are back, and no request from before counts late', async () => {
       const deployment = await bench.deploy()
       const { limiter, errors } = bench.limiter(bench.connect(deployment))
       await recovers(limiter)
@@ -168,7 +168,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
       await deployment.restart()
       const since = await recovers(limiter)
-      // Requests that this process let pass meanwhile count, but only once.
+      // Requests that this process admitted during the outage are charged, once each.
       expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
     })
 
@@ -182,7 +182,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await recovers(limiter)
     })
 
-    test('servers that hang keep no request waiting', async () => {
+    test('no request waits for servers that hang', async () => {
       const deployment = await bench.shared()
       const { limiter, errors } = bench.limiter(bench.connect(deployment))
       await recovers(limiter)
@@ -196,13 +196,13 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await recovers(limiter)
     })
 
-    test('a closed client is an error at once', async () => {
+    test('a closed client fails at once', async () => {
       const { ports } = await bench.shared()
       const client = bench.connect({ ports })
       const { limiter, errors } = bench.limiter(client)
       await recovers(limiter)
       await kind.close(client)
-      // The reason is `closed`. After the deadline it would be `timeout`.
+      // At once, not after the deadline: the reason would be a timeout then.
       await eventually(async () => {
         const { source } = await limiter.consume('acme')
         expect([source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
@@ -255,7 +255,7 @@ async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number
   return { decision, ms: performance.now() - started }
 }
 
-/** Sends requests until the store decides one, and resolves with how many it took. */
+/** Resolves to the number of requests it took until the store decided one. */
 async function recovers(limiter: Limiter): Promise<number> {
   let asked = 0
   await eventually(async () => {
@@ -273,10 +273,7 @@ async function attempt(act: () => unknown): Promise<void> {
   }
 }
 
-/**
- * Sends the same requests to a limiter on Redis and to one in memory, under one clock, and compares all answers: single
- * requests, several in one tick, several subjects, refunds and resets.
- */
+/** Sends the same requests to both, under one clock: alone, several in a tick, with several subjects, and refunds. */
 async function sameAsMemory(client: RedisClient): Promise<void> {
   const clock = { now: 1_769_862_896_789 }
   const now = (): number => clock.now
@@ -296,13 +293,13 @@ async function sameAsMemory(client: RedisClient): Promise<void> {
   }
   for (let step = 0; step < 60; step += 1) {
     expect(await play(redis, step)).toEqual(await play(memory, step))
-    // Units that a denied request took in another shard go back in the next turn of the event loop.
+    // Units that a denied request took in another shard go back in the next turn.
     await new Promise(setImmediate)
     clock.now += (step * 7919) % 4001
   }
 }
 
-/** A memory store with as many shards as another store, so that requests are decided in the same steps. */
+/** A memory store with the same shards as another store, so that both decide in the same steps. */
 function inAsManyShards(memory: Store, { shards = 1 }: Store): Store {
   return {
     synchronous: false,

@@ -4,13 +4,13 @@ import type { Served } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
 
 export interface HttpBench {
-  /** Starts an application behind the limiter, and resolves with its URL. It is closed after the test. */
+  /** Serves an application behind the limiter until the test ends. Resolves to its URL. */
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
-  /** Sends `count` requests one after another, and resolves with their statuses. */
+  /** The statuses of `count` requests, sent one after another. */
   statuses(url: string, count: number, init?: RequestInit): Promise<number[]>
 }
 
-/** Waits until the server knows that the client has left. Not with `once` of `node:events`: it rejects on a reset. */
+/** Resolves when the server knows that the client has left. Not with `once`, which would throw on a reset. */
 export function whenGone({ socket }: { readonly socket: Socket }): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) resolve()
@@ -18,7 +18,7 @@ export function whenGone({ socket }: { readonly socket: Socket }): Promise<void>
   })
 }
 
-/** Starts applications for the tests of one `describe`, each on a new store. */
+/** Starts applications for the tests of one `describe`, each on a store of its own. */
 export function httpBench(
   serve: Serve,
   makeStore: () => Store | undefined,

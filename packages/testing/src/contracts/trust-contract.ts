@@ -4,7 +4,7 @@ import type { Served } from '../served.ts'
 
 const PAGE = join(__dirname, '../../../../docs/security.md')
 
-/** A proxy setting of a framework from docs/security.md, and whether clients can forge their address with it. */
+/** A setting of a framework, as docs/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {
   /** The setting as code, exactly as on the page. */
   readonly typed: string
@@ -14,7 +14,7 @@ export interface TrustSetting {
   readonly serve: () => Promise<Served>
 }
 
-/** Checks the page's claims about proxy settings: with the recommended ones no client can choose its address. */
+/** With the settings that the page recommends, no client can choose its own address. */
 export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
   describe(`trust in proxies, ${framework}`, () => {
     let served: Served | undefined
@@ -28,7 +28,7 @@ export function trustContract(framework: string, settings: readonly TrustSetting
       async ({ typed, isChosen, serve }) => {
         expect(readFileSync(PAGE, 'utf8')).toContain(`\`${typed}\``)
         served = await serve()
-        // As a proxy sends it: first the text of the client, then the address that the proxy saw.
+        // The header as a proxy sends it: the client's own value, then the address that the proxy saw.
         const from = async (forwarded: string): Promise<number> => {
           const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': forwarded.split(', ').at(-1) ?? '' }
           return (await fetch(served?.url ?? '', { headers })).status

@@ -9,15 +9,15 @@ import type { Limiter } from '@tollgate/core'
 
 const PAGE = join(__dirname, '../../../../docs/frameworks.md')
 
-/** The objects that a framework's program on the page makes. */
+/** The exports of a framework's recipe. */
 interface Recipe {
   readonly server: Server
   readonly limiter: Limiter
-  /** Fastify has `ready`: it resolves once the plugins are loaded. */
+  /** `ready` only in Fastify: it loads plugins asynchronously. */
   readonly app: { readonly ready?: () => PromiseLike<unknown> }
 }
 
-/** Runs the program from docs/frameworks.md that limits upgrades in a framework. */
+/** Runs the program for a framework on the page about upgrades. */
 async function runRecipe(framework: string, sockets: object, load: (id: string) => unknown): Promise<Recipe> {
   const programs = [...readFileSync(PAGE, 'utf8').matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(
     ([, code = '']) => code,
@@ -44,7 +44,7 @@ interface Answer {
   readonly body: string
 }
 
-/** Sends an upgrade request for a WebSocket. */
+/** Asks for a WebSocket like a client does. */
 function upgrade(port: number, headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request({
@@ -76,10 +76,10 @@ function upgrade(port: number, headers: Record<string, string>): Promise<Answer>
 }
 
 /**
- * Checks the page's claims about upgrades in a framework: middleware does not see them, and the program limits them.
+ * The page's claims about upgrades in a framework: middleware does not see them, and its recipe limits them.
  *
- * @param load gives the modules that the program imports
- * @param bare makes an application whose middleware allows one request a minute
+ * @param load loads the modules that the program imports
+ * @param bare serves an application whose middleware denies every request that it sees
  */
 export function upgradeContract(
   framework: string,
@@ -88,7 +88,7 @@ export function upgradeContract(
 ): void {
   describe(`upgrades, ${framework}`, () => {
     const handleUpgrade = jest.fn((_req: unknown, socket: Duplex) => {
-      // Node does not close upgraded sockets by itself, and a server only closes when all its sockets are closed.
+      // Node leaves the socket to the upgrade handler, and a server does not close before its sockets.
       socket.once('finish', () => socket.destroy())
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     })
@@ -105,7 +105,7 @@ export function upgradeContract(
       server = undefined
     })
 
-    test('are not seen by any middleware', async () => {
+    test('middleware does not see them', async () => {
       const made = await bare()
       made.on('upgrade', (req, socket) => handleUpgrade(req, socket))
       const port = await listen(made)
@@ -130,7 +130,7 @@ export function upgradeContract(
       })
       expect(JSON.parse(denied?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
       expect((await fetch(`http://127.0.0.1:${port}/`, { headers: acme })).status).toBe(429)
-      // A client with an unknown key counts by its address.
+      // A request with an unknown key counts by address.
       expect((await upgrade(port, { 'x-api-key': 'made up' })).status).toBe(101)
       await recipe.limiter.close()
     })

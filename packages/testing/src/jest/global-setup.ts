@@ -3,12 +3,11 @@ import { startRedisContainer } from '../redis/docker.ts'
 import { startRedis } from '../redis/server.ts'
 import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
 
-/** Set here, called by `global-teardown`. Jest runs both in one process, but has no other way to share a value. */
+/** Stopped by `global-teardown`. Both run in one process, but jest gives them no other way to share values. */
 export const run: { stop?: () => unknown } = ((globalThis as { tollgateRun?: object }).tollgateRun ??= {})
 
 /**
- * Finds or starts the Redis of a test run, in this order: REDIS_URL, a server on the PATH, a Docker container, a server
- * that is installed now.
+ * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that gets installed now.
  */
 export default async function globalSetup(): Promise<void> {
   const url = process.env['REDIS_URL'] ?? (await start())

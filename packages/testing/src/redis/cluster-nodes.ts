@@ -1,4 +1,4 @@
-// Reads the reply of CLUSTER NODES, and finds free ports for cluster nodes.
+// Reads what a cluster node reports about all nodes, and finds ports for nodes.
 import { createServer } from 'node:net'
 import { freePort } from './server.ts'
 
@@ -6,7 +6,7 @@ export const SLOTS = 16_384
 const BUS_OFFSET = 10_000
 const HIGHEST_PORT = 65_535
 
-/** One line of CLUSTER NODES: a node as another node sees it. */
+/** One line of CLUSTER NODES. */
 export interface Seen {
   readonly id: string
   readonly port: number
@@ -47,7 +47,7 @@ export function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): numb
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }
 
-/** Finds free ports for nodes. The port plus 10 000 must be free, too: nodes use it to talk to each other. */
+/** Free ports for nodes. Each node uses a second port for the cluster bus, 10 000 above the first. */
 export async function portsWithBus(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {

@@ -7,28 +7,27 @@ import { hasSlot, portsWithBus, readNodes, SLOTS, slotsOn, type Seen } from './c
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface ClusterNode extends RedisServer {
-  /** Its node id in the cluster. */
+  /** Its id in the cluster. */
   readonly id: string
 }
 
 export interface RedisCluster {
-  /** At the start the first nodes are primaries, the others their replicas in turn. */
+  /** First the nodes that began as primaries, then their replicas, in the same order. */
   readonly nodes: readonly ClusterNode[]
-  /** The node that has the slot now, as a living node sees it. Rejects when no node has the slot. */
+  /** The node that serves the slot now, as living nodes see it. */
   primaryOf(slot: number): Promise<ClusterNode>
   /**
-   * Moves a slot with its keys, as an operator does.
+   * Moves a slot with its keys, like an operator.
    *
-   * @param halfway called when half of the keys have moved. Then clients get ASK for those keys, and TRYAGAIN for
-   *                commands with keys of both halves
+   * @param halfway called when half of the keys are moved: Redis answers ASK for those, and TRYAGAIN for both halves
    */
   moveSlot(slot: number, to: ClusterNode, halfway?: () => unknown): Promise<void>
   moveSlots(slots: readonly number[], to: ClusterNode): Promise<void>
-  /** Kills the primary of the slot (default: slot 0). Does not wait for the failover; `whenOk` does. */
+  /** Kills the primary of the slot at once. Does not wait for the failover: use `whenOk`. */
   killPrimary(slot?: number): Promise<ClusterNode>
-  /** Resolves when every living node reports state ok, and a living primary for every slot. */
+  /** Resolves once every living node reports that all slots are served by living primaries. */
   whenOk(): Promise<void>
-  /** Starts the killed nodes again on their ports. They still know each other, but have no keys. */
+  /** Starts all killed nodes again on their ports: still members of the cluster, but without keys. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -37,7 +36,7 @@ export interface ClusterOptions {
   readonly primaries?: number
   /** Replicas of each primary. */
   readonly replicas?: number
-  /** After this time without an answer a node counts as dead; a failover takes about 1 s more. */
+  /** A node that is silent for this long counts as dead; a failover takes about 1 s more. */
   readonly nodeTimeoutMs?: number
   /** More arguments for each redis-server. */
   readonly args?: readonly string[]
@@ -45,15 +44,15 @@ export interface ClusterOptions {
 
 const KEYS_AT_ONCE = 100
 
-/** Starts a real cluster on 127.0.0.1. This takes about 2.5 s, of which Redis itself waits 2 s before it is ready. */
+/** Starts a real cluster on 127.0.0.1. Takes about 2.5 s, of which 2 s are a delay built into Redis. */
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
   const { primaries = 3, replicas = 1, nodeTimeoutMs = 1000, args = [] } = options
   const ports = await portsWithBus(primaries * (1 + replicas))
   const settings = [
     ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)],
-    // The default, 5 s, waits for more replicas to share one copy.
+    // The default of 5 s lets several replicas share one copy.
     ...['--repl-diskless-sync-delay', '0'],
-    // Clients see a replica only after it has received something, which with the default is a ping every 10 s.
+    // A replica becomes visible to clients after its first ping; the default is every 10 s.
     ...['--repl-ping-replica-period', '1'],
     ...args,
   ]
@@ -74,7 +73,7 @@ class Cluster implements RedisCluster {
     this.nodes = nodes
   }
 
-  /** Makes one cluster of new nodes, which do not know each other yet. */
+  /** Joins the new nodes to one cluster. */
   async join(primaries: number): Promise<void> {
     const [first, ...others] = this.nodes as readonly [Node, ...Node[]]
     await Promise.all(this.nodes.map(({ port }, i) => ask(port, 'CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
@@ -127,7 +126,7 @@ class Cluster implements RedisCluster {
       await halfway()
     }
     await moveKeys(slot, from, to)
-    // First tell the new owner: otherwise no node would own the slot for a moment.
+    // The new owner first, or no node would serve the slot for a moment.
     await setSlot(to, 'NODE', to.id)
     await setSlot(from, 'NODE', to.id)
     await eventually(async () => {
@@ -148,7 +147,7 @@ class Cluster implements RedisCluster {
       const infos = await Promise.all(living.map(({ port }) => ask(port, 'CLUSTER', 'INFO')))
       if (!infos.every((info) => String(info).includes('cluster_state:ok'))) return false
       const ports = new Set(living.map(({ port }) => port))
-      // Nodes report ok until they notice that another node is gone, so check their views, too.
+      // Nodes report ok until they notice that one is gone, so check the slots, too.
       return (await this.#views()).every((view) => slotsOn(view, ports) === SLOTS)
     }, 'the cluster is well')
   }
@@ -174,14 +173,14 @@ class Cluster implements RedisCluster {
 }
 
 interface Node extends ClusterNode {
-  /** Whether the node was killed or hangs. */
+  /** Whether it was killed or paused. */
   readonly isSilent: boolean
-  /** Does nothing when the node was not killed. */
+  /** Does nothing if it was not killed. */
   restart(): Promise<void>
   end(): Promise<void>
 }
 
-/** Starts a node with a folder of its own, in which it keeps its view of the cluster. */
+/** Starts a node in a folder of its own, where it stores what it knows about the other nodes. */
 async function startNode(port: number, settings: readonly string[]): Promise<Node> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'))
   const start = (): Promise<RedisServer> => startRedis({ port, args: [...settings, '--dir', folder] })

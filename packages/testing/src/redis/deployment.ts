@@ -2,14 +2,14 @@ import { Redis } from 'ioredis'
 import { startCluster } from './cluster.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
-/** A single server or a whole cluster, with the same methods for both, so that tests can break either. */
+/** Servers that tests may break: a single server, or all nodes of a cluster. */
 export interface Deployment {
   readonly ports: readonly number[]
-  /** A connection to each server, for commands of an operator, such as FLUSHALL. */
+  /** A connection to each server, for commands of an operator. */
   readonly operators: readonly Redis[]
-  /** Ends all servers at once, as a crash would. */
+  /** Kills all servers at once, like a crash. */
   kill(): Promise<void>
-  /** Starts all killed servers again on the same ports, without their keys. */
+  /** Starts killed servers again on the same ports, empty. */
   restart(): Promise<void>
   /** Makes all servers hang until `resume`. */
   pause(): void
@@ -21,7 +21,7 @@ export interface DeploymentOptions {
   readonly password?: string | undefined
 }
 
-/** Starts one server. */
+/** A single server. */
 export async function deployOne(options: DeploymentOptions = {}): Promise<Deployment> {
   let server: RedisServer = await startRedis()
   await protect([server.port], options)
@@ -46,7 +46,7 @@ export async function deployOne(options: DeploymentOptions = {}): Promise<Deploy
 
 /** Starts a cluster of three primaries without replicas, each with a third of the slots. */
 export async function deployCluster(options: DeploymentOptions = {}): Promise<Deployment> {
-  // There is no failover to wait for, so the timeout can be long: on a busy machine nodes may be silent for a while.
+  // A long timeout: there is no failover to wait for, and a busy machine can make nodes silent for a while.
   const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })
   const { nodes } = cluster
   const ports = nodes.map(({ port }) => port)
@@ -69,7 +69,7 @@ export async function deployCluster(options: DeploymentOptions = {}): Promise<De
   }
 }
 
-/** Sets the password after the start, because the check that a server has started sends PING without a password. */
+/** Sets the servers' password. Not at their start, since the check whether they have started uses none. */
 async function protect(ports: readonly number[], { password }: DeploymentOptions): Promise<void> {
   if (password === undefined) return
   for (const port of ports) {

@@ -1,30 +1,30 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A TCP proxy to a server on 127.0.0.1 that can simulate network faults, on open and on new connections. */
+/** A connection to a server on 127.0.0.1 that tests can disturb. Faults apply to open and to later connections. */
 export interface Proxy {
   readonly url: string
   readonly port: number
-  /** Number of open connections. */
+  /** The number of connections through it. */
   readonly open: number
-  /** Delays all data from the server by `ms`. */
+  /** Delays the server's data by this many ms. */
   latency(ms: number): void
-  /** Resets every open connection (RST); new connections work. */
+  /** Resets all open connections (RST); new ones work. */
   cut(): void
-  /** Resets each connection after `bytes` more bytes from the server, in the middle of an answer. */
+  /** Resets each connection after this many more bytes from the server, so in the middle of a reply. */
   cutAfterBytes(bytes: number): void
-  /** Passes nothing on in either direction, as a network that loses packets. After `restore` all of it arrives. */
+  /** Holds all data back, in both directions, like a network that loses packets. `restore` delivers it. */
   blackhole(): void
-  /** Does the same to open connections only, as a firewall that has forgotten them. New connections work. */
+  /** The same for open connections only, like a firewall that has forgotten them. */
   blackholeOpen(): void
-  /** Resets every connection, and refuses new ones. */
+  /** Resets all connections, and refuses new ones. */
   refuse(): Promise<void>
   /** Ends all faults. */
   restore(): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts a proxy to the server on `target.port`. */
+/** Starts a TCP proxy in front of a server. */
 export async function startProxy(target: { readonly port: number }): Promise<Proxy> {
   const proxy = new TcpProxy(target.port)
   await proxy.restore()
@@ -97,7 +97,7 @@ class TcpProxy implements Proxy {
     this.#server = server
     server.listen(this.#port, '127.0.0.1')
     await once(server, 'listening')
-    // Jest must be able to end when a test forgets to close the proxy.
+    // Tests that forget to close it must not keep jest running.
     server.unref()
     this.#port = (server.address() as AddressInfo).port
   }
@@ -116,15 +116,15 @@ class TcpProxy implements Proxy {
   }
 }
 
-/** The connection of one client, together with its connection to the server. */
+/** A client's connection, with its own connection to the server. */
 class Link {
   latencyMs = 0
-  /** Bytes from the server that may still pass before the reset. */
+  /** How many more bytes from the server may pass. */
   left = Infinity
   readonly #client: Socket
   readonly #server: Socket
   readonly #onEnd: () => void
-  /** Delayed data from the server, in order; `at` is when it may pass, by performance.now(). */
+  /** Data from the server, in order, with the time from which it may pass. */
   readonly #held: { readonly at: number; readonly data: Buffer }[] = []
   #isOver = false
 
@@ -181,7 +181,7 @@ class Link {
       this.#client.write(data)
       return
     }
-    // Reset only after the write, because a reset discards data that is not sent yet.
+    // Reset after the write: a reset overtakes data that is still to be sent.
     this.#client.write(data.subarray(0, this.left), () => this.reset())
     this.left = 0
   }

@@ -3,26 +3,26 @@ import { ask } from './admin.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface RedisSentinel {
-  /** The name of the primary in the sentinels' configuration. */
+  /** The sentinels' name for the primary. */
   readonly name: string
-  /** Addresses of the sentinels, in the form of ioredis's option `sentinels`. */
+  /** The sentinels' addresses, in the form of ioredis. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[]
-  /** First the node that was primary at the start, then its replica. */
+  /** First the node that began as primary, then its replica. */
   readonly nodes: readonly RedisServer[]
   /** The node that sentinels tell clients to use. */
   primary(): Promise<RedisServer>
-  /** Kills the primary. Does not wait for the failover; `whenFailedOver` does. */
+  /** Kills the primary at once. Does not wait for the failover: use `whenFailedOver`. */
   killPrimary(): Promise<RedisServer>
-  /** Makes the primary hang. When it resumes after the failover, sentinels make it a replica. */
+  /** Makes the primary hang. When it is resumed later, the sentinels make it a replica. */
   pausePrimary(): Promise<RedisServer>
-  /** Resolves when all sentinels name the same new primary, other than `from`, and it accepts writes. */
+  /** Resolves once every sentinel names a primary other than `from`, and that one takes writes. */
   whenFailedOver(from: RedisServer): Promise<void>
   stop(): Promise<void>
 }
 
 export interface SentinelOptions {
   readonly name?: string
-  /** After this time without an answer the primary counts as dead; a failover takes 1 to 2 s more. */
+  /** A primary that is silent for this long counts as dead, in ms; a failover takes 1 to 2 s more. */
   readonly downAfterMs?: number
 }
 
@@ -60,13 +60,13 @@ async function startOne(
   const lines = [
     `sentinel monitor ${name} 127.0.0.1 ${port} ${QUORUM}`,
     `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
-    // After a failed failover, sentinels wait twice this time before the next attempt.
+    // After a failed failover, the sentinels wait twice this long before the next one, in ms.
     `sentinel failover-timeout ${name} 5000`,
   ]
   return start({ config: `${lines.join('\n')}\n`, args: ['--sentinel'] })
 }
 
-/** Waits until the sentinels know each other and the replica: there is no failover before. */
+/** Waits until the sentinels know each other and the replica: no failover works before. */
 async function whenWatched(sentinels: readonly RedisServer[], name: string): Promise<void> {
   await eventually(async () => {
     const seen = await Promise.all(
@@ -86,7 +86,7 @@ async function replicasThatAreUp(port: number, name: string): Promise<number> {
   ).length
 }
 
-/** Reads a field of a reply that lists names and values in turn. */
+/** The value of a name in a flat list of names and values. */
 function valueOf(fields: readonly string[], name: string): string | undefined {
   return fields[fields.indexOf(name) + 1]
 }

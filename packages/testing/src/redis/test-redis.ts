@@ -9,7 +9,7 @@ export function testRedisUrl(): string {
   throw new Error('no Redis for tests: run them with npm test, or jest from the root')
 }
 
-/** @returns a new, unique prefix for keys, so that tests do not disturb each other on the shared Redis */
+/** A unique key prefix, so that tests on the same Redis do not disturb each other. */
 export function testPrefix(): string {
   return `test:${randomBytes(8).toString('hex')}`
 }

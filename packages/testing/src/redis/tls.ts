@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, startRedis, type RedisServer } from './server.ts'
 
-/** A server with TLS on `tlsPort`; on `port` it also answers without TLS. */
+/** A server with TLS on `tlsPort`, and without on `port`. */
 export interface TlsRedis extends RedisServer {
-  /** The URL with TLS; begins with `rediss:`. */
+  /** Begins with `rediss:`. */
   readonly url: string
   readonly tlsPort: number
-  /** The certificate that a client has to trust, as PEM: self-signed, for localhost and 127.0.0.1. */
+  /** The certificate that a client must trust, in PEM. Self-signed, for localhost and 127.0.0.1. */
   readonly ca: string
 }
 
 /**
- * Starts a Redis with TLS. Its certificate and key are new for each server, and are not kept on disk.
+ * Starts a Redis with TLS. Its certificate and key are made for it.
  *
  * @throws when the machine has no openssl, or its Redis is built without TLS
  */
@@ -32,7 +32,7 @@ export async function startTlsRedis(): Promise<TlsRedis> {
     })
     return { ...server, url: `rediss://127.0.0.1:${tlsPort}`, tlsPort, ca: readFileSync(cert, 'utf8') }
   } finally {
-    // The server has read certificate and key, so the files can go.
+    // The server has read the files by now.
     forget()
   }
 }

@@ -42,7 +42,7 @@ describe('what is no client is refused, with what to pass', () => {
     ['a URL', new URL('redis://127.0.0.1'), /not an address/],
     ['a promise', Promise.resolve(client), /got a promise.*pass the client itself/],
     ['the legacy form of a client', client.legacy(), /not its legacy\(\) form/],
-    ['a class', Redis, /got a function.*an instance/],
+    ['a class', Redis, /got the class Redis.*an instance/],
     ['nothing', undefined, /got undefined, expected a Redis client: new Redis/],
     ['null', null, /got null/],
     ['an object', { get: () => {} }, /createClient/],
@@ -86,7 +86,7 @@ describe('settings that would break the count are told of once, with what to set
     if (uses.length > 0) {
       expect(warn.mock.calls[0]).toEqual([
         expect.stringContaining(`{ ${uses.join(', ')} }`),
-        'TollgateWarning',
+        { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_CLIENT' },
       ])
     }
   })

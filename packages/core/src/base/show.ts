@@ -1,0 +1,85 @@
+/** The most characters of a value that an error shows. */
+const LONGEST_SHOWN = 80
+/** Of each name of an object. */
+const LONGEST_NAME = 24
+/** So much of a text is looked at. */
+const LONGEST_READ = 4096
+export const UNREADABLE = 'something that cannot be read'
+
+/**
+ * A value as an error message shows it: what kind it is, on one line of at most 80 characters. Of an object only its
+ * class or the names of what it holds, since requests and rows hold secrets; of an address not the password.
+ */
+export function show(value: unknown): string {
+  return shorten(onOneLine(attempt(() => String(describe(value)), UNREADABLE)))
+}
+
+/** Where a value stands in an object, for an error: `plans.free`, `plans['a b']`. */
+export function pathIn(outer: string, name: string): string {
+  if (!/^[\w$-]{1,64}$/.test(name)) return `${outer}[${show(name)}]`
+  return outer === '' ? name : `${outer}.${name}`
+}
+
+/** Inspecting a value can run its getters and proxy traps, which may throw. An error message must not fail by that. */
+export function attempt<T>(look: () => T, otherwise: T): T {
+  try {
+    return look()
+  } catch {
+    return otherwise
+  }
+}
+
+/** `instanceof` that never throws: a proxy can throw when it is inspected. */
+export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  return attempt(() => value instanceof type, false)
+}
+
+/** Control characters, those that change the direction of text, and halves of pairs. */
+function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
+}
+
+function shorten(text: string): string {
+  if (text.length <= LONGEST_SHOWN) return text
+  const end = text.endsWith("'") ? "...'" : '...'
+  return text.slice(0, LONGEST_SHOWN - end.length) + end
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return `'${hideSecrets(value)}'`
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return isClass(value) ? `the class ${value.name}` : 'a function'
+  if (value instanceof Promise) return 'a promise'
+  if (value instanceof Error) return value.name
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
+  if (typeof value === 'object' && value !== null) return describeObject(value)
+  return String(value)
+}
+
+/** What stands before a host is a user and a password; what follows `Bearer` is a token. */
+function hideSecrets(text: string): string {
+  return text
+    .slice(0, LONGEST_READ)
+    .replace(/:\/\/\S*@/g, '://***@')
+    .replace(/\b(bearer|basic) +\S+/gi, '$1 ***')
+}
+
+function isClass(value: object): boolean {
+  return /^class\b/.test(Function.prototype.toString.call(value))
+}
+
+function describeObject(value: object): string {
+  const name = classOf(value)
+  if (name !== undefined) return `an instance of ${name}`
+  const names = Object.keys(value)
+  if (names.length === 0) return 'an empty object'
+  const shown = names.slice(0, 5).map((one) => hideSecrets(one).slice(0, LONGEST_NAME))
+  return `an object with ${shown.join(', ')}${names.length > shown.length ? ', ...' : ''}`
+}
+
+function classOf(value: object): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype === null || prototype === Object.prototype) return undefined
+  const { name } = value.constructor
+  return name === 'Object' || name === '' ? undefined : String(name)
+}

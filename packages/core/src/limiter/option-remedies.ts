@@ -1,0 +1,143 @@
+import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../base/duration.js'
+import { ConfigError } from '../base/errors.js'
+import { isUnits } from '../base/units.js'
+
+const OF_A_STORE = 'it goes to the store: redisStore(client, { prefix: ... })'
+const OF_THE_CACHE = 'it goes to planCache: { ttlMs: 60000, staleMs: 3600000 }'
+const OF_A_LIMIT = "it is a part of a limit: limit: { quota: 100, window: '15 min' }"
+const OF_HEADERS = 'it goes to headers: { standard: true, single: true }'
+const OF_HEADERS_OFF = 'write headers: { single: false }, or headers: false for none'
+const OF_KEYS = "write store: redisStore(client, { prefix: 'myapp' })"
+
+/** What to type in place of options that stand elsewhere in Tollgate, or are another package's. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  hook: 'it goes to the plugin of Fastify: app.register(rateLimit, { hook })',
+  prefix: OF_A_STORE,
+  shards: OF_A_STORE,
+  waitForReplicas: OF_A_STORE,
+  maxSubjects: 'it goes to the store: memoryStore({ maxSubjects })',
+  instances: 'it goes to local: { instances }',
+  ttlMs: OF_THE_CACHE,
+  staleMs: OF_THE_CACHE,
+  quota: OF_A_LIMIT,
+  window: OF_A_LIMIT,
+  burst: OF_A_LIMIT,
+  algorithm: OF_A_LIMIT,
+  timeZone: OF_A_LIMIT,
+  anchor: OF_A_LIMIT,
+  precision: OF_A_LIMIT,
+  standard: OF_HEADERS,
+  single: OF_HEADERS,
+  legacy: OF_HEADERS,
+  partitionKey: OF_HEADERS,
+  expose: OF_HEADERS,
+  limits: "write limit: ['100/min', '1000/h']",
+  // of other packages
+  keyGenerator: 'write identify: (req) => ...',
+  handler: 'write onDenied: (req, res, decision) => ...',
+  message: 'write body: (decision) => ...',
+  statusCode: 'write onDenied: (req, res, decision) => ...',
+  errorMessage: 'write body: (decision) => ...',
+  errorResponseBuilder: 'write body: (decision) => ...',
+  skipFailedRequests: 'write refundWhen: ({ status }) => status >= 400',
+  skipSuccessfulRequests: 'write refundWhen: ({ status }) => status < 400',
+  standardHeaders: 'write headers: { standard: true }',
+  legacyHeaders: "write headers: { legacy: 'epoch' }",
+  addHeaders: OF_HEADERS_OFF,
+  addHeadersOnExceeding: OF_HEADERS_OFF,
+  disableHeader: 'write headers: false',
+  passOnStoreError: "write onStoreFailure: 'open'",
+  skipOnError: "write onStoreFailure: 'open'",
+  insuranceLimiter: "write onStoreFailure: 'local'",
+  whitelist: 'write allowList: [...]',
+  blacklist: 'write blockList: [...]',
+  redis: 'write store: redisStore(client)',
+  client: 'write store: redisStore(client)',
+  storeClient: 'write store: redisStore(client)',
+  db: 'write store: redisStore(client)',
+  nameSpace: OF_KEYS,
+  namespace: OF_KEYS,
+  keyPrefix: OF_KEYS,
+}
+
+/** What other options are for: `it goes to rateLimit(...)`. */
+export function remedyOf(name: string): string | undefined {
+  return Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined
+}
+
+/** Another package, by how it says what a limit is. */
+interface OtherPackage {
+  readonly name: string
+  readonly page: string
+  /** Options that only it has. */
+  readonly signs: readonly string[]
+  /** Those that `limit` replaces. */
+  readonly ofLimit: readonly string[]
+  /** The length of its window; undefined where it cannot be told. */
+  readonly windowMs: (given: Given) => number | undefined
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+const PACKAGES: readonly OtherPackage[] = [
+  {
+    name: 'express-rate-limit',
+    page: 'docs/migrate-from/express-rate-limit.md',
+    signs: ['windowMs'],
+    ofLimit: ['windowMs', 'max', 'limit'],
+    windowMs: ({ windowMs }) => readDuration(windowMs)?.ms,
+  },
+  {
+    name: '@fastify/rate-limit',
+    page: 'docs/migrate-from/fastify-rate-limit.md',
+    signs: ['timeWindow'],
+    ofLimit: ['timeWindow', 'max'],
+    windowMs: ({ timeWindow }) => readDuration(timeWindow)?.ms,
+  },
+  {
+    name: 'rate-limiter-flexible',
+    page: 'docs/migrate-from/rate-limiter-flexible.md',
+    signs: ['points', 'blockDuration', 'storeClient', 'insuranceLimiter', 'execEvenly'],
+    ofLimit: ['points', 'duration', 'blockDuration'],
+    windowMs: ({ duration }) => (typeof duration === 'number' ? duration * 1000 : undefined),
+  },
+  {
+    name: 'koa-ratelimit',
+    page: 'docs/migrate-from/koa-ratelimit.md',
+    signs: ['duration', 'driver', 'db'],
+    ofLimit: ['duration', 'max'],
+    windowMs: ({ duration }) => readDuration(duration)?.ms,
+  },
+  {
+    name: 'another package',
+    page: 'docs/migrate-from',
+    signs: ['max'],
+    ofLimit: ['max'],
+    windowMs: () => 60_000,
+  },
+]
+
+/** Options as another package has them: the limit in Tollgate's words, made from what was given. */
+export function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
+  const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
+  if (!other) return undefined
+  const [sign = ''] = unknown.filter((name) => other.signs.includes(name))
+  const replaced = other.ofLimit.filter((name) => Object.hasOwn(given, name))
+  const limit =
+    replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
+  const rest = unknown
+    .filter((name) => !replaced.includes(name))
+    .slice(0, 3)
+    .flatMap((name) => remedyOf(name)?.replace(/$/, ` in place of ${name}`) ?? [])
+  const problem = `an option of ${other.name}; ${[...limit, ...rest].join(', ')} (${other.page} has all others)`
+  return new ConfigError(sign, problem)
+}
+
+/** `write limit: '100/15min'`: their own numbers, where those can be told. */
+function limitOf({ windowMs }: OtherPackage, given: Given): string {
+  const quota = [given.limit, given.max, given.points].find(isUnits)
+  const ms = windowMs(given)
+  const isLength = ms !== undefined && Number.isSafeInteger(ms) && ms >= 1 && ms <= LONGEST_WINDOW_MS
+  const limit = `limit: '${quota ?? 100}/${isLength ? notationOf(ms) : 'min'}'`
+  return quota === undefined || !isLength ? `write a limit such as ${limit}` : `write ${limit}`
+}

@@ -1,0 +1,83 @@
+import { readDuration, UNITS } from '../base/duration.js'
+import { ConfigError } from '../base/errors.js'
+import { isUnits } from '../base/units.js'
+
+/** What a text says of a limit. */
+export interface Noted {
+  readonly quota: number
+  readonly window: string
+  readonly burst?: number
+}
+
+const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
+
+/**
+ * Reads the short notation of a limit: `'100/min'`, `'10/s burst 20'`.
+ *
+ * @param path where the user wrote it, for the error: `plans.free[0]`
+ * @throws {ConfigError} that says how it is written, where that can be told
+ */
+export function readNotation(text: string, path: string): Noted {
+  const [, digits, window, burst] = NOTATION.exec(text) ?? []
+  const duration = readDuration(window)
+  if (digits === undefined || window === undefined || !duration) throw notALimit(path, text)
+  const quota = toNumber(digits)
+  if (!isUnits(quota)) throw notAQuota(path, text, quota)
+  if (burst !== undefined) return { quota, window, burst: toNumber(burst) }
+  if (duration.unit === 'month' && duration.count > 1) {
+    const days = `'${quota}/${duration.count * 30}d'`
+    throw ConfigError.wrong(path, text, `${days} (on the calendar there is '${quota}/month', not several)`)
+  }
+  return { quota, window }
+}
+
+/** For what is neither text nor options, and for text that cannot be read. */
+export function notALimit(path: string, given: unknown): ConfigError {
+  const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
+  if (meant !== undefined)
+    return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
+  const expected = `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`
+  return ConfigError.wrong(path, given, expected)
+}
+
+function notAQuota(path: string, text: string, quota: number): ConfigError {
+  const blocked = quota === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
+  return ConfigError.wrong(path, text, `a quota from 1 to 10^12, such as '100/min'${blocked}`)
+}
+
+function toNumber(digits: string): number {
+  return Number(digits.replaceAll('_', ''))
+}
+
+/** A number, and a time behind it: `100 requests per minute`. */
+const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
+const LONGEST_LOOSE = 64
+
+/** What other words for a time are called here. */
+const WORDS: Readonly<Record<string, string>> = {
+  secs: 's',
+  mins: 'min',
+  minutely: 'min',
+  hr: 'h',
+  hrs: 'h',
+  hourly: 'h',
+  daily: 'd',
+  weekly: 'week',
+  mo: 'month',
+  monthly: 'month',
+  y: '365d',
+  year: '365d',
+  yearly: '365d',
+}
+
+/** How a limit is written that most likely was meant; undefined where that cannot be told. */
+function meantBy(text: string): string | undefined {
+  const [, digits = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
+  const quota = Number(digits.replace(/[,_']/g, ''))
+  if (/^\s*\d+\s*$/.test(text)) return `'${text.trim()}/min'`
+  if (!isUnits(quota)) return undefined
+  const written = (unit: string): string => `'${quota}/${count}${unit}'`
+  if (word.toLowerCase() === 'm') return `${written('min')} or ${written('month')}`
+  const unit = WORDS[word.toLowerCase()] ?? readDuration(word)?.unit
+  return unit !== undefined && readDuration(count + unit) ? written(unit) : undefined
+}
