@@ -50,7 +50,7 @@ describe.each(scripts)('%s', (_, name, text) => {
     expect(comments).toEqual([])
   })
 
-  test('asks no flags of the server (D14)', () => {
+  test('has no shebang line', () => {
     expect(text).not.toMatch(/^#!/)
   })
 

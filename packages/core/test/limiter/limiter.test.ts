@@ -161,7 +161,7 @@ describe.each(benches)('on $store', (bench) => {
     expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(5)
   })
 
-  test('a refund gives nothing back for a denial, a peek, or units that came back by themselves (D16)', async () => {
+  test('a refund gives nothing back for a denial, a peek, or units that came back by themselves', async () => {
     const { limiter, clock } = make()
     const decision = await limiter.consume('acme', { cost: 4 })
     expect(await limiter.refund(await limiter.peek('acme'))).toBe(false)

@@ -19,8 +19,8 @@ export interface Batch {
   /** Number of errors by reason. */
   readonly storeErrors: Record<string, number>
   readonly thrown: string[]
-  /** Units that were allowed without the store: charged to it later, or dropped. */
+  /** Units that were allowed without the store, and charged to it later. */
   charged: number
-  /** Units admitted in the same way, but never charged: no limit had room, or the limiter was closed before. */
+  /** Units that were allowed without the store and never charged: no limit had room, or the limiter was closed. */
   dropped: number
 }
