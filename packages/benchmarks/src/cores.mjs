@@ -1,5 +1,5 @@
-// Which CPU cores this process and the server use. If the kernel chooses, they share a core in some runs and not in
-// others, and that makes a larger difference than there is between most contenders.
+// Chooses the CPU cores of this process and the server. If the kernel chooses, they share a core in some runs and not
+// in others, and that changes the figures more than the choice of the contender does.
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 

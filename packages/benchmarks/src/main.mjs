@@ -1,5 +1,5 @@
-// npm run bench: Tollgate beside a bare INCR and its peers, in one run. --quick is less exact, --json FILE keeps all
-// figures.
+// npm run bench: compares Tollgate with a bare INCR and with its peers in one run. --quick is less exact, --json FILE
+// saves all figures, --cores apart|together|free places Node and Redis (see cores.mjs).
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'

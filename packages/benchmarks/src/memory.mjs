@@ -76,7 +76,7 @@ function zsetLog(client) {
   }
 }
 
-/** Goes over all subjects in rounds, like requests of many tenants. */
+/** Sends one request of every subject a round, so that requests of many tenants alternate as in production. */
 async function measureCase({ client, monitor }, filler, { requests, subjects }) {
   await client.flushdb('SYNC')
   for (let round = 0; round < requests; round += 1) {
@@ -86,7 +86,7 @@ async function measureCase({ client, monitor }, filler, { requests, subjects }) 
   const left = await monitor.dbsize()
   if (left !== subjects) throw new Error(`${left} keys for ${subjects} subjects: some expired while measured`)
   const full = await usedMemory(monitor)
-  // The empty size is measured after the full one, since scripts and client buffers are in memory only then.
+  // The empty database is measured last: so scripts and client buffers take the same memory in both measurements.
   await client.flushdb('SYNC')
   return (full - (await usedMemory(monitor))) / subjects
 }

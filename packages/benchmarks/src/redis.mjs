@@ -5,7 +5,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 
-/** Uses REDIS_URL, else starts a server on a free port. Resolves to the URL, a function that stops it, and its pid. */
+/**
+ * Uses the server at REDIS_URL, or else starts one on a free port that keeps nothing on disk.
+ *
+ * @returns `{ url, stop, pid }`; `pid` only of a server started here, and only that one is ended by `stop`
+ * @throws when the database at REDIS_URL is not empty
+ */
 export async function startRedis() {
   const given = process.env.REDIS_URL
   const redis = given ? { url: given, stop: () => {} } : await spawnRedis()

@@ -50,11 +50,11 @@ describe.each(scripts)('%s', (_, name, text) => {
     expect(comments).toEqual([])
   })
 
-  test('asks no flags of the server', () => {
+  test('has no shebang line', () => {
     expect(text).not.toMatch(/^#!/)
   })
 
-  test('reads the ARGV that its header names, and keys from KEYS only', () => {
+  test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
     const file = readFileSync(join(src, `stores/redis/${name}.lua`), 'utf8')
     const [, header = ''] = /^--\[\[([\s\S]*?)\]\]/.exec(file) ?? []
     const told = [...header.matchAll(/^ {2}ARGV\[(\d+)(?:\.\.\.)?\]/gm)].map(([, index]) => Number(index))
@@ -70,7 +70,7 @@ describe.each(scripts)('%s', (_, name, text) => {
   })
 })
 
-test('stripping comments keeps dashes in strings and long brackets', () => {
+test('what is no comment stays: dashes in strings and long brackets', () => {
   const lua = [
     `local a = '--[[ no' -- comment 'with' "quotes"`,
     `local b = "it's \\" -- no" --[==[ comment ]]`,
@@ -86,7 +86,7 @@ test('stripping comments keeps dashes in strings and long brackets', () => {
   expect(bare).not.toContain('comment')
 })
 
-test('every algorithm has a .ts and a .lua file, with one code that no other has', () => {
+test('every algorithm has both twins, under one code that nobody else has', () => {
   const files = readdirSync(join(src, 'algorithms')).filter((file) => /^[^.]+\.lua$/.test(file))
   const names = files.map((file) => file.replace('.lua', ''))
   expect(names.sort()).toEqual(Object.keys(implementations).sort())

@@ -24,7 +24,7 @@ describe('options of a route', () => {
     ])
   })
 
-  test('go over those of the plugin; counters stay common (D3)', async () => {
+  test('go over those of the plugin; counters stay common', async () => {
     const onDenied = jest.fn((_request, reply) => reply.code(420).send('calm down'))
     await app.register(rateLimit, { limit: '10/min', identify: byKey })
     app.get('/', ok)
@@ -49,7 +49,7 @@ describe('options of a route', () => {
     expect(onDenied).toHaveBeenCalledTimes(1)
   })
 
-  test('name a group: routes of one share its counters and limits, apart from all others (D3)', async () => {
+  test('name a group: routes of one share its counters and limits, apart from all others', async () => {
     const exports = { group: 'exports', limit: '3/min' } as const
     await app.register(rateLimit, { plans: { free: '10/min' }, defaultPlan: 'free' })
     app.get('/', ok)
@@ -106,7 +106,7 @@ describe('options of a route', () => {
   })
 })
 
-describe('requests that match no route (D4)', () => {
+describe('requests that match no route', () => {
   test.each(['onRequest', 'preHandler'] as const)('are limited, in %s', async (hook) => {
     await app.register(rateLimit, { limit: '2/min', hook })
     expect(await statuses(3, '/nowhere')).toEqual([404, 404, 429])
@@ -151,7 +151,7 @@ describe('app.rateLimit', () => {
   })
 })
 
-describe('routes declared before (D4)', () => {
+describe('routes declared before the plugin', () => {
   test('all of them, because register was not awaited: refused, with their names and what to do', async () => {
     app.register(rateLimit, { limit: '1/min' })
     app.get('/users/:id', ok)

@@ -39,18 +39,25 @@ export interface Figures {
   readonly byStatus: Readonly<Record<number, number>>
   /** Times of requests that came during the fault while the store was still asked, by the application's clock. */
   readonly before: Times
-  /** Times of requests that the store did not decide while the breaker was open; without one, 1 s into the fault. */
+  /**
+   * Times of requests that the store did not decide while the breaker was open. Without a breaker: of those that came
+   * later than 1 s after the fault began.
+   */
   readonly open: Times
   /** Times of requests that came before or after the fault. */
   readonly rest: Times
-  /** The 99th percentile of the same for requests without a limit: the share of these times that the machine causes. */
+  /**
+   * The 99th percentile, in the same segments, for requests that are not limited. It shows how much of the times above
+   * the machine itself causes. `before` and `rest`: requests that wait for a timer of one deadline. `open`: requests
+   * answered at once.
+   */
   readonly control: { readonly before: number; readonly open: number; readonly rest: number }
   /** Times that clients saw during the fault. */
   readonly client: Times
   readonly breakerOpened: boolean
   /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
   readonly backMs: number | undefined
-  /** The share of decisions for good tenants after that which the store made, 0 to 1. */
+  /** The share of later decisions for good tenants that the store made, 0 to 1. */
   readonly storeShare: number
   /** The most in any window, by tenant. */
   readonly most: Readonly<Record<string, Most>>
@@ -68,7 +75,7 @@ export interface Most {
   readonly byLocal: number
 }
 
-/** In ms. The machine counts as equally busy in a segment and this long before and after it. */
+/** Control requests this long before and after a segment, in ms, count for the segment, too. */
 const NOISE_AROUND_MS = 200
 
 type Span = readonly [from: number, to: number]
@@ -167,7 +174,7 @@ function within(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** Requests in a segment and around it: a short segment alone would say too little about the machine. */
+/** Requests in a segment and around it. A short segment alone may have too few to show how busy the machine is. */
 function around(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return within(entries, [from - NOISE_AROUND_MS, to + NOISE_AROUND_MS])
 }

@@ -16,14 +16,14 @@ export interface Answer {
 export interface Load {
   /** The answers so far. */
   readonly answers: readonly Answer[]
-  /** Stops. Resolves to all answers, once the last one has come or is given up. */
+  /** Sends no more. Resolves to all answers, once the last one has come or is given up. */
   stop(): Promise<Answer[]>
 }
 
 const TICK_MS = 4
 /** After this time, in ms, a request counts as unanswered. */
 const GIVES_UP_AFTER_MS = 5000
-/** One per pending request. A larger number would be a fault of the load itself. */
+/** One connection per pending request. With more of them the load generator itself would be the bottleneck. */
 const MOST_CONNECTIONS = 1000
 
 export const now = (): number => performance.timeOrigin + performance.now()

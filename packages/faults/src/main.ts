@@ -51,7 +51,7 @@ const DOCS = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
-/** The disturbance alone takes several of them. */
+/** The disturbance alone takes several seconds. */
 const LEAST_SECONDS = 10
 
 process.exitCode = await start()
@@ -90,13 +90,13 @@ async function runAll(): Promise<number> {
     rows.push(row)
     wrong += violations.length
   }
-  // What is kept is a whole run, judged by the rules that the docs name.
+  // Write only a whole run to the docs, judged by the rules that the docs name.
   if (!options.short && !options.strict && cases.length === all().length) keep(rows)
   say(`\n${cases.length} runs, ${wrong} violations`)
   return wrong === 0 ? 0 : 1
 }
 
-/** Writes the page of all rows, and the summary of it on the page that readers see. */
+/** Writes all rows to packages/faults/RESULTS.md, and their summary to docs/faults.md. */
 function keep(rows: readonly Row[]): void {
   const date = new Date().toISOString().slice(0, 10)
   const origin = { date, node: process.version, cores: availableParallelism() }
@@ -112,7 +112,7 @@ function all(): Case[] {
   )
 }
 
-/** Every fault once. Frameworks and policies take turns, so that each meets each. */
+/** Every fault once. Frameworks and policies rotate, so that each framework runs with each policy. */
 function inTurn(): Case[] {
   return FAULTS.map((fault, i) => ({
     fault,

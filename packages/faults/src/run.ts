@@ -6,7 +6,7 @@ import type { Run } from './figures.ts'
 import { now, startLoad, type Load } from './load.ts'
 import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
 
-/** This many answers during a fault without the store: some of them come after the breaker has opened. */
+/** Answers without the store to wait for during a fault: so many that some come after the breaker has opened. */
 const ENOUGH = 60
 
 /** Runs one application under load through one fault. */
@@ -24,7 +24,7 @@ export async function runThrough(
     /** Waits in real time, since windows and rates are in real time. */
     const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
       await sleep(ms)
-      // If it never comes about, the checks report that.
+      // If the condition never holds, the checks report that.
       if (pace.waits) await eventually(isSo).catch(() => {})
     }
     if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt))

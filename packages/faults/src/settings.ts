@@ -60,7 +60,7 @@ export interface Pace {
   readonly warmMs: number
   readonly faultMs: number
   readonly afterMs: number
-  /** Each phase lasts until its purpose is reached: on a slow machine that takes longer. */
+  /** Whether each phase also waits for its effect, such as answers without the store: a slow machine needs longer. */
   readonly waits: boolean
   readonly rates: Rates
   /** With this many requests pending, no more are sent: on a slow machine they would only wait for each other. */

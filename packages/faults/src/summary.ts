@@ -1,7 +1,7 @@
-// The table of a whole run in short: a line for each fault.
+// Makes the summary of a whole run: a table with one line for each fault.
 import { brokenIn, tableLine, type Row } from './table.ts'
 
-/** The comments between which the summary stands on docs/faults.md. */
+/** The summary in docs/faults.md stands between these two comments. */
 const BEGIN = '<!-- Written by npm run faults, from packages/faults/RESULTS.md: do not edit. -->'
 const END = '<!-- End of what is written. -->'
 
@@ -18,7 +18,7 @@ const HEAD = [
   'rules broken',
 ]
 
-/** A line for each fault, and one for all of them, as a markdown table. */
+/** @returns a markdown table with a line for each fault, and a last line for all of them */
 export function summaryOf(rows: readonly Row[]): string {
   const faults = [...new Set(rows.map(({ fault }) => fault))]
   return [
@@ -34,7 +34,11 @@ export function summaryOf(rows: readonly Row[]): string {
   ].join('\n')
 }
 
-/** The page with this summary in the place of the one it has. */
+/**
+ * Replaces the summary in the text of docs/faults.md.
+ *
+ * @throws when the comments around the summary are missing
+ */
 export function withSummary(page: string, summary: string): string {
   const [before, rest] = page.split(BEGIN)
   const [, after] = rest?.split(END) ?? []
@@ -62,13 +66,13 @@ function summaryLine(name: string, rows: readonly Row[]): string {
   ])
 }
 
-/** Of every status, and those that had no answer. */
+/** Counts all requests of a run: those with an answer of any status, and those without an answer. */
 function requestsOf({ answers, unanswered }: Row): number {
   const answered = [...answers.matchAll(/(\d+) x \d+/g)].map(([, count]) => Number(count))
   return sum(answered) + Number(unanswered)
 }
 
-/** One of the numbers that stand in a cell with slashes between; undefined where the cell is empty. */
+/** Reads a number of a cell such as `1 / 2 / 3`, by its index; undefined when the cell is empty. */
 function numberAt(cell: string, index: number): number | undefined {
   const text = cell.split(' / ')[index]
   return text ? Number(text) : undefined

@@ -1,7 +1,7 @@
 import { figuresOf, type Run, type Times } from './figures.ts'
 import { CLIENT_OF, FLOODING, GOOD, QUOTA_OF, TENANTS } from './settings.ts'
 
-/** The columns, in their order. */
+/** The columns of the table in order, with their titles. */
 const HEAD = {
   fault: 'fault',
   policy: 'policy',
@@ -19,7 +19,7 @@ const HEAD = {
 const COLUMNS = Object.keys(HEAD) as Column[]
 
 type Column = keyof typeof HEAD
-/** What one run is told as: a text for each column. */
+/** One run as a row of the table: a text for each column. */
 export type Row = Readonly<Record<Column, string>>
 
 const NOTHING = 'nothing'
@@ -55,7 +55,7 @@ function show({ count, p50, p99, max }: Times): string {
   return count === 0 ? '' : [p50, p99, max].map((ms) => ms.toFixed(ms < 10 ? 1 : 0)).join(' / ')
 }
 
-/** The first two lines of the table of all runs. */
+/** The title line of the table, and the line below it. */
 export function head(): string {
   return `${tableLine(Object.values(HEAD))}\n${tableLine(COLUMNS.map(() => '---'))}`
 }
@@ -64,7 +64,7 @@ export function lineOf(row: Row): string {
   return tableLine(COLUMNS.map((column) => row[column]))
 }
 
-/** The rows of the table of all runs, wherever it stands on a page. */
+/** Reads the rows back from a page that contains the table. */
 export function rowsIn(page: string): Row[] {
   const [, table = ''] = page.split(`${head()}\n`)
   const [lines = ''] = table.split('\n\n')
@@ -77,7 +77,7 @@ export function rowsIn(page: string): Row[] {
     })
 }
 
-/** How many rules a run broke. */
+/** @returns the number of rules that a run broke */
 export function brokenIn({ wrong }: Row): number {
   return wrong === NOTHING ? 0 : wrong.split('; ').length
 }

@@ -1,6 +1,6 @@
 import type { Counter, Meter, ObservableUpDownCounter } from '@opentelemetry/api'
 
-/** Every metric. docs/metrics.md is held equal to this table. */
+/** Every metric: name, unit, description. A test compares docs/metrics.md with this table. */
 export const METRICS = {
   decisions: ['tollgate.decisions', '{decision}', 'Requests decided, by whatever source.'],
   units: [

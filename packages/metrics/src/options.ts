@@ -27,7 +27,7 @@ export interface Settings {
 }
 
 const NAME = '@tollgate/metrics'
-/** The version of the package; a test holds it equal. */
+/** The version of this package. A test compares it with package.json. */
 export const VERSION = '0.1.0'
 const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 
@@ -106,7 +106,7 @@ function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
 }
 
-/** A name of the user's, as far as an error shows it. */
+/** A name in the form that error messages show: printable ASCII, at most 64 characters. */
 function nameOf(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 64)
 }

@@ -75,7 +75,7 @@ export class Recorder {
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
-    // By the plan that was used: the unknown name can be anything.
+    // By the plan that was used: the unknown name can be anything, and each would be a series of its own.
     unknownPlan: (_, _subject, used) =>
       this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
   }

@@ -13,7 +13,7 @@ export interface Overview {
 /** By shard of the store. */
 type BreakerStates = Map<number, BreakerState>
 
-/** The limiters that are observed. Keeps none of them alive. */
+/** The limiters that are observed. References are weak, so that unused limiters can be garbage collected. */
 export class Watchlist {
   readonly #forgetsClosed: boolean
   readonly #states = new WeakMap<Limiter, BreakerStates>()

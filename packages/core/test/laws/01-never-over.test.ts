@@ -30,7 +30,7 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
     })
   })
 
-  test('large quotas in slots, over a month', async () => {
+  test('large quotas over a month, in a log of slots', async () => {
     const cases = fc
       .integer({ min: 129, max: 5000 })
       .chain((quota) => fc.record({ quota: fc.constant(quota), steps: schedule(quota, 30 * 86_400_000) }))
@@ -42,7 +42,7 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
     })
   })
 
-  test('the burst at second 59 and at second 01 of a minute: 100 of 200', async () => {
+  test('two bursts around the turn of a minute: 100 of 200 requests pass', async () => {
     const clock = { now: Date.UTC(2026, 0, 1, 0, 0, 59) }
     const limiter = bench.limiter({ limit: '100/min' }, clock)
     const burst = (): Promise<boolean[]> =>
@@ -61,7 +61,7 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
   })
 })
 
-test('several processes that share a Redis, by the clock of Redis', async () => {
+test('several clients on one Redis admit the quota once, by the clock of Redis', async () => {
   const prefix = testPrefix()
   const clients = Array.from(
     { length: 4 },

@@ -7,7 +7,7 @@ import { variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
 
-/** Two limits of any algorithms; the second is the wider one. */
+/** Two limits of any algorithms. The second has the longer window, and at least the quota of the first. */
 const pairs = fc.record({
   first: fc.constantFrom(...variants),
   second: fc.constantFrom(...variants),
@@ -36,7 +36,7 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     })
   })
 
-  test('units that a denied request asked of one limit are still there for a smaller request', async () => {
+  test('a request denied by one limit takes no units from another', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: ['10/min', '3/h'] }, clock)
     const allowed = []
@@ -46,7 +46,7 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([7, 0])
   })
 
-  test.each(variants)('a cost that does not fit leaves room for one that does: $name', async (variant) => {
+  test.each(variants)('a cost that is denied leaves room for a smaller one: $name', async (variant) => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: { ...variant.limit(10, windowOf(variant, 1000)) } }, clock)
     const { limits } = await limiter.peek('acme')
@@ -68,7 +68,7 @@ describe.each(benches)('law 2, all or nothing, on $store', (bench) => {
   })
 })
 
-/** Tenants and users on plans, in a group, and with a stacked limit. */
+/** A request of a tenant and a user. The export route has a group and a stacked limit. */
 const joint = fc.record({
   gapUs: fc.integer({ min: 0, max: 1_500_000 }),
   tenant: fc.constantFrom('t1', 't2'),
@@ -79,8 +79,8 @@ const joint = fc.record({
 })
 
 describe.each(jointBenches)('law 2, all or nothing over several keys, on $store', (bench) => {
-  test('a request of several subjects takes from each what it alone would take, or nothing from any', async () => {
-    // Units merged into one slot of a log come back with that slot after a give-back: up to one slot late.
+  test('a request of several subjects takes its units from all of them, or from none', async () => {
+    // In a log with precision, units that went back may return up to one slot late, so it cannot be compared exactly.
     const exact =
       bench.store !== 'a store that is not atomic'
         ? variants
@@ -110,13 +110,13 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
         expect(decision.limits.map(({ remaining, resetMs }) => [remaining, resetMs])).toEqual(expected.limits)
         expect([decision.allowed, decision.retryAfterMs]).toEqual([expected.allowed, expected.retryAfterMs])
         if (isRefunded) expect(await limiter.refund(decision)).toBe(await expected.refund())
-        // Units taken from others go back in the turn after a denial.
+        // After a denial, units taken from other subjects go back in the next turn of the event loop.
         if (!decision.allowed) await turn()
       }
     })
   })
 
-  test('a stacked limit and the plan deny together, each under its name', async () => {
+  test('a stacked limit and the plan deny together, and neither loses units', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ plans: { pro: '3/min', guard: '9/min' }, defaultPlan: 'pro' }, clock)
     const exports = limiter.scope({ stacked: { export: ['2/min', '5/h'] } })
@@ -132,7 +132,7 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
       ['export.hour', 3],
     ])
     const denied = await exports.consume(subjects, { cost: 2 })
-    // When keys are asked one after another, the narrowest denies and the others are not asked.
+    // Where keys are decided one after another, the one with the least room is first, and its denial ends the request.
     const violated =
       bench.store === 'a store that is not atomic' ? ['export.minute'] : ['minute', 'export.minute']
     expect([denied.allowed, denied.violated]).toEqual([false, violated])
@@ -142,13 +142,13 @@ describe.each(jointBenches)('law 2, all or nothing over several keys, on $store'
   })
 })
 
-/** One of the keys of a request, with the limits that count there. */
+/** A key that a request counts under, and the name of its limits. */
 interface Counter {
   readonly of: string
   readonly key: string
 }
 
-/** Counts each key in a limiter of its own, asked one by one: what a joint request must add up to. */
+/** Computes the expected answers: each counter is a limiter of its own, and their decisions are combined. */
 function oracleOf(
   plans: { tenant: LimitInput; user: LimitInput },
   { clock, isAtomic }: { clock: Clock; isAtomic: boolean },
@@ -164,7 +164,7 @@ function oracleOf(
   const limiterOf = ({ of }: Counter): Limiter => limiters[of] as Limiter
   const room = (counter: Counter): number =>
     (limiterOf(counter).peek('nobody') as Decision).limits[0]?.remaining ?? 0
-  /** The counters that deny and were asked. If keys are asked one by one, that is only the narrowest. */
+  /** The counters that a decision lists: all, or, where keys are decided one after another, the first that denies. */
   const told = (counters: readonly Counter[], denied: (counter: Counter) => boolean): readonly Counter[] => {
     if (isAtomic || !counters.some(denied)) return counters
     const inTurn = counters.toSorted((a, b) => room(a) - room(b) || (a.key < b.key ? -1 : 1))

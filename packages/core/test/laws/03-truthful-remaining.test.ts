@@ -7,7 +7,7 @@ afterAll(closeBenches)
 
 describe.each(benches)('law 3, truthful remaining, on $store', (bench) => {
   test.each(variants)(
-    '$name: that many more pass at that instant, and the next is denied',
+    '$name: as many more requests pass as remaining says, and the next is denied',
     async (variant) => {
       const windowMs = windowOf(variant, 1000)
       const cases = fc
@@ -24,7 +24,7 @@ describe.each(benches)('law 3, truthful remaining, on $store', (bench) => {
     },
   )
 
-  test('with several limits, the smallest remaining is how many pass', async () => {
+  test('with several limits as many requests pass as the smallest remaining says', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: ['10/s', '7/min', '50/h burst 20'] }, clock)
     const { limits } = await limiter.consume('acme', { cost: 2 })

@@ -6,7 +6,7 @@ import { variants, windowOf } from '../support/variants.js'
 afterAll(closeBenches)
 
 describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
-  test.each(variants)('$name: admitted after exactly that wait, and not a ms before', async (variant) => {
+  test.each(variants)('$name: admitted after exactly retryAfterMs, and not 1 ms earlier', async (variant) => {
     const windowMs = windowOf(variant, 1000)
     const cases = fc.integer({ min: 1, max: 12 }).chain((quota) =>
       fc.record({
@@ -36,7 +36,7 @@ describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
     })
   })
 
-  test.each(variants)('$name: another unit is there after resetMs', async (variant) => {
+  test.each(variants)('$name: another unit is there after resetMs, and not 1 ms earlier', async (variant) => {
     const windowMs = windowOf(variant, 1000)
     await forAll(schedule(6, windowMs), async (steps) => {
       const clock = { now: START_MS }
@@ -51,7 +51,7 @@ describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
     })
   })
 
-  test('with several limits, the longest wait is reported, and all limits that deny are named', async () => {
+  test('retryAfterMs is the longest wait of several limits, and violated names all that deny', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ limit: ['2/s', '2/min', '100/h'] }, clock)
     await limiter.consume('acme', { cost: 2 })
@@ -63,7 +63,7 @@ describe.each(benches)('law 4, truthful retry, on $store', (bench) => {
     })
   })
 
-  test('a window beyond 25 days does not overflow; one below a second has a wait', async () => {
+  test('a window over 25 days does not overflow, a window below a second has a wait', async () => {
     const clock = { now: START_MS }
     const long = bench.limiter({ limit: '1/40 d' }, clock)
     await long.consume('acme')

@@ -6,7 +6,7 @@ import { variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
 
-/** Something that happens to a subject. Times in µs; `refund` refunds the decision made `back` decisions ago. */
+/** What can happen to a subject, `gapUs` after the last act. `refund` is of the decision made `back` decisions ago. */
 type Act =
   | {
       readonly kind: 'consume' | 'peek'
@@ -54,7 +54,7 @@ function plansOf(chosen: readonly Variant[], quota: number): Record<string, Limi
   return { a: limits, b: [...limits].reverse().slice(0, 2), c: [...apart.slice(0, 1), ...limits.slice(-1)] }
 }
 
-/** Plays a history on one store. Returns everything that it answers. */
+/** Plays a history on one store, and resolves with all its answers. */
 async function replay(bench: Bench, chosen: readonly Variant[], acts: readonly Act[]): Promise<unknown[]> {
   const clock = { now: START_MS }
   const limiter = bench.limiter({ plans: plansOf(chosen, 20), defaultPlan: 'a' }, clock)
@@ -83,7 +83,7 @@ async function perform(
   return { ...decision }
 }
 
-describe('law 5, one truth: Lua and TypeScript answer the same for any history', () => {
+describe('law 5, one truth: Lua and TypeScript give the same answers to any history', () => {
   const [memory, redis] = benches as [Bench, Bench]
 
   test.each(variants)('$name', async (variant) => {
@@ -130,7 +130,7 @@ describe('law 5, one truth: Lua and TypeScript answer the same for any history',
   })
 })
 
-/** Something that happens to some subjects in two places of an application. */
+/** What can happen to several subjects on two routes of an application. */
 const wideAct = fc.record({
   kind: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'settle', 'reset'),
   gapUs,

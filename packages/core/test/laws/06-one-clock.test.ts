@@ -13,7 +13,7 @@ import { HOUR_MS, variants, type Variant } from '../support/variants.js'
 afterAll(closeBenches)
 afterEach(() => jest.restoreAllMocks())
 
-/** Runs like a server whose clock is off by this much. */
+/** Calls `run` with Date.now() off by `offMs`, as on an application server with a wrong clock. */
 async function withClockOff<T>(offMs: number, run: () => Promise<T>): Promise<T> {
   const real = Date.now
   const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + offMs)
@@ -34,7 +34,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
     { quota: 4, window: 'month' },
   ]
 
-  test.each(limits)('application servers with wrong clocks share one quota: %p', async (limit) => {
+  test.each(limits)('application servers whose clocks are off share one quota: %p', async (limit) => {
     const prefix = testPrefix()
     const server = (): Limiter =>
       createLimiter({
@@ -53,7 +53,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
     expect(allowed).toEqual([true, true, true, true, false, false])
   })
 
-  test('a calendar sent by a server whose clock is years off is sent again, and counts once', async () => {
+  test('calendar windows by a clock that is years off are sent again, and counted once', async () => {
     const store = redisStore(sharedRedis(), { prefix: testPrefix() })
     const limiter = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
     const decision = await withClockOff(-800 * 86_400_000, async () => limiter.consume('acme'))
@@ -64,7 +64,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
 
 const JUMP_MS = 3_600_000
 
-describe.each(benches)('law 6, when the clock of the store jumps, on $store', (bench) => {
+describe.each(benches)('law 6, a clock of the store that jumps, on $store', (bench) => {
   const usedUp = async (
     variant: Variant,
   ): Promise<{ limiter: Limiter; clock: Clock; full: number; windowMs: number }> => {
@@ -77,19 +77,19 @@ describe.each(benches)('law 6, when the clock of the store jumps, on $store', (b
   }
 
   test.each(variants)(
-    '$name: back an hour locks nobody out for longer than ever, nor lets anybody in',
+    '$name: an hour back frees no units, and denies for no longer than two windows',
     async (variant) => {
       const { limiter, clock, full, windowMs } = await usedUp(variant)
       clock.now -= JUMP_MS
       expect((await limiter.consume('acme')).allowed).toBe(false)
-      // Two windows: with sliding-window, used units weigh on the next window, too, and a bucket has to drain.
+      // Two windows, because used units count in one more window under sliding-window, and a bucket has to drain.
       clock.now += 2 * windowMs
       expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(full)
     },
   )
 
   test.each(variants)(
-    '$name: on by an hour frees what is used early, once, and the limit holds on',
+    '$name: an hour forward frees used units early, once, and then the limit holds',
     async (variant) => {
       const { limiter, clock, full } = await usedUp(variant)
       clock.now += JUMP_MS

@@ -29,7 +29,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
   )
 
   test.each(variants)(
-    '$name: what other plans count apart neither changes nor is changed, whichever comes between',
+    '$name: plans with separate counters do not change each other, in any order',
     async (variant) => {
       const plans = { own: variant.limit(20, 60_000), log: '20/s', bucket: '20/h burst 20' }
       const request = fc.record({
@@ -81,7 +81,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     })
   })
 
-  test('a level above the brim of another plan is not cut off by it, and does not last for ever', async () => {
+  test('a bucket above the burst of a smaller plan is not emptied by that plan, and not full for ever', async () => {
     const clock = { now: START_MS }
     const plans = { large: '1000/h burst 1000', small: '10/h burst 1' } as const
     const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
@@ -99,7 +99,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect((await limiter.peek(large)).limits[0]?.remaining).toBe(999)
   })
 
-  test('a level above the brim is not forgotten with the smaller plan when the clock went back', async () => {
+  test('a smaller plan does not forget units above its burst when the clock goes back', async () => {
     const clock = { now: START_MS }
     const plans = { large: '1000/d burst 1000', small: '240/d burst 1' } as const
     const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
@@ -110,7 +110,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect((await limiter.peek({ id: 'acme', plan: 'large' })).limits[0]?.remaining).toBe(250)
   })
 
-  test('months with other first days count separately, and a refund of one does not change the other', async () => {
+  test('months that begin on other days have separate counters, also for refunds', async () => {
     const clock = { now: Date.UTC(2026, 0, 31, 12) }
     const month = (anchor: number) =>
       ({ quota: 100, window: 'month', algorithm: 'fixed-window', anchor }) as const
@@ -126,7 +126,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect([await left('a'), await left('b')]).toEqual([99, 0])
   })
 
-  test('a refund to a bucket that has another size by now gives nothing, and forgets nothing', async () => {
+  test('a refund gives nothing and changes nothing once another plan has resized the bucket', async () => {
     const clock = { now: START_MS }
     const plans = { big: '600/min burst 600', small: '10/min burst 10' } as const
     const limiter = bench.limiter({ plans, defaultPlan: 'small' }, clock)
@@ -142,7 +142,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect(await left('big')).toBe(599)
   })
 
-  test('a refund reaches the plan that the units were taken on, and no other', async () => {
+  test('a refund gives units back to the plan they were taken on, and to no other', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter({ plans: { a: '5/min', b: '5/h' }, defaultPlan: 'a' }, clock)
     const remaining = async (plan: string): Promise<unknown> =>
@@ -157,7 +157,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect([await remaining('a'), await remaining('b')]).toEqual([3, 5])
   })
 
-  test('used units still count after an upgrade, in a window of the same length and algorithm, and back', async () => {
+  test('an upgrade keeps units used in a window of the same length and algorithm, a downgrade too', async () => {
     const clock = { now: START_MS }
     const plans = { free: '100/min', pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
     const limiter = bench.limiter({ plans, defaultPlan: 'free' }, clock)
@@ -168,7 +168,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect(back.limits.map(({ remaining }) => remaining)).toEqual([38])
   })
 
-  test('used units still count after denials on other plans, and with quotas of another width', async () => {
+  test('used units keep counting through denials on other plans, and through quotas of any size', async () => {
     const clock = { now: START_MS }
     const limiter = bench.limiter(
       { plans: { a: '1000000/min', b: '3/min', c: '500/min' }, defaultPlan: 'a' },
@@ -185,7 +185,7 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect(await remaining('a', 1)).toBe(929_999)
   })
 
-  test('setPlans refuses all new plans when one is wrong', async () => {
+  test('setPlans changes nothing when one plan is wrong', async () => {
     const limiter = bench.limiter({ limit: '2/min' }, { now: START_MS })
     expect(() => limiter.setPlans({ free: '5/min', pro: '0/min' })).toThrow('plans.pro')
     expect((await limiter.peek('acme')).limits[0]?.quota).toBe(2)

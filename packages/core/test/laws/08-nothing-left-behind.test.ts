@@ -6,7 +6,7 @@ import { closeBenches, sharedRedis } from '../support/benches.js'
 
 afterAll(closeBenches)
 
-// With a given number of instances, so that no key counts them.
+// A fixed number of instances, so that no key counts them.
 const options = { deadlineMs: 10_000, onStoreFailure: 'closed', local: { instances: 1 } } as const
 
 describe('law 8, nothing left behind, in Redis', () => {
@@ -15,7 +15,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     ['fixed-window', { quota: 5, window: 300, algorithm: 'fixed-window' }, 300],
     ['token-bucket', { quota: 5, window: 300, algorithm: 'token-bucket' }, 300],
     [
-      'sliding-window, whose units count for two windows',
+      'sliding-window, whose last window counts for another',
       { quota: 5, window: 150, algorithm: 'sliding-window' },
       300,
     ],
@@ -41,7 +41,7 @@ describe('law 8, nothing left behind, in Redis', () => {
       ['5/600ms', { quota: 100, window: 100, algorithm: 'token-bucket', name: 'short' }],
     ],
   ] as [string, LimitInput][])(
-    'a key outlives its first requests as long as its last ones count: %s',
+    'a key lives until its last request no longer counts: %s',
     async (_, limit) => {
       const limiter = createLimiter({
         limit,
@@ -52,12 +52,12 @@ describe('law 8, nothing left behind, in Redis', () => {
       await sleep(400)
       await limiter.consume('acme', { cost: 2 })
       await sleep(300)
-      // It is 700 ms after the first request and 300 ms after the second: one unit is back, two are not.
+      // 700 ms after the first request its unit is back. 300 ms after the second one its two units are not.
       expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
     },
   )
 
-  test('every key has a time to live; with a monthly limit it is at most a month', async () => {
+  test('every key has a time to live: with a monthly limit at most the month', async () => {
     const prefix = testPrefix()
     const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
     const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
@@ -80,12 +80,12 @@ describe('law 8, nothing left behind, in Redis', () => {
     const flood = await Promise.all(Array.from({ length: 2000 }, () => limiter.consume('acme')))
     expect(flood.some(({ allowed }) => allowed)).toBe(false)
     expect(await sharedRedis().getBuffer(key)).toEqual(before)
-    // A denied subject without a key gets none.
+    // A denied subject that was never seen leaves nothing at all.
     await limiter.consume('unseen', { cost: 101 })
     expect(await sharedRedis().exists(`${prefix}/${subjectKey({ id: 'unseen' })}`)).toBe(0)
   })
 
-  test('used units of other plans stay until their end, and then leave', async () => {
+  test('units used on many plans are kept until they no longer count, in a key of bounded size', async () => {
     const windows = Array.from({ length: 40 }, (_, i) => 60_000 + 1000 * i)
     const plans = Object.fromEntries(windows.map((window) => [`every ${window}`, { quota: 5, window }]))
     const prefix = testPrefix()
@@ -100,7 +100,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(left).toEqual(windows.map(() => 4))
   })
 
-  test('the state of a short window does not live as long as that of a month', async () => {
+  test('a short limit is dropped after its window, also from a key with a monthly limit', async () => {
     const prefix = testPrefix()
     const plans = { month: '5/month', moment: { quota: 5, window: 50 }, minute: '5/min' }
     const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
@@ -116,7 +116,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(await sharedRedis().pttl(key as string)).toBeGreaterThan(27 * 86_400_000)
   })
 
-  test('a log is bounded: 128 slots and one, however many requests', async () => {
+  test('a log has at most 129 slots, however many requests it counts', async () => {
     const prefix = testPrefix()
     const clock = { now: Date.now() }
     const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
@@ -132,7 +132,7 @@ describe('law 8, nothing left behind, in Redis', () => {
 describe('law 8, nothing left behind, in memory', () => {
   const sizeOf = (used: () => number): number => used()
 
-  test('idle subjects leave while others come', () => {
+  test('idle subjects are removed while others are active', () => {
     const entries = jest.spyOn(Map.prototype, 'delete')
     const clock = { now: 0 }
     const limiter = createLimiter({ limit: '5/min', store: memoryStore({ now: () => clock.now }) })
@@ -147,7 +147,7 @@ describe('law 8, nothing left behind, in memory', () => {
     entries.mockRestore()
   })
 
-  test('the subject idle longest goes first when there are too many', async () => {
+  test('with too many subjects the one idle longest is removed first', async () => {
     const limiter = createLimiter({ limit: '5/min', store: memoryStore({ maxSubjects: 2 }) })
     const remaining = async (id: string): Promise<unknown> => (await limiter.peek(id)).limits[0]?.remaining
     for (const id of ['a', 'b', 'a', 'c']) await limiter.consume(id)

@@ -23,7 +23,7 @@ afterEach(endFaults)
 
 describe('law 9, always an answer', () => {
   test.each(['local', 'open', 'closed'] as const)(
-    'Redis hangs, %s: answered within the deadline, then by the store again',
+    'Redis hangs, %s: the policy answers within the deadline, and the store once it goes on',
     async (policy) => {
       const redis = await server()
       const { limiter, errors } = limiterOn(connect(redis.port), { onStoreFailure: policy })
@@ -59,7 +59,7 @@ describe('law 9, always an answer', () => {
     },
   )
 
-  test('Redis dies and comes back: no request waits, and units admitted meanwhile count once', async () => {
+  test('Redis dies and comes back: no request waits, and those let pass meanwhile count once', async () => {
     const redis = await server()
     const { limiter } = limiterOn(connect(redis.port))
     await recovers(limiter)
@@ -77,7 +77,7 @@ describe('law 9, always an answer', () => {
     expect(1000 - (limits[0]?.remaining ?? 0)).toBe(admitted.local + admitted.store)
   })
 
-  test('a foreign value under a key fails that subject only, is not overwritten, and is reported', async () => {
+  test('a foreign value under a key fails only its subject, is not overwritten, and is reported', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const prefix = testPrefix()
@@ -112,7 +112,7 @@ describe('law 9, always an answer', () => {
     expect((await limiter.consume('list')).source).toBe('store')
   })
 
-  test('Redis hangs for long: soon nothing is sent to it any more, and answers come at once', async () => {
+  test('Redis hangs for long: soon nothing more is sent to it, and answers come at once', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const { limiter } = limiterOn(client)
@@ -126,24 +126,24 @@ describe('law 9, always an answer', () => {
     })
     await Promise.all(answers)
     const before = sent.mock.calls.length
-    // Each is answered within a turn of the event loop, in which no deadline can pass.
+    // Each request is answered within one turn of the event loop, in which no deadline can pass.
     for (let i = 0; i < 100; i += 1) {
       const answer = await Promise.race([limiter.consume('acme'), turn()])
       expect(answer).toMatchObject({ source: 'local' })
     }
-    // Only probes are sent, and few of them.
+    // Only the breaker's probes reach Redis.
     expect(sent.mock.calls.length - before).toBeLessThan(10)
     redis.resume()
     await recovers(limiter)
   })
 
-  test('a store that never answers again is probed ever more rarely', async () => {
+  test('a store that never answers is tried again at growing intervals', async () => {
     const asked: number[] = []
     const store = asyncStore({ consume: () => new Promise(() => asked.push(performance.now())) })
     const limiter = closesWithTest(createLimiter({ limit: '5/min', store, deadlineMs: 10 }))
     let before = Infinity
     limiter.on('breaker', () => (before = asked.length))
-    // A few requests until the breaker opens, then only probes, however many requests there are.
+    // Some requests reach the store until the breaker opens, then only its probes, however many requests there are.
     await eventually(async () => {
       await limiter.consume('acme')
       return asked.length === before + 3
@@ -154,7 +154,7 @@ describe('law 9, always an answer', () => {
     expect(third - second).toBeGreaterThan(1000 - 5)
   })
 
-  test('requests that were answered while the store was not ready are not kept in memory', async () => {
+  test('requests that were answered while the store is not ready are not kept in memory', async () => {
     setFlagsFromString('--expose_gc')
     const collect = runInNewContext('gc') as () => void
     const never = new Promise<void>(() => {})
@@ -172,7 +172,7 @@ describe('law 9, always an answer', () => {
     })
   })
 
-  test('a client that could send commands twice causes one warning', () => {
+  test('a client that would send commands twice causes one warning', () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = connect(1, { autoResendUnfulfilledCommands: true, lazyConnect: true })
     redisStore(client)
@@ -183,7 +183,7 @@ describe('law 9, always an answer', () => {
     warn.mockRestore()
   })
 
-  test('a damaged value gives an error or numbers that fit headers, and affects no other subject', async () => {
+  test('a damaged value gives an error or valid numbers, and affects no other subject', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const prefix = testPrefix()
@@ -209,7 +209,7 @@ describe('law 9, always an answer', () => {
     }
   })
 
-  test('a closed client, and a closed limiter', async () => {
+  test('with a closed client or a closed limiter the policy answers', async () => {
     const redis = await server()
     const client = connect(redis.port)
     const { limiter, errors } = limiterOn(client, { onStoreFailure: 'closed' })
@@ -223,7 +223,7 @@ describe('law 9, always an answer', () => {
     await expect(limiter.reset('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_CLOSED' })
   })
 
-  test('a full Redis: the policy decides requests that would write, and the error says why', async () => {
+  test('a full Redis: the policy answers requests that must write, and the error names OOM', async () => {
     const redis = await server({ args: ['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'] })
     const client = connect(redis.port)
     const { limiter } = limiterOn(client, { deadlineMs: 5000 })
@@ -247,7 +247,7 @@ describe('law 9, always an answer', () => {
     expect((await decision).source).toBe('store')
   })
 
-  test('ioredis 5 works like ioredis 6', async () => {
+  test('ioredis 5 serves as ioredis 6 does', async () => {
     const redis = await server()
     const client = new Redis5(redis.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
     endsWithTest(client)

@@ -131,7 +131,7 @@ describe('law 10, bounded size', () => {
     ],
   ]
 
-  test.each(limiters)('hostile ids are different subjects: %s', async (_, make) => {
+  test.each(limiters)('each hostile id is a subject of its own: %s', async (_, make) => {
     const limiter = make()
     for (const expected of [true, false]) {
       const decisions = await Promise.all(hostile.map((id) => limiter.consume(id)))
@@ -140,7 +140,7 @@ describe('law 10, bounded size', () => {
     }
   })
 
-  test('plans named like members of objects are plans, or unknown', async () => {
+  test('names of object members are plans when they are given, else unknown plans', async () => {
     const limiter = createLimiter({ plans: { constructor: '5/min', free: '1/min' }, defaultPlan: 'free' })
     const planOf = async (plan: string): Promise<string> => (await limiter.peek({ id: 'acme', plan })).plan
     expect(await Promise.all(['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(planOf))).toEqual(

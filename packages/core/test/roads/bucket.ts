@@ -3,7 +3,7 @@
 import type { LimitSpec } from './limits.js'
 
 export interface Levels {
-  /** Parts per unit. */
+  /** Parts of one unit. */
   readonly unit: number
   readonly low: number
   readonly high: number

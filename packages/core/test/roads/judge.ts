@@ -93,7 +93,7 @@ export class Judge {
     }
   }
 
-  /** Law 1, after the units were entered in the ledger. */
+  /** Law 1, once the units are in the ledger. */
   neverOver(lines: readonly Line[], now: number): void {
     for (const line of lines) {
       const { units, worst } = this.#oracle.inForce(line, now)

@@ -81,7 +81,7 @@ export function calendarStart(kind: 'hour' | 'month', now: number): number {
     const date = new Date(now / 1000)
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) * 1000
   }
-  // Kolkata is 5 h 30 min ahead of UTC all year, so its hours begin at half past.
+  // Clocks in Kolkata are 5 h 30 min ahead, all year: its hours begin at half past.
   const hour = HOUR_MS * 1000
   const half = hour / 2
   return Math.floor((now - half) / hour) * hour + half

@@ -47,7 +47,7 @@ export interface Schedule {
 }
 
 export interface ScheduleOptions {
-  /** Default: all kinds. */
+  /** Default: all of them. */
   readonly kinds?: readonly Kind[]
   readonly windowsMs?: readonly number[]
   /** Whether time passes between steps. Default: true; false when the test does not set the store's clock. */

@@ -11,7 +11,7 @@ export async function connect({ module, ...target }) {
 }
 
 function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
-  // ioredis would keep a timer of 2 s after the connection, which keeps the process alive.
+  // With its default, ioredis's disconnect timer would keep the process alive for 2 s after the connection is closed.
   const options = { autoResendUnfulfilledCommands: false, retryStrategy, disconnectTimeout: 100 }
   if (nodes) {
     const refresh = { clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: 1000 }

@@ -14,7 +14,7 @@ export class Journal {
 
   note = (request, decision) => void this.#sources.set(request, decision.source)
 
-  /** Starts before the framework, since its time is part of what a client waits for. */
+  /** Its listener runs before the framework's, so that the time in the framework is measured, too. */
   watch(server) {
     server.prependListener('request', (request, response) => {
       const at = now()

@@ -69,7 +69,10 @@ export function judge(evidence: Evidence): Verdict {
   return { rows: [...rows.values()], violations, windows }
 }
 
-/** The bounds hold for the store alone, and for the local limiters: each may give its share while the store is away. */
+/**
+ * Judges two sums: the units allowed by the store, and those allowed by anyone. The second has a higher bound, because
+ * each local limiter may allow its share while the store is away.
+ */
 function judgeWindows(
   kind: Kind,
   allowed: readonly Allowed[],

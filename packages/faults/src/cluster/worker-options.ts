@@ -19,8 +19,8 @@ export interface Batch {
   /** Number of errors by reason. */
   readonly storeErrors: Record<string, number>
   readonly thrown: string[]
-  /** Units that were allowed without the store: charged to it later, or dropped. */
+  /** Units that were allowed without the store, and charged to it later. */
   charged: number
-  /** The same, but never charged, since no limit had room. */
+  /** Units that were allowed without the store and never charged: no limit had room, or the limiter was closed. */
   dropped: number
 }

@@ -3,7 +3,7 @@ import type { Bound } from './plans.ts'
 /** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface LetIn {
   readonly tenant: string
-  /** Which limiter counted it: the store, or one process alone. Each has its own bound. */
+  /** Who counted it: the store, or one process by itself. Each of them must keep the bound alone. */
   readonly by: string
   readonly from: number
   readonly to: number

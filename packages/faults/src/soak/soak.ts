@@ -35,7 +35,7 @@ interface Seen {
   underWay: number[]
   rss: number[]
   bySource: Record<string, number>
-  /** Counts while there are no faults, from when the store must be back. */
+  /** Decisions in the quiet time at the end, when the store must be back: by the store, and all. */
   inQuiet: { store: number; all: number }
 }
 

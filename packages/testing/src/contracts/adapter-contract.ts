@@ -24,9 +24,9 @@ export interface ServeOptions {
   readonly trustProxy?: boolean
   /** Awaited by the application before the limiter runs, like the loading of a session. */
   readonly before?: (req: AnyRequest) => Promise<void>
-  /** Of further limiters, behind the first. */
+  /** Options of further limiters, which run after the first one. */
   readonly more?: readonly ServeOptions['options'][]
-  /** What `GET /` answers in place of the decision: of the request, and of where its decisions stand. */
+  /** Makes the body of `GET /` in place of the default. `at` is the object on which the framework keeps decisions. */
   readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
   /** Called for each request that reaches `GET /`. */
   readonly onHandled?: () => void

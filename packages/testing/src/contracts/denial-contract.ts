@@ -16,14 +16,14 @@ interface Problem {
   readonly code: string
 }
 
-/** In more than a week, on a day that every month has; the windows of a month are to begin on it. */
+/** A day at least ten days ahead that every month has, so that a monthly window can begin on it. */
 function dayAhead(): Date {
   const day = new Date(Date.now() + 10 * 86_400_000)
   while (day.getUTCDate() > 28) day.setUTCDate(day.getUTCDate() + 1)
   return day
 }
 
-/** What people and programs read of a denial, and how long they are told to wait: a part of `adapterContract`. */
+/** The text and code of a denial, and its Retry-After. A part of `adapterContract`. */
 export function denialContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`denial contract: ${name}`, () => {
     const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
@@ -31,7 +31,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const store = makeStore()
       return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
     }
-    /** The first denial of an application; `headers` go with all requests. */
+    /** Sends requests until one is denied, and resolves with its response. */
     const denied = async (url: string, headers: Record<string, string> = acme): Promise<Response> => {
       for (let i = 0; i < 10; i += 1) {
         const response = await fetch(url, { headers })
@@ -56,7 +56,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
         /^The free plan allows 3 requests a minute; try again in (\d\d seconds|1 minute)\.$/,
       ],
       [
-        'a plan that is called one',
+        'a plan whose name has a space',
         { plans, identify: onPlan('Big plan') },
         /^The Big plan allows 1 request in 15 minutes; try again in 15 minutes\.$/,
       ],
@@ -127,7 +127,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       expect((await problemOf(response)).detail).toMatch(expected)
     })
 
-    test('a group with limits of its own is told by its name', async () => {
+    test('the detail names a group that has limits of its own', async () => {
       const limiter = limiterOf({ plans })
       const url = await start({ limiter, identify: onPlan('free'), group: 'login', limit: '2/min' })
       expect((await problemOf(await denied(url))).detail).toMatch(
@@ -135,7 +135,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       )
     })
 
-    test('a limit on the calendar tells the very minute in which it begins anew, by its time zone', async () => {
+    test('the detail of a calendar limit gives the minute of its next window, in its time zone', async () => {
       const day = dayAhead()
       const window = { window: 'month', timeZone: 'Europe/Berlin', anchor: day.getUTCDate() }
       const url = await start({ plans: { pro: { quota: 1, ...window } }, identify: onPlan('pro') })
@@ -153,14 +153,14 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       )
     })
 
-    test('a time that is told is not before the one that Retry-After says', async () => {
+    test('the time in the detail is not before the time of Retry-After', async () => {
       const url = await start({ limit: '1/7h', identify: byKey, retryJitterMs: 3_600_000 })
       const response = await denied(url)
       const { detail } = await problemOf(response)
       const [, day, time] = /on (.+), (\d\d:\d\d) \(UTC\)\.$/.exec(detail) ?? []
       const told = Date.parse(`${day} ${time} UTC`)
       const waitMs = Number(response.headers.get('retry-after')) * 1000
-      // Both are rounded up: one to the minute, the other to the second.
+      // Both are rounded up: the detail to the minute, Retry-After to the second.
       expect(told - Date.now() - waitMs).toBeGreaterThan(-2000)
       expect(told - Date.now() - waitMs).toBeLessThan(60_000)
     })
@@ -175,7 +175,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       })
     })
 
-    test('Retry-After is no longer than the longest timer of JavaScript; the words are', async () => {
+    test('Retry-After is at most the longest timer of JavaScript; the detail gives the real time', async () => {
       const told: Decision[] = []
       const limiter = limiterOf({ limit: '1/90d' }).on('limited', (decision) => told.push(decision))
       const url = await start({ limiter, identify: byKey, retryJitterMs: 3_600_000 })
@@ -187,14 +187,14 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       expect(Date.parse(`${day} UTC`) - Date.now()).toBeGreaterThan(88 * 86_400_000)
     })
 
-    test('the longest Retry-After can be chosen', async () => {
+    test('maxRetryAfterMs sets the longest Retry-After', async () => {
       const url = await start({ limit: '1/h', identify: byKey, maxRetryAfterMs: 90_500 })
       expect((await denied(url)).headers.get('retry-after')).toBe('90')
       const whole = await start({ limit: '1/90d', identify: byKey, maxRetryAfterMs: 2 ** 40 })
       expect(Number((await denied(whole)).headers.get('retry-after'))).toBeGreaterThan(7_775_000)
     })
 
-    test('what is used and what remains make the limit, in the decision and in the headers', async () => {
+    test('used and remaining add up to the burst of a bucket, in the decision and in the headers', async () => {
       const url = await start({ plans, identify: onPlan('bucket') })
       const response = await fetch(url, { headers: acme })
       const { decision } = (await response.json()) as { decision: Decision }

@@ -4,19 +4,19 @@ import type { AnyRequest } from './adapter-contract.ts'
 
 type Options = RateLimitOptions<AnyRequest, never>
 
-/** Applications that mount the limiter as it is not meant, or that look as if they did. Each answers `GET /`. */
+/** Applications that mount the limiter in a wrong way, or in a right way that looks wrong. Each answers `GET /`. */
 export interface Mistakes {
   /** One middleware, mounted twice. */
   twice(options: Options): Promise<Served>
   /** Two middlewares, one after the other. */
   two(first: Options, second: Options): Promise<Served>
-  /** A middleware that is made for each request, and given that request at once. */
+  /** A middleware that is made for each request and then handles this request. */
   inHandler(options: () => Options): Promise<Served>
-  /** One that is made at the first request of its key, and kept for later ones. */
+  /** A middleware that is made at the first request of a key, and kept for later requests. */
   kept(options: () => Options): Promise<Served>
 }
 
-/** Mistakes that are made at the framework's side: to be called once in a test file, since one is told once a process. */
+/** Warnings about wrong use in a framework. Call it once in a test file: each warning comes once per process. */
 export function mistakesContract(name: string, { twice, two, inHandler, kept }: Mistakes): void {
   describe(`mistakes: ${name}`, () => {
     let served: Served | undefined
@@ -40,20 +40,20 @@ export function mistakesContract(name: string, { twice, two, inHandler, kept }: 
     const told = (): unknown[] =>
       warn.mock.calls.map(([text, options]) => [(options as unknown as { code: string }).code, text])
 
-    test('one middleware mounted twice counts twice, and is told once', async () => {
+    test('one middleware mounted twice counts twice, and causes one warning', async () => {
       expect(await statuses(twice({ limit: '4/min' }), 3)).toEqual([200, 200, 429])
       expect(told()).toEqual([
         ['TOLLGATE_MOUNTED_TWICE', expect.stringContaining("group: 'login', limit: '5/min'")],
       ])
     })
 
-    test('two places of one limiter are none', async () => {
+    test('one limiter in two places is no mistake', async () => {
       const limiter = createLimiter({ limit: '9/min' })
       expect(await statuses(two({ limiter }, { limiter, group: 'login' }), 2)).toEqual([200, 200])
       expect(told()).toEqual([])
     })
 
-    test('a limiter kept for later requests is none, nor is one that was made before', async () => {
+    test('a limiter made at a request and kept is no mistake, nor is one made before all requests', async () => {
       for (let i = 0; i < 3; i += 1)
         await statuses(
           kept(() => ({ limit: '9/min' })),
@@ -63,7 +63,7 @@ export function mistakesContract(name: string, { twice, two, inHandler, kept }: 
       expect(told()).toEqual([])
     })
 
-    test('a shared limiter limits wherever its middleware is made', async () => {
+    test('a shared limiter also limits when a middleware is made for each request', async () => {
       const limiter = createLimiter({ limit: '2/min' })
       expect(
         await statuses(
@@ -74,12 +74,12 @@ export function mistakesContract(name: string, { twice, two, inHandler, kept }: 
       expect(told()).toEqual([])
     })
 
-    test('both can be silenced', async () => {
+    test('warnings: false turns the warning off', async () => {
       await statuses(twice({ limit: '4/min', warnings: false }), 2)
       expect(told()).toEqual([])
     })
 
-    test('a limiter made for each request limits nobody, and is told once', async () => {
+    test('a limiter made for each request denies no request, and causes one warning', async () => {
       expect(
         await statuses(
           inHandler(() => ({ limit: '1/min' })),

@@ -13,7 +13,7 @@ import { httpBench } from './http-bench.ts'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { 'x-api-key': 'acme' }
 
-/** What a request has of its decisions, and listeners of the request: a part of `adapterContract`. */
+/** Decisions on the request object, and the request's context in events. A part of `adapterContract`. */
 export function requestContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`request contract: ${name}`, () => {
     const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
@@ -22,7 +22,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
     }
 
-    test('decisions of several limiters stand under names of their own, and all in order', async () => {
+    test('decisions of several limiters have their own properties, and decisionsOf gives all in order', async () => {
       const limiter = limiterOf({ plans: { free: '5/min', guard: '9/min' }, defaultPlan: 'guard' })
       const options = { limiter, identify: byKey }
       const plansOf = (all: readonly unknown[]): unknown[] =>
@@ -44,7 +44,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       expect(await response.json()).toEqual({ found: ['last', 'free', null], all: ['guard', 'free', 'last'] })
     })
 
-    test('a request that nothing has decided has no decisions', async () => {
+    test('a skipped request has no decisions', async () => {
       const url = await start(
         { limit: '1/min', skip: () => true },
         { look: (req) => ({ all: decisionsOf(req) }) },
@@ -52,7 +52,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       expect(await (await fetch(url)).json()).toEqual({ all: [] })
     })
 
-    test('listeners and subscribers are told the method and address of what was denied', async () => {
+    test('with eventContext, listeners and subscribers get the method and address of the request', async () => {
       const heard: unknown[][] = []
       const published: unknown[] = []
       const limiter = limiterOf({ limit: '1/min' })
@@ -78,7 +78,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       expect(JSON.stringify(heard)).not.toContain('secret')
     })
 
-    test('what a function says of a request is told; without the option nothing is', async () => {
+    test('listeners get what the function eventContext returns; without the option they get nothing', async () => {
       const heard: unknown[][] = []
       const limiter = limiterOf({ limit: '9/min' }).on('decision', (...args) => heard.push(args.slice(1)))
       const eventContext = (req: AnyRequest): object => ({ key: byKey(req) })
@@ -87,7 +87,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       expect(heard).toEqual([[{ key: 'acme' }], []])
     })
 
-    test('a function that throws, or says something else: the error handler, and no unit is lost', async () => {
+    test('an eventContext that throws or returns no object: the error handler is called, no unit is lost', async () => {
       const onError = jest.fn()
       const limiter = limiterOf({ limit: '5/min' })
       const wrong = [

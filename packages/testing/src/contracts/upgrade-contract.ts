@@ -79,7 +79,7 @@ function upgrade(port: number, headers: Record<string, string>): Promise<Answer>
  * The page's claims about upgrades in a framework: middleware does not see them, and its recipe limits them.
  *
  * @param load loads the modules that the program imports
- * @param bare serves an application whose middleware denies every request that it sees
+ * @param bare makes an application whose middleware allows one request a minute
  */
 export function upgradeContract(
   framework: string,
