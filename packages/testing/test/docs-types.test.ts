@@ -21,6 +21,7 @@ const FREE: Readonly<Record<string, string>> = {
   // As of the package ws.
   sockets:
     "declare const sockets: import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void };",
+  AppModule: 'declare const AppModule: new () => object;',
   planOf: 'declare const planOf: (id: string) => Promise<string>;',
   render: 'declare const render: (page: unknown) => Promise<string[]>;',
 }

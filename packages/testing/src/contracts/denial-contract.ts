@@ -1,4 +1,4 @@
-import { createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { answerOf, createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -193,6 +193,27 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const whole = await start({ limit: '1/90d', identify: byKey, maxRetryAfterMs: 2 ** 40 })
       expect(Number((await denied(whole)).headers.get('retry-after'))).toBeGreaterThan(7_775_000)
     })
+
+    test.each(['application/json', 'text/plain', undefined])(
+      'answerOf says the same, for a client that accepts %s',
+      async (accept) => {
+        const heard: Decision[] = []
+        const limiter = limiterOf({ limit: '1/h' }).on('decision', (decision) => heard.push(decision))
+        const headers = { ...acme, ...(accept && { accept }) }
+        const url = await start({ limiter, identify: byKey, maxRetryAfterMs: 90_000 })
+        const responses = [await fetch(url, { headers }), await fetch(url, { headers })]
+        const options = { accept: accept ?? '*/*', maxRetryAfterMs: 90_000 }
+        const [allowed, refused] = heard.map((decision) => answerOf(decision, options))
+        expect([allowed?.status, allowed?.body]).toEqual([undefined, undefined])
+        expect([refused?.status, refused?.body]).toEqual([429, await responses[1]?.text()])
+        expect(refused?.headers).toHaveProperty('Retry-After', '90')
+        responses.forEach((response, i) => {
+          for (const [header, value] of Object.entries([allowed, refused][i]?.headers ?? {})) {
+            expect([header, response.headers.get(header)]).toEqual([header, value])
+          }
+        })
+      },
+    )
 
     test('what is used and what remains make the limit, in the decision and in the headers', async () => {
       const url = await start({ plans, identify: onPlan('bucket') })
