@@ -1,5 +1,5 @@
-import { LimitedError, type Decision } from '@tollgate/core'
-import { hasLeft, onResponseEnd, toThrown, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
+import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
+import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /** A hook, for any stage before the handler. */
@@ -64,21 +64,13 @@ export function makeHook(
 ): RateLimitHook {
   return function rateLimit(request, reply, ...rest) {
     const done = rest.at(-1) as HookHandlerDoneFunction
-    const goOn = (admitted: boolean): void => {
-      if (admitted) done()
-    }
-    let admitted
-    try {
+    const admit = (): MaybePromise<boolean> => {
       // A handler that calls reply.callNotFound() has the hooks run once more.
       const http = decided.has(request) ? undefined : find(request)
-      if (http) decided.add(request)
-      admitted = http ? http.admit(request, reply) : true
-    } catch (error) {
-      done(toThrown(error) as Error)
-      return
+      if (!http) return true
+      decided.add(request)
+      return http.admit(request, reply)
     }
-    // done stands outside of what catches, so that an error of the application is not reported twice.
-    if (typeof admitted === 'boolean') goOn(admitted)
-    else admitted.then(goOn, (error: unknown) => done(toThrown(error) as Error))
+    admitThen(admit, done as (thrown?: object) => void)
   }
 }

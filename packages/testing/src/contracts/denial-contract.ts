@@ -166,8 +166,11 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
     })
 
     test('a cost that can never fit has a code of its own, and says what to do', async () => {
-      const url = await start({ plans: { free: ['10/min', '100/h'] }, identify: onPlan('free'), cost: 11 })
-      const response = await denied(url)
+      const cost = (req: AnyRequest): number => Number(req.headers['x-cost'])
+      const url = await start({ plans: { free: ['10/min', '12/h'] }, identify: onPlan('free'), cost })
+      await fetch(url, { headers: { ...acme, 'x-cost': '2' } })
+      // It is too much for the hour as well, but not for ever.
+      const response = await denied(url, { ...acme, 'x-cost': '11' })
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
       expect(await response.json()).toMatchObject({
         code: 'cost_exceeds_quota',
