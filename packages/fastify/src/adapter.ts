@@ -11,10 +11,10 @@ export type RateLimitHook = (
 
 export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 
-/** In a route's config: it has an error handler of its own, which nothing else tells at request time. */
+/** Marks the config of a route that has an error handler of its own: Fastify does not tell that at request time. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
-/** What Fastify says to core. A denial goes to the error handler of the application, where there is one. */
+/** How core talks to Fastify. A denial goes to the error handler of the application, where there is one. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   trustSetting: 'Fastify({ trustProxy: [...networks] })',
@@ -47,16 +47,16 @@ export function noteErrorHandler(route: { readonly errorHandler?: unknown; confi
   if (route.errorHandler) route.config = { ...route.config, [OWN_ERROR_HANDLER]: true }
 }
 
-/** Fastify binds the handlers that applications set to an instance; its default one is bound to nothing. */
+/** Fastify binds an error handler that the application has set; its default one is not bound, which its name shows. */
 function hasErrorHandler({ server, request }: FastifyReply): boolean {
   return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in request.routeOptions.config
 }
 
 /**
- * A hook that has requests decided, each one once.
+ * Makes a hook that decides each request once.
  *
- * @param find    by what a request is decided; undefined: not at all
- * @param decided requests of this hook, and of others that count as the same
+ * @param find    finds the limiter of a request; undefined where it is not limited
+ * @param decided the requests that were decided: hooks that share it decide a request once between them
  */
 export function makeHook(
   find: (request: FastifyRequest) => Http | undefined,

@@ -30,7 +30,7 @@ const HTTP_OPTIONS = [
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 const FUNCTIONS = ['identify', 'skip', 'refundWhen', 'body', 'onDenied'] as const
 
-/** @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own */
+/** @throws {ConfigError} when an option is wrong that concerns HTTP; those of limiters, scopes and headers are checked there */
 export function checkHttpOptions<Req, Res>(options: RateLimitOptions<Req, Res>): void {
   needOptions(options, [...LIMITER_OPTIONS, ...HTTP_OPTIONS])
   const { limiter, cost, methods } = options
