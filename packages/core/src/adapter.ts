@@ -3,6 +3,7 @@
  * docs/frameworks.md begins with how to make an adapter.
  */
 export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
+export { admitThen } from './http/admit-then.js'
 export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
 export { hasLeft } from './http/has-left.js'
 export { onResponseEnd } from './http/response-end.js'

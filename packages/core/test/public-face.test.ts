@@ -27,6 +27,7 @@ const USERS = [
   'subjectOfIp',
 ]
 const AUTHORS_OF_ADAPTERS = [
+  'admitThen',
   'channelOf',
   'createHttpLimiter',
   'hasLeft',

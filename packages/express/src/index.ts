@@ -1,5 +1,11 @@
 import type { Decision, Limiter, RateLimitOptions } from '@tollgate/core'
-import { createHttpLimiter, hasLeft, onResponseEnd, toThrown, type HttpAdapter } from '@tollgate/core/adapter'
+import {
+  admitThen,
+  createHttpLimiter,
+  hasLeft,
+  onResponseEnd,
+  type HttpAdapter,
+} from '@tollgate/core/adapter'
 import type { Request, RequestHandler, Response } from 'express'
 
 export * from '@tollgate/core'
@@ -57,20 +63,6 @@ export type RateLimitHandler = RequestHandler & { readonly limiter: Limiter }
  */
 export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimitHandler {
   const http = createHttpLimiter(express, options)
-  const handler: RequestHandler = (req, res, next) => {
-    const goOn = (admitted: boolean): void => {
-      if (admitted) next()
-    }
-    let admitted
-    try {
-      admitted = http.admit(req, res)
-    } catch (error) {
-      next(toThrown(error))
-      return
-    }
-    // next stands outside of what catches, so that an error of the application is not reported twice.
-    if (typeof admitted === 'boolean') goOn(admitted)
-    else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
-  }
+  const handler: RequestHandler = (req, res, next) => admitThen(() => http.admit(req, res), next)
   return Object.assign(handler, { limiter: http.limiter })
 }

@@ -1,5 +1,5 @@
-import { LimitedError, type Decision } from '@tollgate/core'
-import { hasLeft, onResponseEnd, toThrown, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
+import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
+import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /** A hook, for any stage before the handler. */
@@ -11,10 +11,10 @@ export type RateLimitHook = (
 
 export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 
-/** In a route's config: it has an error handler of its own, which nothing else tells at request time. */
+/** Marks the config of a route that has an error handler of its own: Fastify does not tell that at request time. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
-/** What Fastify says to core. A denial goes to the error handler of the application, where there is one. */
+/** How core talks to Fastify. A denial goes to the error handler of the application, where there is one. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
@@ -48,16 +48,16 @@ export function noteErrorHandler(route: { readonly errorHandler?: unknown; confi
   if (route.errorHandler) route.config = { ...route.config, [OWN_ERROR_HANDLER]: true }
 }
 
-/** Fastify binds the handlers that applications set to an instance; its default one is bound to nothing. */
+/** Fastify binds an error handler that the application has set; its default one is not bound, which its name shows. */
 function hasErrorHandler({ server, request }: FastifyReply): boolean {
   return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in request.routeOptions.config
 }
 
 /**
- * A hook that has requests decided, each one once.
+ * Makes a hook that decides each request once.
  *
- * @param find    by what a request is decided; undefined: not at all
- * @param decided requests of this hook, and of others that count as the same
+ * @param find    finds the limiter of a request; undefined where it is not limited
+ * @param decided the requests that were decided: hooks that share it decide a request once between them
  */
 export function makeHook(
   find: (request: FastifyRequest) => Http | undefined,
@@ -65,21 +65,13 @@ export function makeHook(
 ): RateLimitHook {
   return function rateLimit(request, reply, ...rest) {
     const done = rest.at(-1) as HookHandlerDoneFunction
-    const goOn = (admitted: boolean): void => {
-      if (admitted) done()
-    }
-    let admitted
-    try {
+    const admit = (): MaybePromise<boolean> => {
       // A handler that calls reply.callNotFound() has the hooks run once more.
       const http = decided.has(request) ? undefined : find(request)
-      if (http) decided.add(request)
-      admitted = http ? http.admit(request, reply) : true
-    } catch (error) {
-      done(toThrown(error) as Error)
-      return
+      if (!http) return true
+      decided.add(request)
+      return http.admit(request, reply)
     }
-    // done stands outside of what catches, so that an error of the application is not reported twice.
-    if (typeof admitted === 'boolean') goOn(admitted)
-    else admitted.then(goOn, (error: unknown) => done(toThrown(error) as Error))
+    admitThen(admit, done as (thrown?: object) => void)
   }
 }

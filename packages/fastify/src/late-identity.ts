@@ -3,7 +3,7 @@ import type { Identified, Identify } from '@tollgate/core'
 import type { Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
-/** So many requests that were counted by address are looked at again; that finds it, or there is nothing to find. */
+/** How many requests that were counted by address are looked at again, before it is taken that all is well. */
 const LOOKS = 20
 
 /**

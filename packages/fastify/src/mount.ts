@@ -10,7 +10,7 @@ export interface Route {
   readonly config?: { readonly rateLimit?: unknown }
 }
 
-/** By what the requests of a route are decided; undefined: not at all. Throws when the route's options are wrong. */
+/** Finds the limiter of a route; undefined where it is not limited. Throws when the route's options are wrong. */
 export type Find = (server: FastifyInstance, route: Route) => Http | undefined
 
 /** Where a request is decided. */
@@ -26,8 +26,8 @@ const BEHIND_ALL: Place = { stage: 'preHandler', isLast: true }
 const IN_FRONT: Place = { stage: 'onRequest', isLast: false }
 
 /**
- * Has the requests of a context decided, each once: those of routes that are declared later or were before, in any
- * context within, and those that match none.
+ * Limits a context: requests of its routes and of those in contexts within, whether they were declared before or are
+ * declared later, and requests that match no route. Each is decided once.
  *
  * @param decided the requests that were
  * @param stage   as the user said it, if so

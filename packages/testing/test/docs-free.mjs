@@ -22,6 +22,12 @@ const MAKERS = {
     sockets.handleUpgrade = (_req, socket) => socket.end(opened)
     return sockets
   },
+  AppModule: async () => {
+    const { Module } = await import('@nestjs/common')
+    const AppModule = class {}
+    Module({})(AppModule)
+    return AppModule
+  },
   planOf: () => async () => 'pro',
   render: () => async () => ['a page', 'another'],
 }

@@ -26,6 +26,7 @@ const FREE: Readonly<Record<string, string>> = {
   // As of the package ws.
   sockets:
     "import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void }",
+  AppModule: 'new () => object',
   planOf: '(id: string) => Promise<string>',
   render: '(page: unknown) => Promise<string[]>',
 }

@@ -1,6 +1,6 @@
 import { denialOf, type Denial, type DenyingLimit } from '../limiter/denial.js'
 import type { Decision } from '../limiter/decision.js'
-import { dateInWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, plural, waitInWords } from './words.js'
+import { dateInWords, inWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, plural, waitInWords } from './words.js'
 
 /** The name that `limit:` gives its plan. Nobody sold it, so clients are not told of it. */
 const UNNAMED_PLAN = 'default'
@@ -50,6 +50,7 @@ function startOf(atMs: number | undefined): number {
 
 /** `the pro plan allows 100 requests a minute`, also of several plans; in lower case. */
 function allowanceOf(limits: readonly DenyingLimit[], noun: string, namePlan: boolean): string {
+  if (limits.length === 1) return clauseOf(limits, noun, namePlan)
   const clauses = new Map<string, DenyingLimit[]>()
   for (const limit of limits) {
     const key = JSON.stringify([nameOf(limit, namePlan), limit.place])
@@ -71,7 +72,7 @@ function clauseOf(limits: readonly DenyingLimit[], noun: string, namePlan: boole
 
 function amountOf({ quota, windowMs, capacity, timeZone }: DenyingLimit, noun: string): string {
   const amount = `${plural(quota, noun)} ${perWindow(windowMs, timeZone)}`
-  return capacity === quota ? amount : `${amount} (at most ${capacity.toLocaleString('en')} at once)`
+  return capacity === quota ? amount : `${amount} (at most ${inWords(capacity)} at once)`
 }
 
 /** `pro plan`; undefined where clients are not told. */

@@ -31,7 +31,7 @@ import { refundLater } from './refund-later.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
-  /** Whether it asks nobody who pays, and so need not wait for authentication. */
+  /** Whether clients are told apart by address alone, so that it need not wait for authentication. */
   readonly isByAddress: boolean
   /**
    * Decides a request: true to go on; false when it has been answered. Throws or rejects with what `identify`,
@@ -71,7 +71,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #writeHeaders: ReturnType<typeof headerWriter>
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
-  /** Of requests that something is waited for. */
+  /** The addresses of requests that wait for a promise: a client that leaves meanwhile has none any more. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
   readonly #mounts = new MountWatch()
   /** Undefined where counts outlive this limiter in any case. */

@@ -61,12 +61,12 @@ export type PlaceOptions<Req, Res = unknown> = Omit<
   Exclude<keyof LimiterOptions, keyof ScopeOptions>
 >
 
-/** Those that make a limiter. */
+/** Of all options those that make a limiter. */
 export function limiterOptions(options: LimiterOptions): LimiterOptions {
   return pick(options, LIMITER_OPTIONS)
 }
 
-/** Those that say where requests are counted. With a limiter of its own, `limit` is that one's. */
+/** Of all options those that say where requests are counted. Without a shared limiter `limit` makes the limiter instead. */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
 }

@@ -18,9 +18,15 @@ export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
 
 const numbers = new Intl.NumberFormat('en')
 
+/** `5,000`. */
+export function inWords(count: number): string {
+  // Most numbers are small, and Intl takes longer than all else of a denial.
+  return count < 1000 ? String(count) : numbers.format(count)
+}
+
 /** `1 request`, `5,000 requests`. */
 export function plural(count: number, noun: string): string {
-  return `${numbers.format(count)} ${noun}${count === 1 ? '' : 's'}`
+  return `${inWords(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /**

@@ -92,7 +92,7 @@ test('listeners are told the context that consume was given, beside the decision
   await limiter.consume('acme')
   await limiter.peek('acme', { context })
   const told = ['decision', context]
-  expect(heard).toEqual([told, told, told, ['limited', context], ['decision'], ['limited']])
+  expect(heard).toStrictEqual([told, told, told, ['limited', context], ['decision'], ['limited']])
 })
 
 test.each([null, 'export', 5, () => ({}), Promise.resolve({})])(

@@ -1,4 +1,4 @@
-import { createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { answerOf, createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -166,8 +166,11 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
     })
 
     test('a cost that can never fit has a code of its own, and says what to do', async () => {
-      const url = await start({ plans: { free: ['10/min', '100/h'] }, identify: onPlan('free'), cost: 11 })
-      const response = await denied(url)
+      const cost = (req: AnyRequest): number => Number(req.headers['x-cost'])
+      const url = await start({ plans: { free: ['10/min', '12/h'] }, identify: onPlan('free'), cost })
+      await fetch(url, { headers: { ...acme, 'x-cost': '2' } })
+      // It is too much for the hour as well, but not for ever.
+      const response = await denied(url, { ...acme, 'x-cost': '11' })
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
       expect(await response.json()).toMatchObject({
         code: 'cost_exceeds_quota',
@@ -193,6 +196,27 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const whole = await start({ limit: '1/90d', identify: byKey, maxRetryAfterMs: 2 ** 40 })
       expect(Number((await denied(whole)).headers.get('retry-after'))).toBeGreaterThan(7_775_000)
     })
+
+    test.each(['application/json', 'text/plain', undefined])(
+      'answerOf says the same, for a client that accepts %s',
+      async (accept) => {
+        const heard: Decision[] = []
+        const limiter = limiterOf({ limit: '1/h' }).on('decision', (decision) => heard.push(decision))
+        const headers = { ...acme, ...(accept && { accept }) }
+        const url = await start({ limiter, identify: byKey, maxRetryAfterMs: 90_000 })
+        const responses = [await fetch(url, { headers }), await fetch(url, { headers })]
+        const options = { accept: accept ?? '*/*', maxRetryAfterMs: 90_000 }
+        const [allowed, refused] = heard.map((decision) => answerOf(decision, options))
+        expect([allowed?.status, allowed?.body]).toEqual([undefined, undefined])
+        expect([refused?.status, refused?.body]).toEqual([429, await responses[1]?.text()])
+        expect(refused?.headers).toHaveProperty('Retry-After', '90')
+        responses.forEach((response, i) => {
+          for (const [header, value] of Object.entries([allowed, refused][i]?.headers ?? {})) {
+            expect([header, response.headers.get(header)]).toEqual([header, value])
+          }
+        })
+      },
+    )
 
     test('used and remaining add up to the burst of a bucket, in the decision and in the headers', async () => {
       const url = await start({ plans, identify: onPlan('bucket') })

@@ -1,0 +1,119 @@
+// The programs of docs/other-hosts.md, run as a reader would, and asked over HTTP until they deny.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { transformSync } from '@swc/core'
+import { eventually } from '../src/eventually.ts'
+import { blocksOf, textOf, type Block } from './docs-pages.ts'
+
+const page = 'docs/other-hosts.md'
+const blocks = blocksOf(page, textOf(page))
+
+/** What the page leaves to the reader, by what the program imports. */
+const FREE: Readonly<Record<string, string>> = {
+  '@nestjs/core': `
+    import 'reflect-metadata'
+    import { Controller, Get, Module } from '@nestjs/common'
+    class HelloController { hello() { return 'hello' } }
+    Get()(HelloController.prototype, 'hello', Object.getOwnPropertyDescriptor(HelloController.prototype, 'hello'))
+    Controller()(HelloController)
+    class AppModule {}
+    Module({ controllers: [HelloController] })(AppModule)
+  `,
+}
+
+let folder: string
+let child: ChildProcess | undefined
+beforeAll(() => {
+  // Where the packages that the programs import are found.
+  const parent = resolve(__dirname, '../dist')
+  mkdirSync(parent, { recursive: true })
+  folder = mkdtempSync(join(parent, 'hosts-'))
+})
+afterEach(async () => {
+  if (child && child.exitCode === null) {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  child = undefined
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Says when a port takes connections, without a request that would be counted. */
+async function isListening(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.destroy()
+}
+
+/** Replaces what stands in a program exactly once. */
+function replaceOnce(code: string, from: string, to: string): string {
+  expect(code.split(from)).toHaveLength(2)
+  return code.replace(from, to)
+}
+
+/** Runs a program with a small limit, at a port of its own; its URL. */
+async function start({ code, line }: Block): Promise<string> {
+  const port = await freePort()
+  const free = Object.entries(FREE).find(([name]) => code.includes(`'${name}'`))?.[1] ?? ''
+  const program = replaceOnce(replaceOnce(code, '3000', String(port)), "'100/min'", "'2/min'")
+  const jsc = { parser: { syntax: 'typescript' }, target: 'es2022' } as const
+  const file = join(folder, `line-${line}.mjs`)
+  writeFileSync(file, transformSync(free + program, { jsc, module: { type: 'es6' } }).code)
+  const started = spawn(process.execPath, [file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  child = started
+  let errors = ''
+  started.stderr.on('data', (chunk: Buffer) => (errors += String(chunk)))
+  let isOver = false
+  started.once('exit', () => (isOver = true))
+  await eventually(async () => isOver || (await isListening(port), true), `line ${line} of ${page} listens`)
+  expect([isOver, errors]).toEqual([false, ''])
+  return `http://127.0.0.1:${port}/`
+}
+
+test('the page shows a bare server, Hono and NestJS', () => {
+  const hosts = ['node:http', 'hono', '@nestjs/core']
+  expect(hosts.map((name) => blocks.some(({ code }) => code.includes(`from '${name}'`)))).toEqual([
+    true,
+    true,
+    true,
+  ])
+})
+
+test.each(blocks.map((block): [number, Block] => [block.line, block]))(
+  'the program on line %d limits, and answers as adapters do',
+  async (_, block) => {
+    const url = await start(block)
+    const first = await fetch(url)
+    expect([first.status, await first.text()]).toEqual([200, 'hello'])
+    expect(first.headers.get('ratelimit')).toBe('"minute";r=1;t=60')
+    expect(first.headers.get('retry-after')).toBeNull()
+    expect((await fetch(url)).status).toBe(200)
+    const denied = await fetch(url)
+    expect(denied.status).toBe(429)
+    expect(denied.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
+    expect(denied.headers.get('retry-after')).toMatch(/^(59|60)$/)
+    expect(denied.headers.get('cache-control')).toBe('no-store')
+    // Nest writes what is thrown as plain JSON, whatever the type was.
+    const type = block.code.includes('HttpException')
+      ? 'application/json; charset=utf-8'
+      : 'application/problem+json'
+    expect(denied.headers.get('content-type')).toBe(type)
+    expect(await denied.json()).toMatchObject({
+      status: 429,
+      code: 'rate_limit_exceeded',
+      detail: expect.stringMatching(/^Only 2 requests a minute are allowed; try again in /),
+    })
+  },
+)
