@@ -73,7 +73,10 @@ export class PlanResolver {
     if (kept === undefined || typeof plans !== 'object' || plans === null || Object.hasOwn(plans, kept))
       return kept
     const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
-    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: 'free' })`)
+    throw new ConfigError(
+      'plans',
+      `${problem}: setPlans(plans, { defaultPlan: ${show(Object.keys(plans)[0])} })`,
+    )
   }
 
   find(subject: Subject): MaybePromise<Plan> {
