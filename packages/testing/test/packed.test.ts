@@ -35,6 +35,11 @@ const OPTIONS = `{
   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
   identify: ({ headers }) => ({ id: String(headers['x-api-key']), plan: 'free' }),
 }`
+/** In a function, since it would throw. */
+const WRONG_DEFAULT = `
+// @ts-expect-error: fre is no plan
+export const wrongDefault = (): unknown => rateLimit({ plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })
+`
 const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     variable: 'express',
@@ -44,7 +49,8 @@ const app = express()
 app.use(rateLimit({ limit: '2/min' }))
 app.get('/', (req, res) => { res.send(req.rateLimit?.plan) })
 ${listen('app')}`,
-    typed: `export const byPlan: express.RequestHandler = rateLimit(${OPTIONS})`,
+    typed: `export const byPlan: express.RequestHandler = rateLimit(${OPTIONS})
+${WRONG_DEFAULT}`,
   },
   fastify: {
     variable: 'Fastify',
@@ -79,7 +85,8 @@ const app = new Koa()
 app.use(rateLimit({ limit: '2/min' }))
 app.use((ctx) => { ctx.body = ctx.state.rateLimit?.plan })
 ${listen('app')}`,
-    typed: `export const byPlan: Koa.Middleware = rateLimit(${OPTIONS})`,
+    typed: `export const byPlan: Koa.Middleware = rateLimit(${OPTIONS})
+${WRONG_DEFAULT}`,
   },
 }
 const NAMES = Object.keys(FRAMEWORKS)

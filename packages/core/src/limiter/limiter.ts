@@ -13,7 +13,7 @@ export interface ConsumeOptions {
 }
 
 /** Decides requests, of the whole application or of one scope of it. */
-export interface Consumer {
+export interface Consumer<Plans extends string = string> {
   /**
    * Takes `cost` units from every limit of the subject's plan, or nothing at all. With the memory store a value,
    * unless `planOf` is waited for; with Redis a promise, always, that is fulfilled within the deadline, whatever the
@@ -24,9 +24,9 @@ export interface Consumer {
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an option that does
    *                         not exist, before anything is taken
    */
-  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision>
+  consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /** The decision that `consume` would give, taking nothing. Throws as `consume` does. */
-  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision>
+  peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /**
    * Forgets what the subject has used: here, and for the whole application in all its scopes. A decision from before
    * that is refunded later can give back units that were taken after it.
@@ -38,7 +38,7 @@ export interface Consumer {
 }
 
 /** Holds subjects to their plans. One can serve many routes, frameworks, workers and websockets. */
-export interface Limiter extends Consumer {
+export interface Limiter<Plans extends string = string> extends Consumer<Plans> {
   /**
    * Gives the units of a decision back to every limit, as far as they have not come back by themselves. Once: a
    * second call gives nothing.
@@ -67,14 +67,18 @@ export interface Limiter extends Consumer {
    * const exports = limiter.scope({ stacked: { export: '5/min' } })
    * await exports.consume({ id: 'acme', plan: 'pro' })
    */
-  scope(options: ScopeOptions): Consumer
+  scope(options: ScopeOptions): Consumer<Plans>
   /**
    * Replaces all plans. They hold from the next request; units used in a window of the same length and algorithm
-   * still count. The default plan stays, unless another is given, or there is none of its name.
+   * still count. The default plan that was chosen stays, unless another is given.
    *
-   * @throws {ConfigError} when one is wrong; the plans then stay as they were
+   * @throws {ConfigError} when one is wrong, or the default plan is not among them; the plans then stay as they were
+   * @example limiter.setPlans({ basic: '100/min', pro: '3000/min' }, { defaultPlan: 'basic' })
    */
-  setPlans(plans: PlansInput, options?: { readonly defaultPlan?: string }): void
+  setPlans<Names extends string>(
+    plans: PlansInput<Names>,
+    options?: { readonly defaultPlan?: NoInfer<Names> | undefined },
+  ): void
   /** Asks `planOf` again at the subject's next request, such as after an upgrade. */
   forgetPlan(subject: Subject | string): void
   /** @throws {ConfigError} when there is no such event, or the listener is no function; `off` does, too */

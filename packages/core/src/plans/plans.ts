@@ -24,7 +24,7 @@ export interface PlanOptions<Names extends string = string> {
    * The plan of subjects that have none, or one that does not exist. Default: the only plan that has limits; with
    * several, the most restrictive of them.
    */
-  readonly defaultPlan?: NoInfer<Names>
+  readonly defaultPlan?: NoInfer<Names> | undefined
 }
 
 /** The plans of a limiter. */
