@@ -6,7 +6,7 @@ import type { Subjects } from '../requests/subject.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
-import { needOptions } from '../base/option-checks.js'
+import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { needCost } from '../requests/cost.js'
 
 /** One place of the application where requests are counted. */
@@ -37,7 +37,11 @@ export class ScopedConsumer implements Consumer {
   }
 }
 
-const CONSUME_OPTIONS = ['cost']
+const CONSUME_OPTIONS: KnownOptions = {
+  names: ['cost'],
+  example: '{ cost: 5 }',
+  remedyOf: () => undefined,
+}
 
 function readCost(options: ConsumeOptions | undefined): number {
   if (options === undefined) return 1

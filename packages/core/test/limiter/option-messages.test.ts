@@ -86,7 +86,7 @@ describe('an option that does not exist', () => {
     [
       (options) => limiter.consume('acme', options as never),
       5 as never,
-      'options: got 5, expected an object of options: cost',
+      'options: got 5, expected an object of options, such as { cost: 5 }',
     ],
     [
       asLimiter,
@@ -250,7 +250,7 @@ test.each([
   ['node-redis', { eval() {}, evalSha() {} }],
 ])('a client of %s is not a store', (_, client) => {
   expect(() => asLimiter({ limit: '5/min', store: client })).toThrow(
-    /^store: got .*, expected a store made of it: store: redisStore\(client\)$/,
+    /^store: got a Redis client, expected a store made of it: store: redisStore\(client\)$/,
   )
 })
 
