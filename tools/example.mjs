@@ -1,4 +1,4 @@
-// npm run example NAME: sets everything up and runs one of the examples. Further arguments are its own.
+// npm run example NAME: sets everything up and runs one of the examples. Further arguments go to it.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepare, root, run } from './workspace.mjs'

@@ -1,4 +1,4 @@
-// npm run faults: sets everything up and runs applications through every fault of Redis. Arguments are theirs.
+// npm run faults: sets everything up and runs applications through every fault of Redis. Arguments go to the program.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { prepare, root, run } from './workspace.mjs'

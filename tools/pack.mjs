@@ -1,4 +1,4 @@
-// npm run pack: the packages as tarballs in packed/, for npm install in an app of your own.
+// npm run pack: builds the packages as tarballs in packed/, to be installed in your own app with npm.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepare, root, viaPnpm } from './workspace.mjs'

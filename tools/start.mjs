@@ -1,4 +1,4 @@
-// npm start: sets everything up and runs the demo. Arguments are the demo's own.
+// npm start: sets everything up and runs the demo. Arguments go to the demo.
 import { join } from 'node:path'
 import { prepare, root, run } from './workspace.mjs'
 

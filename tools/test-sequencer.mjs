@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequencer')
 
-/** Files that take a minute: one of them that begins last is waited for by all. */
+/** Test files that take a minute. If one of them began last, all would wait for it. */
 const LONGEST = [
   'faults/test/short',
   'faults/test/soak',
@@ -14,7 +14,7 @@ const LONGEST = [
   'laws/05-one-truth',
 ]
 
-/** Begins with the longest, also on a machine where nobody has timed them yet. */
+/** Starts the longest files first, even on a machine without recorded times. */
 export default class LongestFirst extends Sequencer {
   async sort(tests) {
     const rank = ({ path }) => {

@@ -1,5 +1,5 @@
 // npm test: sets everything up, checks types, style and packages, and runs all tests on a real Redis. Arguments
-// are jest's own; with any, only the tests run. The last line is `N passed, N failed`.
+// go to jest; with any, only the tests run. The last line is `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ async function jest() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const file = join(folder, 'results.json')
   const { code } = await exec(['jest', '--maxWorkers=3', '--json', `--outputFile=${file}`, ...args], {
-    // The results are read from the file; what people read goes to standard error.
+    // The results are read from a file, so jest's own output can go to standard error.
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
   })
   const { passed, failed } = read(file)

@@ -1,4 +1,4 @@
-// What npm test, npm start and npm run bench share: steps with a name, dependencies, pnpm without installing it.
+// Shared by npm test, npm start and npm run bench: named steps, dependencies, and pnpm without an installation.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const stamp = join(root, 'node_modules/.tollgate-installed')
 const windows = process.platform === 'win32'
 const children = new Set()
 
-/** Runs `work`, says its name, how long it took and, when it failed, what it printed; its exit code. */
+/** Runs `work`, and prints its name, its duration and, if it failed, its output. Resolves to the exit code. */
 export async function step(name, work) {
   const start = performance.now()
   process.stderr.write(`${name} ... `)
@@ -27,7 +27,7 @@ export async function step(name, work) {
   return code
 }
 
-/** Installs the dependencies, unless this lock file was installed here before. */
+/** Installs the dependencies, unless they were installed for this lock file before. */
 export async function install() {
   const wanted = fingerprint()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { code: 0 }
@@ -39,23 +39,23 @@ export async function install() {
   return installed
 }
 
-/** Builds every package that has a build. */
+/** Builds every package that has a build script. */
 export const build = () => exec(['turbo', 'run', 'build', '--output-logs=errors-only'], { quiet: true })
 
-/** What a program of the workspace needs before it can run; ends this process when that fails. */
+/** Installs and builds, as programs of the workspace need. Ends this process if that fails. */
 export async function prepare() {
   for (const [name, work] of Object.entries({ install, build })) {
     if ((await step(name, work)) !== 0) process.exit(1)
   }
 }
 
-/** Runs a tool of the workspace, with pnpm on its PATH (turbo needs that). */
+/** Runs a tool of the workspace with pnpm on its PATH, which turbo needs. */
 export const exec = (args, options) => viaPnpm(['exec', ...args], options)
 
 /**
- * Runs a program in the root folder, in view or, with `quiet`, keeping what it prints as `output`.
+ * Runs a program in the root folder. Shows its output or, with `quiet`, collects it in `output`.
  *
- * @returns `{ code, output }`; the code is 128 + the number of the signal that ended it
+ * @returns `{ code, output }`; the code is 128 + the signal's number if a signal ended the program
  */
 export function run(command, args, { quiet = false, extraEnv = {}, group = false, shell = false } = {}) {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', ...extraEnv }
@@ -78,7 +78,7 @@ export function run(command, args, { quiet = false, extraEnv = {}, group = false
 
 /** Runs pnpm in the root folder. */
 export function viaPnpm(args, options) {
-  // npx and pnpm do not pass every signal on, so they get a process group, which is signalled as a whole.
+  // npx and pnpm do not pass on every signal, so they get a process group that is signalled as a whole.
   return run('npx', ['-y', pnpm, ...args], { ...options, group: !windows, shell: windows })
 }
 
@@ -93,7 +93,7 @@ const STOPS_WITHIN_MS = 5000
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stopChildren(signal)
-    // Whatever a child makes of it, no next step may begin; the demo gets a moment to close.
+    // No further step may begin, even if a child ignores the signal. The demo gets a moment to close.
     if (children.size === 0) process.exit(exitCode(signal))
     setTimeout(() => stopChildren('SIGKILL'), STOPS_WITHIN_MS).unref()
   })
@@ -104,7 +104,7 @@ function stopChildren(signal) {
     try {
       process.kill(group ? -child.pid : child.pid, signal)
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
 }

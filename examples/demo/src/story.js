@@ -7,7 +7,7 @@ export function introduce({ url, minuteMs, store }) {
     'Tollgate demo: an API that sells three plans.',
     '  free 100/min    starter 300/min    pro 50/s burst 100 and 5000000/month',
     `It listens on ${url} and counts in ${store}.`,
-    `A minute of the demo is scaled to ${minuteMs / 1000} s, and so are its seconds.`,
+    `To be quick, a minute of the demo lasts ${minuteMs / 1000} s. The seconds of pro's plan are real ones.`,
   ]
 }
 
@@ -27,28 +27,42 @@ export function tryIt({ url, minuteMs }) {
 export function announce() {
   return [
     '',
-    'Now real requests of three tenants. free tries the trick that breaks fixed windows: 100 at the end of a',
-    'minute (0:58) and 100 at the start of the next (1:02). starter runs away at 1:00, pro comes with a burst.',
+    'Now real requests of three tenants. Times are in minutes of the demo:',
+    '  free     tries the trick that breaks fixed windows: one request at 0:00 to open the window, 99 at its end',
+    '           (0:56) and 100 right after it (1:01). The same traffic also goes to an API with a fixed window.',
+    '  starter  stays below its plan, and runs away at 1:00.',
+    '  pro      comes with a burst at 0:08, then asks for half of its rate, and from 1:00 for twice its rate.',
     '',
   ]
 }
 
 /** What was seen, from the numbers alone. */
-export function explain({ free, fixed, starter, pro }, seen, minuteMs) {
+export function explain({ free, starter, pro }, seen, minuteMs) {
+  const wasBusy = seen.free.ms > minuteMs / 6
   const most = (tenant) => mostInAnyWindow(tenant.log, minuteMs)
-  const around = ({ before, after }) => `${before} before the seam and ${after} after it`
+  const rate = 50
+  const allowed = 100 + (rate * minuteMs) / 1000
   return [
     '',
-    `free     ${around(seen.free)} passed: at most ${most(free)} in any minute.`,
-    `         A minute later ${seen.free.later} of 100 at once passed.`,
-    `         A fixed window of 100/min let pass ${around(seen.fixed)}:`,
-    `         ${most(fixed)} in one minute, for the same requests.`,
-    `starter  Below its plan ${seen.polite.limited} of ${seen.polite.sent} were limited; running away it got at most ${most(starter)} in any`,
-    `         minute, and ${starter.limited} requests were limited.`,
-    `pro      ${seen.pro.burst} of 140 at once passed: the burst of 100, and 50 a second meanwhile. At half its rate`,
-    `         ${seen.pro.limitedAtHalf} were limited; at twice its rate it got ${most(pro)} in its fullest minute (${minuteMs / 1000} s).`,
+    `free     Around the end of the minute ${sumOf(seen.free, minuteMs)} passed: the one of 0:00 had`,
+    `         come back. In any minute it got at most ${most(free)}; a minute later ${seen.free.later} of 100 at once passed.`,
+    `         With a fixed window of 100/min ${sumOf(seen.fixed, minuteMs)} passed: the new`,
+    '         window began with a whole new quota.',
+    `starter  Below its plan ${seen.polite.limited} of ${seen.polite.sent} were limited. Running away it got at most ${most(starter)} in any minute,`,
+    `         and ${starter.limited} requests were limited.`,
+    `pro      ${seen.pro.burst} of 140 at once passed: the burst of 100, and ${seen.pro.burst - 100} that came back meanwhile, ${rate} a second.`,
+    `         At half its rate ${seen.pro.limitedAtHalf} were limited. At twice its rate it got ${most(pro)} in its fullest ${minuteMs / 1000} s, of the`,
+    `         100 + ${minuteMs / 1000} x ${rate} = ${allowed} that its plan allows.`,
+    ...(wasBusy
+      ? ['(This machine was busy: requests came later than planned, and the numbers differ by that.)']
+      : []),
     '',
   ]
+}
+
+/** Two bursts and how soon after each other they were, in seconds of the demo. */
+function sumOf({ before, after, ms }, minuteMs) {
+  return `${before} + ${after} = ${before + after} requests within ${Math.ceil((ms / minuteMs) * 60)} s`
 }
 
 /** @param undecided requests that the store did not answer, since then no plan can hold */

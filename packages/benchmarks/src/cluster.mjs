@@ -1,4 +1,4 @@
-// npm run bench -- --cluster: a real cluster of three primaries, asked in batches by shard, and one request at a time.
+// npm run bench -- --cluster: a real cluster of three primaries, with batches per shard and with one call per request.
 import { startCluster } from '@tollgate/testing/redis'
 import { createLimiter, redisStore } from '@tollgate/core'
 import { Cluster } from 'ioredis'
@@ -25,7 +25,7 @@ const client = new Cluster(
 client.on('error', () => {})
 if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve))
 
-/** The same store, asked for each request apart, as a limiter that does not batch would. */
+/** The same store with one call per request, like in a limiter without batches. */
 function oneAtATime(store) {
   const apart = (how) => async (batch, call) =>
     (await Promise.all(batch.map((request) => store[how]([request], call)))).flat()
@@ -54,9 +54,9 @@ function contender(limit, prefix, wrap = (store) => store) {
 process.stdout.write(
   '| plan | in flight | batches, decisions/s | one at a time | batches / one at a time |\n|---|---|---|---|---|\n',
 )
-for (const [plan, limit] of Object.entries(PLANS)) {
-  const batches = contender(limit, 'batches')
-  const single = contender(limit, 'single', oneAtATime)
+for (const [i, [plan, limit]] of Object.entries(PLANS).entries()) {
+  const batches = contender(limit, `batches-${i}`)
+  const single = contender(limit, `single-${i}`, oneAtATime)
   for (const inFlight of [1, 64, 512]) {
     const rates = { batches: [], single: [] }
     for (let round = -1; round < ROUNDS; round += 1) {
@@ -72,7 +72,7 @@ for (const [plan, limit] of Object.entries(PLANS)) {
             ]
       for (const [name, one] of order) {
         const done = await closedLoop(one, inFlight, CELL_MS)
-        // The first round warms up.
+        // Round -1 warms up.
         if (round >= 0) rates[name].push((done / CELL_MS) * 1000)
       }
     }

@@ -1,4 +1,4 @@
-// Who is compared. A contender is how it decides on a subject's id, and how to tell that what came back is an answer.
+// The compared programs. A contender decides on a subject's id, and checks that the result is a valid answer.
 import { createLimiter, redisStore } from '@tollgate/core'
 import { RedisStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
@@ -6,17 +6,17 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 /**
  * @typedef {object} Contender
  * @property {(id: string) => unknown} decide a decision, or a promise of one
- * @property {(answer: any) => boolean} isRight false when the answer is not the one this contender must give
+ * @property {(answer: any) => boolean} isRight true when the contender decided, false for a fallback or an error
  */
 
-/** Plenty, so that all are allowed. */
+/** So large that all requests are allowed. */
 const QUOTA = 100_000
 const MINUTE_MS = 60_000
-/** A noisy machine must not be taken for a store that fails. */
+/** So long that a noisy machine is not taken for a failed store, in ms. */
 const DEADLINE_MS = 10_000
 
 export const BASELINE = 'INCR'
-/** The same code as the baseline: how far its ratio is from 1 is what this run cannot tell apart. */
+/** The same code as the baseline. Differences as small as that between the two cannot be measured in this run. */
 export const CONTROL = 'INCR, again'
 export const PEERS = ['rate-limiter-flexible', 'express-rate-limit']
 export const BUCKETS_3 = '3 limits: 3 buckets'
@@ -46,14 +46,18 @@ export function createContenders(client) {
   ])
 }
 
+let made = 0
+
 /** @returns {Contender} */
 export function tollgate(client, limit, storeOptions) {
+  // A prefix for each, as long as the default one: limiters of a process may not share their counters.
+  const prefix = `bench-${String((made += 1)).padStart(2, '0')}`
   const limiter = createLimiter({
-    store: redisStore(client, storeOptions),
+    store: redisStore(client, { prefix, ...storeOptions }),
     plans: { measured: limit },
     defaultPlan: 'measured',
     deadlineMs: DEADLINE_MS,
-    // Who counts its instances has a key more than subjects.
+    // With a given number of instances, the limiter has no extra key to count them.
     local: { instances: 1 },
   })
   return {

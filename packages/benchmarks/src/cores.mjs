@@ -1,16 +1,16 @@
-// Where this process and the server run. Left to the kernel, they share a core in one run and not in the next, and
-// figures of the two differ more than most contenders do.
+// Which CPU cores this process and the server use. If the kernel chooses, they share a core in some runs and not in
+// others, and that makes a larger difference than there is between most contenders.
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
 export const PLACEMENTS = ['apart', 'together', 'free']
 
 /**
- * Keeps both on one core each, or on the same one.
+ * Pins this process and the server to one core each, or both to the same.
  *
  * @param wanted one of PLACEMENTS
- * @param pid    of a server that is ours; of another's nothing is changed
- * @returns what came of it: `free` where it cannot be done
+ * @param pid    of the server, if this run started it; another's server is not pinned
+ * @returns the placement that was reached: `free` if it cannot be done
  */
 export function placeOnCores(wanted, pid) {
   if (!PLACEMENTS.includes(wanted))
@@ -21,7 +21,7 @@ export function placeOnCores(wanted, pid) {
     pin(process.pid, wanted === 'together' ? 1 : 0)
     return wanted
   } catch {
-    // Not Linux, or these cores are not ours to choose.
+    // Not Linux, or no permission for these cores.
     return 'free'
   }
 }

@@ -1,21 +1,21 @@
-// What the project wants to reach, and whether a run did.
+// The project's goals, and whether a run reached them.
 import { BASELINE, BUCKETS_3, PEERS, PRO_3 } from './contenders.mjs'
 import { EXACT, PRO_SPREAD } from './memory.mjs'
 import { median, paired } from './statistics.mjs'
 
 const MEASURED = ['token-bucket', 'sliding-log 100/min']
-/** Most CPU of the server a decision with 64 in flight, in µs. */
+/** The most CPU time of the server per decision with 64 requests in flight, in µs. */
 const SERVER_US = { 'token-bucket': 2.5, 'sliding-log 100/min': 4, [BUCKETS_3]: 5, [PRO_3]: 5 }
 const THREE_LIMITS_BYTES = 200
 const EXACT_BYTES = (requests) => 8 * requests + 120
 
-/** The name of the peer that decided more a second. */
+/** The name of the peer with more decisions per second. */
 export function betterPeer(results) {
   const speed = (name) => median(results.get(name).perSecond)
   return PEERS.toSorted((a, b) => speed(b) - speed(a))[0]
 }
 
-/** @returns each goal with its bound, the measured value and whether it is reached */
+/** @returns every goal with its bound, the measured value and whether the value reached it */
 export function judge({ speed, memory }) {
   return [...speedGoals(speed), ...serverGoals(speed.get(64)), ...memoryGoals(memory)]
 }

@@ -1,16 +1,16 @@
-// Closed loops: each sends its next request when the last one is answered.
+// Closed loops: each sends its next request when it has got the last answer.
 
-/** Where even the fastest contender stops, if time does not stop it. */
+/** A run ends after this many decisions, if its time is not over before. */
 const MOST_DECISIONS = 1_000_000
 const KEYS = 10_000
 const ids = Array.from({ length: KEYS }, (_, i) => `user-${i}`)
 
 /**
- * Keeps this many in flight for the time, over all keys in turn.
+ * Keeps `inFlight` requests pending for `ms`, over all keys in turn.
  *
  * @param {import('./contenders.mjs').Contender} contender
- * @returns how many were decided
- * @throws when one of them was not decided rightly: its figures would be of something else
+ * @returns the number of decisions
+ * @throws when a contender gives a wrong answer, since its figures would mean nothing
  */
 export async function closedLoop({ decide, isRight }, inFlight, ms) {
   const until = performance.now() + ms

@@ -1,4 +1,4 @@
-// What a run was measured on: figures of two machines are not to be compared.
+// The machine and versions of a run. Figures of different machines must not be compared.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
@@ -25,7 +25,7 @@ export async function describeMachine(monitor) {
   }
 }
 
-/** Not every package exports its package.json. */
+/** Reads package.json from the package's folder, since not every package exports it. */
 function versionOf(name) {
   let folder = new URL('.', pathToFileURL(require.resolve(name)))
   for (;;) {

@@ -1,4 +1,5 @@
-// npm run bench: Tollgate beside a bare INCR and its peers, in one run. --quick is rougher, --json FILE keeps all figures.
+// npm run bench: Tollgate beside a bare INCR and its peers, in one run. --quick is less exact, --json FILE keeps all
+// figures.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'

@@ -1,4 +1,4 @@
-// Bytes of Redis memory that a subject takes, by how many requests are in its window.
+// Bytes of Redis memory per subject, for some numbers of requests in its window.
 import { BUCKETS_3, limits, PRO_3, tollgate } from './contenders.mjs'
 import { usedMemory } from './redis.mjs'
 
@@ -7,14 +7,14 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MONTH_MS = 30 * 24 * HOUR_MS
 
-/** Requests in the window, and subjects enough to see them. A quick run has a tenth of the subjects. */
+/** Requests in the window, and enough subjects to measure them. A quick run has a tenth of the subjects. */
 const CASES = [
   { requests: 1, subjects: 10_000 },
   { requests: 100, subjects: 10_000 },
   { requests: 1000, subjects: 1000 },
 ]
 
-/** The log that articles show: a sorted set of server times, each with a member of its own. */
+/** The log that many articles show: a sorted set of server times, each with a unique member. */
 const ZSET_LOG = `
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -28,7 +28,7 @@ export const PRO_SPREAD = `${PRO_3}, over a minute`
 export const EXACT = 'sliding-log 1000/min, exact'
 const ZSET = 'log in a sorted set'
 
-/** A limit, and the window its requests are spread over. */
+/** A limit, and the time over which its requests are spread, in ms. */
 const ROWS = {
   [EXACT]: [{ quota: 1000, window: 'min', precision: '1ms' }, MINUTE_MS],
   'sliding-log 1000/min': ['1000/min', MINUTE_MS],
@@ -38,7 +38,7 @@ const ROWS = {
   [`${PRO_3}, over a month`]: [limits[PRO_3], MONTH_MS],
 }
 
-/** @returns {Promise<{ cases: typeof CASES, results: Map<string, number[]> }>} bytes a subject in each case */
+/** @returns {Promise<{ cases: typeof CASES, results: Map<string, number[]> }>} bytes per subject for each case */
 export async function measureMemory(client, monitor, { isQuick }) {
   const cases = CASES.map((size) => ({ ...size, subjects: isQuick ? size.subjects / 10 : size.subjects }))
   const rows = Object.entries(ROWS).map(([name, row]) => [name, spreadOut(client, ...row)])
@@ -53,8 +53,8 @@ export async function measureMemory(client, monitor, { isQuick }) {
 }
 
 /**
- * The requests of a subject evenly over the window, by a clock of our own. In real time a run would take the whole
- * window, or all requests would fall into a few slots of a log and look smaller than they are.
+ * Spreads the requests of a subject evenly over the window, by a clock of this program. In real time a run would take
+ * the whole window; without spreading, all requests would fall into a few slots of a log and take less memory.
  */
 function spreadOut(client, limit, windowMs) {
   return ({ requests }) => {
@@ -76,7 +76,7 @@ function zsetLog(client) {
   }
 }
 
-/** Rounds over all subjects one after another, as requests of many tenants come. */
+/** Goes over all subjects in rounds, like requests of many tenants. */
 async function measureCase({ client, monitor }, filler, { requests, subjects }) {
   await client.flushdb('SYNC')
   for (let round = 0; round < requests; round += 1) {
@@ -86,7 +86,7 @@ async function measureCase({ client, monitor }, filler, { requests, subjects }) 
   const left = await monitor.dbsize()
   if (left !== subjects) throw new Error(`${left} keys for ${subjects} subjects: some expired while measured`)
   const full = await usedMemory(monitor)
-  // Empty is measured after full, not before: by now scripts and the buffers of clients are as they were then.
+  // The empty size is measured after the full one, since scripts and client buffers are in memory only then.
   await client.flushdb('SYNC')
   return (full - (await usedMemory(monitor))) / subjects
 }

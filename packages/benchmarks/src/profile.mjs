@@ -1,4 +1,4 @@
-// One contender alone, to be profiled: node --cpu-prof src/profile.mjs token-bucket 512 5
+// Runs a single contender for a profiler: node --cpu-prof src/profile.mjs token-bucket 512 5
 import { Redis } from 'ioredis'
 import { createContenders } from './contenders.mjs'
 import { closedLoop } from './load.mjs'
@@ -16,7 +16,7 @@ if (!contender) throw new Error(`No contender ${name}. There are: ${[...contende
 let decisions = 0
 const before = process.cpuUsage()
 const until = performance.now() + 1000 * Math.min(Number(seconds), LONGEST_SECONDS)
-// Emptied now and then, as in the benchmark: a limit of 100/min would be used up.
+// The database is emptied between loops, like in the benchmark: else a limit of 100/min would be used up.
 while (performance.now() < until) {
   decisions += await closedLoop(contender, Number(inFlight), 300)
   await client.flushdb()

@@ -1,11 +1,11 @@
-// The Redis of a run, and what it tells of itself.
+// The Redis of a run, and its figures.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 
-/** REDIS_URL, else a server of its own on a free port that keeps nothing on disk. Resolves with its URL, what ends it, and its pid if ours. */
+/** Uses REDIS_URL, else starts a server on a free port. Resolves to the URL, a function that stops it, and its pid. */
 export async function startRedis() {
   const given = process.env.REDIS_URL
   const redis = given ? { url: given, stop: () => {} } : await spawnRedis()
@@ -14,11 +14,11 @@ export async function startRedis() {
     maxRetriesPerRequest: 100,
     autoResendUnfulfilledCommands: false,
   })
-  // Nobody listens on the port at first; the command below tells if that lasts.
+  // Connection errors are normal at first; the command below fails if they last.
   client.on('error', () => {})
   const keys = await client.dbsize()
   client.disconnect()
-  // Every cell begins with FLUSHDB.
+  // The benchmark calls FLUSHDB before each measurement, so refuse a database with data.
   if (keys > 0)
     throw new Error(`REDIS_URL holds ${keys} keys, and a benchmark empties it: give an empty database`)
   return redis
@@ -57,13 +57,14 @@ async function freePort() {
   return port
 }
 
-/** CPU time the server has used, in µs. */
+/** CPU time that the server has used, in µs. */
 export async function serverCpuUs(client) {
   const info = await client.info('cpu')
   const read = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)[1])
   return (read('used_cpu_user') + read('used_cpu_sys')) * 1e6
 }
 
+/** @returns bytes */
 export async function usedMemory(client) {
   return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
 }

@@ -1,15 +1,15 @@
-// Decisions a second and what they cost both sides, contenders taking turns in every round.
+// Measures decisions a second and the CPU time of Node and the server. In every round each contender has its turn.
 import { closedLoop } from './load.mjs'
 import { serverCpuUs } from './redis.mjs'
 
 /**
- * @typedef {object} Figures of one contender, one value a round
- * @property {number[]} perSecond decisions a second
- * @property {number[]} serverUs  CPU of the server a decision, in µs
- * @property {number[]} nodeUs    CPU of this process a decision, in µs
+ * @typedef {object} Figures of one contender, with one value per round
+ * @property {number[]} perSecond decisions per second
+ * @property {number[]} serverUs  CPU time of the server per decision, in µs
+ * @property {number[]} nodeUs    CPU time of this process per decision, in µs
  */
 
-/** @returns {Promise<Map<string, Figures>>} */
+/** @returns {Promise<Map<string, Figures>>} by the name of the contender */
 export async function measureSpeed(contenders, { client, monitor, inFlight, rounds, cellMs }) {
   const names = [...contenders.keys()]
   const results = new Map(names.map((name) => [name, { perSecond: [], serverUs: [], nodeUs: [] }]))

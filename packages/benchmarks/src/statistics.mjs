@@ -1,6 +1,6 @@
-// What many values say.
+// Summaries of many values.
 
-/** The value below which this share of the values lie. */
+/** The value below which this share (0 to 1) of the values lies. */
 export function quantile(values, share) {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (sorted.length - 1) * share
@@ -12,7 +12,7 @@ export function median(values) {
   return quantile(values, 0.5)
 }
 
-/** Each value over the reference's of the same round: what changed between rounds cancels out. */
+/** Each value divided by the reference's of the same round: changes of the machine between rounds cancel out. */
 export function paired(values, reference) {
   return values.map((value, i) => value / reference[i])
 }

@@ -1,4 +1,4 @@
-// The results as markdown.
+// Prints the results as markdown tables.
 import { BASELINE } from './contenders.mjs'
 import { betterPeer } from './goals.mjs'
 import { median, paired, spread } from './statistics.mjs'
@@ -8,7 +8,7 @@ function table(head, rows) {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** One load: decisions a second, against INCR and the better peer, and CPU of both sides. */
+/** The table of one load: decisions per second, ratios to INCR and to the better peer, and CPU time of both sides. */
 export function speedTable(results) {
   const base = results.get(BASELINE)
   const peer = betterPeer(results)

@@ -1,8 +1,8 @@
-/** Comments, and what can hold two dashes that are none: long brackets and strings. The first that begins wins. */
+/** Matches comments, and strings and long brackets, in which two dashes are no comment. */
 const TOKENS =
   /--\[(=*)\[[\s\S]*?\]\1\]|--[^\n]*|\[(=*)\[[\s\S]*?\]\2\]|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'/g
 
-/** Lua without comments, indentation and blank lines: what servers are sent and keep. */
+/** Lua without comments, indentation and blank lines, as it is sent to servers. */
 export function withoutComments(text) {
   const bare = text.replace(TOKENS, (token) => (token.startsWith('--') ? ' ' : token))
   const holdsLines = (bare.match(TOKENS) ?? []).some((token) => token.includes('\n'))

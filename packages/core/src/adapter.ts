@@ -1,11 +1,13 @@
 /**
- * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users need none of it.
- * docs/frameworks.md begins with how an adapter is made.
+ * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users do not need it.
+ * docs/frameworks.md begins with how to make an adapter.
  */
 export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
 export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
 export { hasLeft } from './http/has-left.js'
 export { onResponseEnd } from './http/response-end.js'
 export { toThrown } from './http/thrown.js'
+export { warn, type Warn, type WarningCode } from './base/warnings.js'
+export { internalsOf, type Internals } from './limiter/internals.js'
 export { toError } from './base/errors.js'
 export { channelOf } from './limiter/events.js'

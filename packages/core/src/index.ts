@@ -1,4 +1,4 @@
-/** For those who limit requests. Adapters export all of it again, so nothing here is for their authors alone. */
+/** For users. Adapters export all of it again, so nothing here is only for authors of adapters. */
 export {
   ConfigError,
   ERROR_CODES,
@@ -14,7 +14,7 @@ export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision.js'
-export type { BreakerChange, LimiterEvents } from './limiter/events.js'
+export type { BreakerChange, EventContext, LimiterEvents } from './limiter/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalOptions } from './failure/local-limiter.js'
@@ -33,6 +33,9 @@ export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis
 export type { MaybePromise } from './base/maybe-promise.js'
 export type { Store } from './stores/contract.js'
 export { LimitedError } from './http/limited-error.js'
+export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answer.js'
+export { decisionsOf } from './http/decisions.js'
+export type { EventContextOption, RequestContext } from './http/event-context.js'
 export { refuseUpgrade } from './http/upgrade.js'
 export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'

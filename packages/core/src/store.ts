@@ -1,5 +1,5 @@
 /**
- * For those who write a store of their own: its contract, what it can decide with, and its test.
+ * For authors of stores: the contract, the algorithms to decide with, and the test suite.
  * docs/writing-a-store.md begins with the shortest one that works.
  */
 export type {

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as adapter from '../src/adapter.js'
+import { keepSilent, WARNING_CODES } from '../src/base/warnings.js'
 import * as core from '../src/index.js'
 import { Events, type LimiterEvents } from '../src/limiter/events.js'
 import * as store from '../src/store.js'
@@ -13,11 +14,13 @@ const USERS = [
   'RATE_LIMIT_HEADERS',
   'StoreError',
   'TollgateError',
+  'answerOf',
   'byBearerToken',
   'byHeader',
   'byIp',
   'byJwtClaim',
   'createLimiter',
+  'decisionsOf',
   'memoryStore',
   'redisStore',
   'refuseUpgrade',
@@ -27,9 +30,11 @@ const AUTHORS_OF_ADAPTERS = [
   'channelOf',
   'createHttpLimiter',
   'hasLeft',
+  'internalsOf',
   'onResponseEnd',
   'toError',
   'toThrown',
+  'warn',
 ]
 const AUTHORS_OF_STORES = [
   'ConfigError',
@@ -77,7 +82,7 @@ test('every event is told on the channel that channelOf names', () => {
   const heard: string[] = []
   const listener = (_: unknown, channel: string | symbol): void => void heard.push(String(channel))
   const names = Object.keys(told) as (keyof LimiterEvents)[]
-  const events = new Events({})
+  const events = new Events({}, keepSilent)
   for (const name of names) subscribe(adapter.channelOf(name), listener)
   for (const name of names) events.emit(name, ...(told[name] as never))
   for (const name of names) unsubscribe(adapter.channelOf(name), listener)
@@ -85,8 +90,25 @@ test('every event is told on the channel that channelOf names', () => {
   expect(heard).toContain('tollgate:store-error')
 })
 
-test('docs/errors.md says the same as the table of codes', () => {
+test.each([
+  ['errors', /^\| `(ERR_\w+)` \| (.+?) \|/gm, core.ERROR_CODES],
+  ['warnings', /^\| `(TOLLGATE_\w+)` \| (.+?) \|/gm, WARNING_CODES],
+])('docs/errors.md says the same of %s as the table of codes', (_, row, codes) => {
   const page = readFileSync(join(__dirname, '../../../docs/errors.md'), 'utf8')
-  const rows = [...page.matchAll(/^\| `(ERR_\w+)` \| (.+?) \|/gm)].map(([, code, meaning]) => [code, meaning])
-  expect(rows).toEqual(Object.entries(core.ERROR_CODES))
+  const rows = [...page.matchAll(row)].map(([, code, meaning]) => [code, meaning])
+  expect(rows).toEqual(Object.entries(codes))
+})
+
+test('every process warning goes by `warn`, so that it has a code', () => {
+  const packages = join(__dirname, '../..')
+  const published = ['core', 'express', 'fastify', 'koa', 'metrics']
+  const sources = published.flatMap((name) =>
+    readdirSync(join(packages, name, 'src'), { recursive: true }).map((file) =>
+      join(name, 'src', String(file)),
+    ),
+  )
+  const direct = sources.filter(
+    (file) => file.endsWith('.ts') && readFileSync(join(packages, file), 'utf8').includes('emitWarning('),
+  )
+  expect(direct).toEqual(['core/src/base/warnings.ts'])
 })

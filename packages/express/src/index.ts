@@ -23,7 +23,11 @@ const express: HttpAdapter<Request, Response> = {
   ip: (req) => req.ip ?? req.socket?.remoteAddress,
   hasLeft: (req) => hasLeft(req.socket),
   trustsProxy: (req) => Boolean(req.app?.get('trust proxy')),
-  attach: (req, decision) => void (req.rateLimit = decision),
+  // Never of what it was mounted at, which is the URL as it came.
+  route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
+  attach: (req, decision, property) => {
+    ;(req as unknown as Record<string, Decision>)[property] = decision
+  },
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),

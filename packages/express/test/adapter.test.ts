@@ -5,14 +5,17 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (framework: () => Express): Serve =>
-  ({ options, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
-    app.use(rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>))
+    for (const one of [options, ...more])
+      app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
     app.get('/', (req, res) => {
       onHandled?.()
-      res.json({ ok: true, decision: req.rateLimit })
+      res.json(
+        look?.(req, req as unknown as Record<string, unknown>) ?? { ok: true, decision: req.rateLimit },
+      )
     })
     app.get('/error', () => {
       throw new Error('of the application')

@@ -1,4 +1,4 @@
-import { LimitedError } from '@tollgate/core'
+import { LimitedError, type Decision } from '@tollgate/core'
 import { hasLeft, onResponseEnd, toThrown, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
@@ -25,7 +25,10 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   hasLeft: (request) => hasLeft(request.raw.socket),
   // The peer, and further ones as far as they are trusted. The setting does not tell: of a number Fastify trusts nobody.
   trustsProxy: (request) => (request.ips?.length ?? 0) > 1,
-  attach: (request, decision) => void (request.rateLimit = decision),
+  route: (request) => request.routeOptions.url,
+  attach: (request, decision, property) => {
+    ;(request as unknown as Record<string, Decision>)[property] = decision
+  },
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   // On Node's response, so that what an application writes past Fastify has them too, such as an event stream.

@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { createHttpLimiter } from '@tollgate/core/adapter'
+import { createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -66,6 +66,8 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
     throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
+  // At once, so that it also closes when the application cannot be registered or made ready.
+  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
@@ -86,15 +88,17 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
     return made
   }
 
-  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  const { requestProperty = 'rateLimit' } = given
+  if (!app.hasRequestDecorator(requestProperty)) app.decorateRequest(requestProperty)
   decorate(app, { rateLimit, rateLimiter: http.limiter })
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'
-  if (isEarly && given.identify && !http.isByAddress) warnOfLateIdentity(app, given.identify, hook)
+  if (isEarly && given.identify && !http.isByAddress) {
+    warnOfLateIdentity(app, given.identify, { stage: hook, warn: internalsOf(http.limiter).warn })
+  }
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })
-  if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
 }
 
 /** Where the options of a route stand. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Identified, Identify } from '@tollgate/core'
+import type { Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
 /** So many requests that were counted by address are looked at again; that finds it, or there is nothing to find. */
@@ -12,17 +13,17 @@ const LOOKS = 20
 export function warnOfLateIdentity(
   app: FastifyInstance,
   identify: Identify<FastifyRequest>,
-  stage: Stage,
+  { stage, warn }: { readonly stage: Stage; readonly warn: Warn },
 ): void {
   let left = LOOKS
   const look = async (request: FastifyRequest): Promise<void> => {
     const found = [await identify(request)].flat() as readonly Identified[]
     if (!found.some(isSomebody) || left <= 0) return
     left = 0
-    process.emitWarning(
+    warn(
+      'TOLLGATE_LATE_IDENTITY',
       `identify found nobody in the stage ${stage}, so a request was counted by its address, but somebody behind ` +
         "preHandler: authentication comes after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
-      'TollgateWarning',
     )
   }
   const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {

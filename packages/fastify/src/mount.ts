@@ -1,3 +1,4 @@
+import { warn } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { makeHook, noteErrorHandler, type Http } from './adapter.js'
 import { addLast, runLast, type Stage } from './last.js'
@@ -95,10 +96,10 @@ let mayWarn = true
 function warnOfOrder(): void {
   if (!mayWarn) return
   mayWarn = false
-  process.emitWarning(
+  warn(
+    'TOLLGATE_HOOK_ORDER',
     'This version of Fastify is not known to @tollgate/fastify. Requests of routes that were declared before the plugin ' +
       'was registered, and those that match no route, are decided before hooks that were added later, so `identify` does ' +
       'not find what those leave. Register the plugin before the routes and after authentication.',
-    'TollgateWarning',
   )
 }

@@ -2,7 +2,7 @@ import { adapterContract, type Serve } from '@tollgate/testing'
 import Fastify from 'fastify'
 import { rateLimit, type RateLimitPluginOptions } from '../src/index.js'
 
-const serve: Serve = async ({ options, trustProxy, before, onHandled, onError }) => {
+const serve: Serve = async ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
   const app = Fastify({ trustProxy: trustProxy ?? false, forceCloseConnections: true })
   if (onError) {
     app.setErrorHandler((error, _request, reply) => {
@@ -11,10 +11,16 @@ const serve: Serve = async ({ options, trustProxy, before, onHandled, onError })
     })
   }
   if (before) app.addHook('onRequest', before)
-  await app.register(rateLimit, options as unknown as RateLimitPluginOptions)
+  for (const one of [options, ...more])
+    await app.register(rateLimit, one as unknown as RateLimitPluginOptions)
   app.get('/', (request) => {
     onHandled?.()
-    return { ok: true, decision: request.rateLimit }
+    return (
+      look?.(request, request as unknown as Record<string, unknown>) ?? {
+        ok: true,
+        decision: request.rateLimit,
+      }
+    )
   })
   app.get('/error', () => {
     throw new Error('of the application')

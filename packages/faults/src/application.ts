@@ -13,16 +13,16 @@ import {
   type Policy,
 } from './settings.ts'
 
-/** A request as the application saw it. */
+/** A request, as the application saw it. */
 export interface Entry {
-  /** A tenant, or one of those that are not limited. */
+  /** A tenant, or one of CONTROLS, which are not limited. */
   readonly who: string
-  /** When it came, in ms since 1970. */
+  /** Start of the request, in ms since 1970. */
   readonly at: number
-  /** From then until its answer was given. */
+  /** How long its answer took, in ms. */
   readonly ms: number
   readonly status: number
-  /** What decided, of those that were let in. */
+  /** What decided; empty if the request was denied. */
   readonly source: string
 }
 
@@ -34,7 +34,7 @@ export interface BreakerChange {
 export interface Report {
   readonly entries: readonly Entry[]
   readonly breaker: readonly BreakerChange[]
-  /** How often, by code. */
+  /** The number of errors by code. */
   readonly storeErrors: Readonly<Record<string, number>>
 }
 
@@ -42,7 +42,7 @@ export interface Report {
 export interface Exit {
   readonly code: number | null
   readonly signal: string | null
-  /** False when it had to be killed. */
+  /** False if it had to be killed. */
   readonly isByItself: boolean
   readonly stderr: string
 }
@@ -50,12 +50,12 @@ export interface Exit {
 export interface Application {
   readonly port: number
   readonly hasBreaker: boolean
-  /** What it saw, and how it ended; nothing seen when it crashed. */
+  /** Stops it. Resolves to its report, which is empty after a crash, and to how it ended. */
   stop(): Promise<{ report: Report; exit: Exit }>
 }
 
 const STARTS_WITHIN_MS = 30_000
-/** ioredis waits 2 s for a connection to a server that hangs; a slow machine takes some more. */
+/** In ms. ioredis waits 2 s for a connection to a server that hangs; a slow machine needs more. */
 const ENDS_WITHIN_MS = 15_000
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
@@ -103,7 +103,7 @@ async function end(
   return { report, exit: { code, signal, isByItself, stderr: stderr() } }
 }
 
-/** Undefined when it ends, or is silent, before. */
+/** The first message of a process; undefined if the process ends or the time is over before. */
 async function firstMessage<T>(child: ChildProcess, withinMs: number): Promise<T | undefined> {
   if (!child.connected) return undefined
   const timeout = new AbortController()

@@ -14,7 +14,7 @@ import {
 
 type Rule = (run: Run, figures: Figures) => string[]
 
-/** After it is back, some answers may be late on a busy machine; a limiter that only tries now and then has far less. */
+/** The least share of answers by the store after its return: some may be late on a busy machine. */
 const LEAST_STORE_SHARE = 0.9
 
 const RULES: Readonly<Record<Check, Rule>> = {
@@ -61,7 +61,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'no more than the plan': ({ fault }, { most }) =>
     Object.entries(most).flatMap(([who, { outside, byStore, byLocal }]) => {
       const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
-      // What it had counted is lost once: before and after it are a quota each.
+      // A store that loses its counts may admit two quotas in a window: one before the loss and one after it.
       const inFault = fault.forgets ? 2 * quota : quota
       const cases = [
         [outside, quota, 'outside the fault'],
@@ -93,7 +93,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   },
 }
 
-/** What is wrong with a run, in sentences; nothing when all is well. */
+/** The faults of a run, in sentences; empty if all is well. */
 export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> = CHECKS): string[] {
   const figures = figuresOf(run)
   return (Object.keys(RULES) as Check[])

@@ -1,4 +1,4 @@
-// The ways in which a Redis fails, each as two moments: it begins, and it is over.
+// The ways in which a Redis fails, each with a beginning and an end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ask,
@@ -11,7 +11,7 @@ import {
   type RedisServer,
 } from '@tollgate/testing/redis'
 
-/** Where the application's client connects to. */
+/** Where the application's client connects. */
 export type Target =
   | { readonly port: number }
   | { readonly nodes: readonly Address[] }
@@ -22,7 +22,7 @@ interface Address {
   readonly port: number
 }
 
-/** A Redis that is well until `begin`. */
+/** A Redis that works until `begin`. */
 export interface Scene {
   readonly target: Target
   begin(): Promise<unknown>
@@ -33,13 +33,13 @@ export interface Scene {
 
 export interface Fault {
   readonly name: string
-  /** Redis has forgotten, wholly or in part, what it had counted. */
+  /** Redis loses counts, all or some. */
   readonly forgets?: boolean
-  /** The application is started in it. */
+  /** The application starts during the fault. */
   readonly fromStart?: boolean
-  /** There is no end. */
+  /** The fault has no end. */
   readonly isForGood?: boolean
-  /** Some calls succeed meanwhile: the breaker need not open, and answers are of both kinds. */
+  /** Some calls succeed during it: the breaker need not open, and the store and the policy both answer. */
   readonly isPartial?: boolean
   prepare(): Promise<Scene>
 }
@@ -165,7 +165,7 @@ async function onProxy(begin: Step<Proxied>, end: Step<Proxied>): Promise<Scene>
   }
 }
 
-/** Something that is over at once, again and again. */
+/** Repeats a short fault. */
 async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   let isOver = false
   let done = Promise.resolve()
@@ -182,7 +182,7 @@ async function repeated(does: Step<Proxied>, everyMs: number): Promise<Scene> {
   )
 }
 
-/** Ends what is under way after the first bytes of an answer; what connects again is let through. */
+/** Cuts open connections in the middle of an answer. New connections work. */
 async function resetInMidAnswer({ proxy }: Proxied): Promise<void> {
   proxy.cutAfterBytes(10)
   await sleep(20)

@@ -13,13 +13,13 @@ import {
 } from './settings.ts'
 import { mostInAnyWindow } from './windows.ts'
 
-/** All that was seen of one run; times in ms since 1970. */
+/** All observations of one run; times in ms since 1970. */
 export interface Run {
   readonly framework: Framework
   readonly policy: Policy
   readonly fault: Pick<Fault, 'name' | 'forgets' | 'fromStart' | 'isForGood' | 'isPartial'>
   readonly beganAt: number
-  /** When the store was back; undefined when it never was. */
+  /** When the store was back; undefined if it never was. */
   readonly returnedAt: number | undefined
   readonly hasBreaker: boolean
   readonly answers: readonly Answer[]
@@ -35,37 +35,40 @@ export interface Times {
 }
 
 export interface Figures {
-  /** How many answers of each status, of the whole run; 0 is none. */
+  /** The number of answers by status, over the whole run; status 0 is no answer. */
   readonly byStatus: Readonly<Record<number, number>>
-  /** Of requests that came in the fault while the store was asked, by the application's clock. */
+  /** Times of requests that came during the fault while the store was still asked, by the application's clock. */
   readonly before: Times
-  /** Of those that the store did not decide while the breaker was open, or a second into the fault where there is none. */
+  /** Times of requests that the store did not decide while the breaker was open; without one, 1 s into the fault. */
   readonly open: Times
-  /** Of those that came before the fault or after it. */
+  /** Times of requests that came before or after the fault. */
   readonly rest: Times
-  /** At p99, the same of what is not limited: what this machine takes for an answer that waits for a timer, or not. */
+  /** The 99th percentile of the same for requests without a limit: the share of these times that the machine causes. */
   readonly control: { readonly before: number; readonly open: number; readonly rest: number }
-  /** What clients saw during the fault. */
+  /** Times that clients saw during the fault. */
   readonly client: Times
   readonly breakerOpened: boolean
-  /** From the store's return until it has decided for each good tenant; undefined when it has not. */
+  /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
   readonly backMs: number | undefined
-  /** Of what was decided for good tenants after that, the share that the store decided. */
+  /** The share of decisions for good tenants after that which the store made, 0 to 1. */
   readonly storeShare: number
-  /** By tenant: the most in any window. */
+  /** The most in any window, by tenant. */
   readonly most: Readonly<Record<string, Most>>
 }
 
+/** The most units admitted to a tenant in any one window. */
 export interface Most {
-  /** Let in by whatever, in windows that touch the fault or not. */
+  /** Allowed by any source, in any window. */
   readonly ever: number
-  /** In windows wholly before the fault or wholly after it, by the store. */
+  /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
+  /** By the store, in the whole run. */
   readonly byStore: number
+  /** By the failure policy `local`, in the whole run. */
   readonly byLocal: number
 }
 
-/** How long before and after a segment the machine counts as being as busy as in it. */
+/** In ms. The machine counts as equally busy in a segment and this long before and after it. */
 const NOISE_AROUND_MS = 200
 
 type Span = readonly [from: number, to: number]
@@ -99,13 +102,13 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** From each opening of the breaker in the fault until the store decides again, which may be before the fault is over. */
+/** From each opening of the breaker during the fault until its closing, which may be before the end of the fault. */
 function openSpansOf(run: Run): Span[] {
   const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
   if (!hasBreaker) return [[beganAt + 1000, returnedAt]]
   const first = firstOpening(run)
   if (!first) return []
-  // Parts of a cluster open and close each for itself.
+  // The breakers of a cluster's shards open and close separately.
   if (fault.isPartial) return [[first.at, returnedAt]]
   const changes = report.breaker.filter(
     ({ at, state }) => at >= beganAt && at < returnedAt && state !== 'half-open',
@@ -164,12 +167,12 @@ function within(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** A segment can be too short to tell anything of the machine. */
+/** Requests in a segment and around it: a short segment alone would say too little about the machine. */
 function around(entries: readonly Entry[], [from, to]: Span): Entry[] {
   return within(entries, [from - NOISE_AROUND_MS, to + NOISE_AROUND_MS])
 }
 
-/** Nearest rank; zeros where nothing was measured. */
+/** Percentiles by nearest rank; zeros without values. */
 export function times(measured: readonly { readonly ms: number }[]): Times {
   const sorted = measured.map(({ ms }) => ms).toSorted((a, b) => a - b)
   const rank = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

@@ -1,36 +1,36 @@
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { CONTROLS, type Pace } from './settings.ts'
 
-/** A request as its client saw it. */
+/** A request, as its client saw it. */
 export interface Answer {
   readonly who: string
   readonly sentAt: number
   readonly ms: number
-  /** 0 when there was no answer. */
+  /** 0 without an answer. */
   readonly status: number
-  /** What decided, as the application told its client. */
+  /** What decided, as the application reported it. */
   readonly source?: string
   readonly error?: string
 }
 
 export interface Load {
-  /** So far. */
+  /** The answers so far. */
   readonly answers: readonly Answer[]
-  /** All answers, once the last one is there or is given up. */
+  /** Stops. Resolves to all answers, once the last one has come or is given up. */
   stop(): Promise<Answer[]>
 }
 
 const TICK_MS = 4
-/** After this a request counts as unanswered. */
+/** After this time, in ms, a request counts as unanswered. */
 const GIVES_UP_AFTER_MS = 5000
-/** Each in a connection of its own; more would be a fault of the load. */
+/** One per pending request. A larger number would be a fault of the load itself. */
 const MOST_CONNECTIONS = 1000
 
 export const now = (): number => performance.timeOrigin + performance.now()
 
 /**
- * Steady traffic of all tenants at their rates. Requests are sent when they are due, answered or not, so that an
- * application that stalls is seen by all who would have come meanwhile.
+ * Sends requests of all tenants at steady rates, whether earlier ones were answered or not. So when an application
+ * stalls, all requests that come meanwhile are seen to wait.
  */
 export function startLoad(port: number, { rates, mostUnderWay }: Pick<Pace, 'rates' | 'mostUnderWay'>): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS, scheduling: 'lifo' })

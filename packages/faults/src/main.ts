@@ -1,8 +1,13 @@
-// npm run faults: applications under load through every way in which a Redis fails. --short is one framework a fault, and judges no times.
+// npm run faults: runs applications under load through every way in which a Redis fails. --short uses one framework
+// per fault, and does not judge times.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { violationsOf } from './checks.ts'
 import { runOnCluster } from './cluster/cluster.ts'
 import { FAULTS, type Fault } from './faults.ts'
+import { resultsPage } from './results.ts'
 import { runThrough } from './run.ts'
 import {
   CHECKS,
@@ -16,7 +21,8 @@ import {
   type Policy,
 } from './settings.ts'
 import { soak } from './soak/soak.ts'
-import { head, row } from './table.ts'
+import { summaryOf, withSummary } from './summary.ts'
+import { head, lineOf, rowOf, type Row } from './table.ts'
 
 interface Case {
   readonly fault: Fault
@@ -35,14 +41,17 @@ const { values: options, positionals } = parseArgs({
     cluster: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
-  // The minutes of a soak, or the seconds on a cluster.
+  // The minutes of a soak run, or the seconds of a run on a cluster.
   allowPositionals: true,
 })
+
+const RESULTS = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
+const DOCS = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
-/** The disturbance alone takes some of them. */
+/** The disturbance alone takes several of them. */
 const LEAST_SECONDS = 10
 
 process.exitCode = await start()
@@ -71,15 +80,30 @@ async function runAll(): Promise<number> {
   const cases = (options.short ? inTurn() : all()).filter(isWanted)
   if (cases.length === 0) throw new Error('No such fault, framework or policy.')
   let wrong = 0
+  const rows: Row[] = []
   say(head())
   for (const each of cases) {
     const run = await runThrough(each.fault, each.framework, each.policy, options.short ? SHORT : FULL)
     const violations = violationsOf(run, checks)
-    say(row(run, violations))
+    const row = rowOf(run, violations)
+    say(lineOf(row))
+    rows.push(row)
     wrong += violations.length
   }
+  // What is kept is a whole run, judged by the rules that the docs name.
+  if (!options.short && !options.strict && cases.length === all().length) keep(rows)
   say(`\n${cases.length} runs, ${wrong} violations`)
   return wrong === 0 ? 0 : 1
+}
+
+/** Writes the page of all rows, and the summary of it on the page that readers see. */
+function keep(rows: readonly Row[]): void {
+  const date = new Date().toISOString().slice(0, 10)
+  const origin = { date, node: process.version, cores: availableParallelism() }
+  const docs = withSummary(readFileSync(DOCS, 'utf8'), summaryOf(rows))
+  writeFileSync(RESULTS, resultsPage(rows, origin))
+  writeFileSync(DOCS, docs)
+  say('\nWritten: packages/faults/RESULTS.md, and its summary in docs/faults.md.')
 }
 
 function all(): Case[] {
@@ -88,7 +112,7 @@ function all(): Case[] {
   )
 }
 
-/** Every fault once, with the frameworks and policies taking turns so that each meets each. */
+/** Every fault once. Frameworks and policies take turns, so that each meets each. */
 function inTurn(): Case[] {
   return FAULTS.map((fault, i) => ({
     fault,

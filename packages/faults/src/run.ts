@@ -6,10 +6,10 @@ import type { Run } from './figures.ts'
 import { now, startLoad, type Load } from './load.ts'
 import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
 
-/** Answers in a fault that are not the store's, so many that some come once the breaker is open. */
+/** This many answers during a fault without the store: some of them come after the breaker has opened. */
 const ENOUGH = 60
 
-/** One application through one fault, under load. */
+/** Runs one application under load through one fault. */
 export async function runThrough(
   fault: Fault,
   framework: Framework,
@@ -21,10 +21,10 @@ export async function runThrough(
     const startedAt = now()
     const application = await startApplication(framework, policy, scene.target)
     const load = startLoad(application.port, pace)
-    /** Real time must pass: windows are of so many ms, and rates are by the second. */
+    /** Waits in real time, since windows and rates are in real time. */
     const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
       await sleep(ms)
-      // What never comes about is for the checks to say.
+      // If it never comes about, the checks report that.
       if (pace.waits) await eventually(isSo).catch(() => {})
     }
     if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt))
@@ -43,7 +43,7 @@ export async function runThrough(
   }
 }
 
-/** The store has decided for every good tenant. */
+/** Whether the store has decided for every good tenant. */
 function isByStore({ answers }: Load, since: number): boolean {
   const decided = answers.filter(({ source, sentAt }) => source === 'store' && sentAt >= since)
   return GOOD.every((good) => decided.some(({ who }) => who === good))

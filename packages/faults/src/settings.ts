@@ -1,4 +1,4 @@
-// What every run has in common.
+// Settings of all runs.
 
 export const FRAMEWORKS = ['express', 'fastify', 'koa'] as const
 export type Framework = (typeof FRAMEWORKS)[number]
@@ -6,7 +6,7 @@ export type Framework = (typeof FRAMEWORKS)[number]
 export const POLICIES = ['local', 'open', 'closed'] as const
 export type Policy = (typeof POLICIES)[number]
 
-/** Both versions of the client take their turns. */
+/** Both versions of the client are used in turn. */
 export const CLIENT_OF: Readonly<Record<Framework, 'ioredis' | 'ioredis5'>> = {
   express: 'ioredis',
   fastify: 'ioredis5',
@@ -14,22 +14,25 @@ export const CLIENT_OF: Readonly<Record<Framework, 'ioredis' | 'ioredis5'>> = {
 }
 
 export const DEADLINE_MS = 100
-/** Short, so that many whole windows lie before, in and after a fault. */
+/** In ms. Short, so that many whole windows lie before, in and after a fault. */
 export const WINDOW_MS = 500
 
 export interface Tenant {
   readonly plan: string
-  /** Requests a second, whatever becomes of them. */
+  /** Requests per second, whatever the answers are. */
   readonly rate: number
 }
 
-/** Units a window by plan, of the large one more than a load that stalled a second catches up with. Exact logs, so that what is too many is too many by the law. */
+/**
+ * Units per window, by plan. The large plan has more than a load sends at once after a stall of 1 s. The limits are
+ * exact logs, so that any unit above them is a fault.
+ */
 export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25 }
 
 export const FLOODING = 'flooding'
-/** Asks for what is not limited: what the machine adds to an answer that is there at once. */
+/** Sends requests without a limit: their times show what the machine adds to an answer that is ready at once. */
 export const CONTROL = 'control'
-/** Asks for what takes a deadline by a timer: what the machine adds to an answer that waits. */
+/** Sends requests that wait for a timer of one deadline: their times show what the machine adds to that. */
 export const WAITING = 'waiting'
 export const CONTROLS: readonly string[] = [CONTROL, WAITING]
 export const TENANTS: Readonly<Record<string, Tenant>> = {
@@ -41,13 +44,13 @@ export const TENANTS: Readonly<Record<string, Tenant>> = {
 export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING)
 export const CONTROL_RATE = 40
 
-/** Requests a second by who asks. */
+/** Requests per second, by tenant. */
 export type Rates = Readonly<Record<string, number>>
 export const RATES: Rates = {
   ...Object.fromEntries(Object.entries(TENANTS).map(([who, { rate }]) => [who, rate])),
   ...Object.fromEntries(CONTROLS.map((who) => [who, CONTROL_RATE])),
 }
-/** What a slow machine bears next to other work. The flooding tenant still asks for more than its plan. */
+/** For a slow machine with other work. The flooding tenant still asks for more than its plan. */
 const LIGHT_RATES: Rates = {
   ...Object.fromEntries([...GOOD, ...CONTROLS].map((who) => [who, 10])),
   [FLOODING]: 80,
@@ -57,10 +60,10 @@ export interface Pace {
   readonly warmMs: number
   readonly faultMs: number
   readonly afterMs: number
-  /** Each part lasts longer, until what it is for has been seen: on a slow machine that takes longer than elsewhere. */
+  /** Each phase lasts until its purpose is reached: on a slow machine that takes longer. */
   readonly waits: boolean
   readonly rates: Rates
-  /** With so many under way what is due is left out: on a slow machine the load would only wait for itself. */
+  /** With this many requests pending, no more are sent: on a slow machine they would only wait for each other. */
   readonly mostUnderWay: number
 }
 export const FULL: Pace = {
@@ -80,7 +83,7 @@ export const SHORT: Pace = {
   mostUnderWay: 40,
 }
 
-/** Every rule that a run is judged by. One that is off fails nothing, unless the run is `--strict`. */
+/** The checks of a run. One that is off here causes no failure, except with `--strict`. */
 export const CHECKS = {
   answered: true,
   'in time before the breaker opens': true,
@@ -93,7 +96,7 @@ export const CHECKS = {
   'no crash': true,
 } satisfies Record<string, boolean>
 export type Check = keyof typeof CHECKS
-/** Without what a machine that others use can fail by itself. That no answer takes seconds is judged all the same. */
+/** Without the checks that other work on the machine can break. That no answer takes seconds is still checked. */
 export const UNTIMED_CHECKS: Readonly<Record<Check, boolean>> = {
   ...CHECKS,
   'in time before the breaker opens': false,
@@ -105,7 +108,7 @@ export const EVERY_CHECK = Object.fromEntries(Object.keys(CHECKS).map((name) => 
   boolean
 >
 
-/** What a deadline may be late by: timers, and reading what has come. */
+/** How much later than its deadline an answer may come, in ms: for timers and for reading data. */
 export const LATE_MS = 20
 export const OPEN_P99_MS = 2
 export const BACK_WITHIN_MS = 1000

@@ -1,26 +1,30 @@
 import { figuresOf, type Run, type Times } from './figures.ts'
 import { CLIENT_OF, FLOODING, GOOD, QUOTA_OF, TENANTS } from './settings.ts'
 
-const HEAD = [
-  'fault',
-  'policy',
-  'framework, client',
-  'answers',
-  'p50 / p99 / max before the breaker opens, ms',
-  'while it is open',
-  'as clients saw it',
-  'no answer',
-  'flooding tenant over its plan outside / during',
-  'good ones',
-  'back after, ms',
-  'wrong',
-]
+/** The columns, in their order. */
+const HEAD = {
+  fault: 'fault',
+  policy: 'policy',
+  client: 'framework, client',
+  answers: 'answers',
+  before: 'p50 / p99 / max before the breaker opens, ms',
+  open: 'while it is open',
+  seen: 'as clients saw it',
+  unanswered: 'no answer',
+  flooding: 'flooding tenant over its plan outside / during',
+  good: 'good ones',
+  back: 'back after, ms',
+  wrong: 'wrong',
+} as const
+const COLUMNS = Object.keys(HEAD) as Column[]
 
-export function head(): string {
-  return [HEAD, HEAD.map(() => '---')].map(line).join('\n')
-}
+type Column = keyof typeof HEAD
+/** What one run is told as: a text for each column. */
+export type Row = Readonly<Record<Column, string>>
 
-export function row(run: Run, wrong: readonly string[]): string {
+const NOTHING = 'nothing'
+
+export function rowOf(run: Run, wrong: readonly string[]): Row {
   const { byStatus, before, open, client, backMs, most } = figuresOf(run)
   const { 0: unanswered = 0, ...answered } = byStatus
   const over = (who: string): [outside: number, during: number] => {
@@ -29,29 +33,56 @@ export function row(run: Run, wrong: readonly string[]): string {
     return [Math.max(0, outside - quota), Math.max(0, ever - quota)]
   }
   const good = GOOD.map(over)
-  return line([
-    run.fault.name,
-    run.policy,
-    `${run.framework}, ${CLIENT_OF[run.framework]}`,
-    Object.entries(answered)
+  return {
+    fault: run.fault.name,
+    policy: run.policy,
+    client: `${run.framework}, ${CLIENT_OF[run.framework]}`,
+    answers: Object.entries(answered)
       .map(([status, count]) => `${count} x ${status}`)
       .join(', '),
-    show(before),
-    show(open),
-    show(client),
-    String(unanswered),
-    over(FLOODING).join(' / '),
-    `${Math.max(...good.map(([outside]) => outside))} / ${Math.max(...good.map(([, during]) => during))}`,
-    run.fault.isForGood ? '' : (backMs?.toFixed(0) ?? 'never'),
-    wrong.length === 0 ? 'nothing' : wrong.join('; '),
-  ])
+    before: show(before),
+    open: show(open),
+    seen: show(client),
+    unanswered: String(unanswered),
+    flooding: over(FLOODING).join(' / '),
+    good: `${Math.max(...good.map(([outside]) => outside))} / ${Math.max(...good.map(([, during]) => during))}`,
+    back: run.fault.isForGood ? '' : (backMs?.toFixed(0) ?? 'never'),
+    wrong: wrong.length === 0 ? NOTHING : wrong.join('; '),
+  }
 }
 
 function show({ count, p50, p99, max }: Times): string {
   return count === 0 ? '' : [p50, p99, max].map((ms) => ms.toFixed(ms < 10 ? 1 : 0)).join(' / ')
 }
 
-function line(cells: readonly string[]): string {
-  // What a crashed process said has lines of its own.
+/** The first two lines of the table of all runs. */
+export function head(): string {
+  return `${tableLine(Object.values(HEAD))}\n${tableLine(COLUMNS.map(() => '---'))}`
+}
+
+export function lineOf(row: Row): string {
+  return tableLine(COLUMNS.map((column) => row[column]))
+}
+
+/** The rows of the table of all runs, wherever it stands on a page. */
+export function rowsIn(page: string): Row[] {
+  const [, table = ''] = page.split(`${head()}\n`)
+  const [lines = ''] = table.split('\n\n')
+  return lines
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => {
+      const cells = line.slice(1, -1).split(' | ')
+      return Object.fromEntries(COLUMNS.map((column, i) => [column, (cells[i] ?? '').trim()])) as Row
+    })
+}
+
+/** How many rules a run broke. */
+export function brokenIn({ wrong }: Row): number {
+  return wrong === NOTHING ? 0 : wrong.split('; ').length
+}
+
+export function tableLine(cells: readonly string[]): string {
+  // The error output of a crashed process can have several lines, which would break the table.
   return `| ${cells.join(' | ').replaceAll('\n', ' ')} |`
 }

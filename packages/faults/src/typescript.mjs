@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
 import { transform } from '@swc/core'
 
-// Node runs hooks on a thread of their own, which imports this file again.
+// Node runs the hook on another thread, which imports this file again.
 if (isMainThread) register(import.meta.url)
 
 export async function load(url, context, next) {

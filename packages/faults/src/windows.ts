@@ -1,15 +1,15 @@
-/** A unit that was let in, at some moment between these two. */
+/** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface Admission {
   readonly from: number
   readonly to: number
 }
 
-/** Two processes read one clock, but not through the same glass. */
+/** How far two processes may differ when they read the same clock, in ms. */
 const CLOCKS_PART_MS = 2
 
 /**
- * The most that was let in within any true window of this length. When in its span an admission was decided is not
- * known from outside, so it counts where its whole span lies inside: this is never more than the truth.
+ * The most units allowed within any true window of this length. The exact moment of an admission is not known from
+ * outside, so it only counts if its whole span lies inside the window. So the result is never more than the truth.
  */
 export function mostInAnyWindow(admissions: readonly Admission[], windowMs: number): number {
   const byStart = admissions.toSorted((a, b) => a.from - b.from)

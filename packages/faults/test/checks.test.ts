@@ -15,7 +15,7 @@ import {
   WINDOW_MS,
 } from '../src/settings.ts'
 
-// A run that is as it should be: a second of health, two of a fault, two of health.
+// A good run: 1 s before the fault, 2 s of it, 2 s after it.
 const BEGAN = 1_000_000
 const OPENED = BEGAN + 200
 const RETURNED = BEGAN + 2000
@@ -81,15 +81,15 @@ const asLocal = change((each) => inFault(each) && !CONTROLS.includes(each.who), 
   ({ who, at }) => who !== FLOODING || !inFault({ at } as Entry) || at % 20 === 0,
 )
 
-test('a run that is as it should be', () => {
+test('a good run has no violations', () => {
   expect(judge()).toEqual([])
 })
 
-test('one under local, with the flooding tenant at its plan', () => {
+test('neither has a good run with the policy local, where the flooding tenant gets its plan', () => {
   expect(judge({ policy: 'local' as Run['policy'], entries: asLocal })).toEqual([])
 })
 
-test('what the store denies before the fault is over, as after a failover, need not be at once', () => {
+test('denials by the store need not be instant once the breaker is closed, as after a failover', () => {
   const middle = OPENED + 500
   const entries = change(({ who, at }) => who === FLOODING && at >= middle && at < RETURNED, {
     status: 429,
@@ -104,7 +104,7 @@ test('what the store denies before the fault is over, as after a failover, need 
   expect(judge({ entries })).toEqual([expect.stringContaining('at once while it is open: 5.0 ms')])
 })
 
-test('a run can be late by the machine alone, but not wrong by it', () => {
+test('a slow machine excuses late answers, but not wrong ones', () => {
   const entries = change((each) => isGood(each) && isOpen(each), { ms: 3 })
   const lost = { who: 'acme', sentAt: BEGAN, ms: 5000, status: 0, error: 'no answer' }
   const answers = [...answersOf(entries), lost]
@@ -113,7 +113,7 @@ test('a run can be late by the machine alone, but not wrong by it', () => {
   expect(violationsOf(runWith({ entries, answers }), UNTIMED_CHECKS)).toHaveLength(1)
 })
 
-describe('what is wrong is told', () => {
+describe('a violation is reported', () => {
   const [first = entry('acme', 0)] = wellEntries
   const unanswered = [
     ...answersOf(wellEntries),
@@ -254,7 +254,7 @@ describe('what is wrong is told', () => {
     expect(judge(given)).toEqual([expect.stringContaining(told)])
   })
 
-  test('but not by a check that is off', () => {
+  test('but not for a check that is off', () => {
     const checks = { ...EVERY_CHECK, 'the breaker opens': false }
     expect(violationsOf(runWith({ breaker: [] }), checks)).toEqual([])
   })
@@ -293,7 +293,7 @@ describe('what is allowed', () => {
     expect(judge(given)).toEqual([])
   })
 
-  test('windows are as long as the plan says', () => {
+  test('windows have the length of the plan', () => {
     expect(WINDOW_MS).toBe(500)
   })
 })

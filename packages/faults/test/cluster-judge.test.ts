@@ -5,14 +5,14 @@ const START = 1_700_000_000_000
 const LOSS = { from: START + 100_000, to: START + 103_000 }
 const REQUEST = { organisation: 0, user: 0, isExport: true }
 
-/** Requests 100 ms apart, from so many ms after the start. */
+/** Requests 100 ms apart, from `afterMs` after the start. */
 const allowed = (count: number, afterMs = 0, source = 'store'): Allowed[] =>
   Array.from({ length: count }, (_, i) => {
     const from = START + afterMs + i * 100
     return { ...REQUEST, from, to: from + 1, source }
   })
 
-/** What the store says, where it is right: it knows no more than a quota. */
+/** The counts of a store that works: never more than a quota. */
 const counted = (all: readonly Allowed[], more = 0): Map<string, number> => {
   const names = all.flatMap(namesIn)
   const used = new Map(
@@ -30,7 +30,7 @@ const violations = (all: readonly Allowed[], given: Partial<Evidence> = {}): rea
 
 const LOST = new Set(['org-0', 'org-0 export', 'user-0-0'])
 
-test('what is let in is counted in everything it names', () => {
+test('an allowed request must be in every counter it names', () => {
   const all = allowed(100)
   expect(violations(all)).toEqual([])
   expect(violations(all, { used: counted(all, -1) })).toEqual([
@@ -40,7 +40,7 @@ test('what is let in is counted in everything it names', () => {
   expect(violations(all, { used: new Map() })).toContain('user-0-0: the store did not say what is used')
 })
 
-test('a shard that was lost may have forgotten what was before, and nothing after', () => {
+test('a lost shard may have forgotten what was before, but nothing after', () => {
   const before = allowed(100)
   const after = allowed(50, 110_000)
   const all = [...before, ...after]
@@ -51,7 +51,7 @@ test('a shard that was lost may have forgotten what was before, and nothing afte
   ])
 })
 
-test('no window over its bound, but for one quota more after a loss, and shares that processes let in', () => {
+test('windows stay within their bounds, plus one quota after a loss, plus the shares of local limiters', () => {
   const names = (all: readonly string[]): unknown[] => [...new Set(all.map((what) => what.split(':')[0]))]
   expect(names(violations(allowed(201)))).toEqual(['org-0 export', 'user-0-0'])
   const after = allowed(200, 110_000)

@@ -6,10 +6,10 @@ const { rates } = SHORT
 const EVERYBODY = Object.keys(rates)
 const PER_SECOND = Object.values(rates).reduce((sum, rate) => sum + rate, 0)
 
-/** Long beside what others can keep this process from its load. */
+/** Much longer than other programs can delay this process, in ms. */
 const STALLED_MS = 1500
 
-test('an application that stalls gets what is due all the same, and each wait is seen', async () => {
+test('requests to a stalled application are sent when due, and each wait is seen', async () => {
   let isStalled = false
   const waiting: (() => void)[] = []
   const seen = new Set<unknown>()
@@ -24,7 +24,7 @@ test('an application that stalls gets what is due all the same, and each wait is
   await eventually(() => expect([...seen].toSorted()).toEqual([...EVERYBODY].toSorted()))
   isStalled = true
   const stalledAt = now()
-  // So many are due in so long, sent or not, and nobody has been answered.
+  // This many are due in that time, sent or not, and none has been answered.
   await eventually(() => waiting.length >= (STALLED_MS / 1000) * PER_SECOND)
   const held = waiting.length
   isStalled = false
@@ -33,12 +33,12 @@ test('an application that stalls gets what is due all the same, and each wait is
   const answers = await load.stop()
   await application.close()
 
-  // All that was due was sent.
+  // All that were due have been sent.
   expect(answers.length).toBeGreaterThan(((overAt - startedAt) / 1000) * PER_SECOND * 0.9)
   expect(answers.every(({ status }) => status === 200)).toBe(true)
   const late = answers.filter(({ sentAt, ms }) => sentAt < overAt && sentAt + ms >= overAt)
   expect(late.length).toBeGreaterThanOrEqual(held)
-  // Due at even times, so half of those that were held waited for more than half of it.
+  // Requests are due at even times, so half of the delayed ones waited for more than half of the stall.
   const long = late.filter(({ ms }) => ms > (overAt - stalledAt) / 2).length
   expect(long / late.length).toBeGreaterThan(0.25)
   expect(long / late.length).toBeLessThan(0.85)

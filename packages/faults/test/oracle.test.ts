@@ -37,20 +37,20 @@ describe('a window', () => {
     expect(violated(given)).toBe(violations)
   })
 
-  test('has a quota on either side of a loss, and only then', () => {
+  test('may have a quota before a loss and one after it, only then', () => {
     expect(violated(at(0, 10, 20, 30), [[15, 18]])).toBe(0)
     expect(violated(at(0, 5, 10, 20, 30), [[15, 18]])).toBe(1)
     expect(violated(at(0, 10, 20), [[500, 600]])).toBe(1)
     expect(violated(at(0, 10, 20), [[-20, -10]])).toBe(1)
   })
 
-  test('of one process alone is not widened by what the store lost', () => {
+  test('of a local limiter gets nothing more when the store loses counts', () => {
     const local = at(0, 10, 20).map((each) => ({ ...each, by: 'process 0 (local)' }))
     expect(violated(local, [[15, 18]])).toBe(1)
   })
 })
 
-test('it says who, how often and what the bound is', () => {
+test('a violation names the tenant, the units and the bound', () => {
   const oracle = make()
   for (const each of at(0, 10, 20)) oracle.add(each)
   oracle.judge(Infinity)
@@ -59,7 +59,7 @@ test('it says who, how often and what the bound is', () => {
   ])
 })
 
-test('what it holds is bounded by the longest window, and what it tells by a few', () => {
+test('it holds units of the longest window only, and reports a few violations only', () => {
   const oracle = make()
   for (let ms = 0; ms < 100_000; ms += 10) {
     oracle.add(letIn(ms))
@@ -70,7 +70,7 @@ test('what it holds is bounded by the longest window, and what it tells by a few
   expect(oracle.violations).toHaveLength(20)
 })
 
-test('windows are judged once they are over, with what came in late', () => {
+test('windows are judged once they are over, including units that were added late', () => {
   const oracle = make()
   for (const each of at(0, 20)) oracle.add(each)
   oracle.judge(500)

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 
 const source = resolve(__dirname, '../src')
 
-/** What `npm run faults` does with these arguments, in a process of its own. */
+/** Runs `npm run faults` with these arguments, in a process of its own. */
 export async function runFaults(...args: string[]): Promise<{ code: number; output: string }> {
   const program = ['--import', join(source, 'typescript.mjs'), join(source, 'main.ts'), ...args]
   const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -20,7 +20,8 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
-  attach: (ctx, decision) => void (ctx.state.rateLimit = decision),
+  route: routeOf,
+  attach: (ctx, decision, property) => void (ctx.state[property] = decision),
   isSent: (response) => response.headerSent,
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),
   setHeader: (response, name, value) => response.set(name, value),
@@ -33,6 +34,13 @@ const koa: HttpAdapter<Context, Response> = {
     response.body = body
   },
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
+}
+
+/** Where @koa/router keeps the pattern that matched, while its middleware runs. */
+function routeOf({
+  _matchedRoute: route,
+}: Context & { readonly _matchedRoute?: string | RegExp }): string | undefined {
+  return route === undefined ? undefined : String(route)
 }
 
 /**

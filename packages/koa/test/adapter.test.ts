@@ -5,15 +5,16 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (Koa: typeof Koa3): Serve =>
-  ({ options, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
     if (before) app.use((ctx, next) => before(ctx).then(next))
-    app.use(rateLimit(options as unknown as RateLimitOptions<Context, Response>))
+    for (const one of [options, ...more])
+      app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
     app.use((ctx) => {
       if (ctx.path === '/error') throw new Error('of the application')
       onHandled?.()
-      ctx.body = { ok: true, decision: ctx.state.rateLimit }
+      ctx.body = look?.(ctx, ctx.state) ?? { ok: true, decision: ctx.state.rateLimit }
     })
     return serveHandler(app.callback())
   }

@@ -4,36 +4,36 @@ import { ATTRIBUTES, type Instruments } from './instruments.js'
 import { sumOf, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
-/** Where decisions of one kind are counted. */
+/** The sums of one kind of decision. */
 interface Cell {
-  /** What its violations have, too. */
+  /** The attributes that its violations have, too. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
-  /** By the name of the limit. */
+  /** By limit name. */
   readonly violations: Map<string, Sum>
 }
 
-/** Ids have any length. */
+/** A subject id is cut to this many characters, since ids can have any length. */
 const LONGEST_SUBJECT = 128
-/** Limits beyond this are many for the sake of the labels in their names, which requests may make up. */
+/** Limits beyond this number are counted as OTHER: their names can contain labels from requests, and be endless. */
 const MOST_LIMITS = 1000
-/** What those are told as, all together; other conventions of OpenTelemetry call it the same. */
+/** The name for those limits, as in other conventions of OpenTelemetry. */
 const OTHER = '_OTHER'
 
-/** Counts what happens at every request. Attributes are made once per kind of decision, but for subjects. */
+/** Counts decisions. Builds attributes once per kind of decision, and for subjects once per turn. */
 export class DecisionCounter {
   readonly #settings: Settings
   readonly #instruments: Instruments
   readonly #ledger: Ledger
   readonly #warn: (error: unknown) => void
-  /** As many as there are plans, times what can become of a request. */
+  /** One per kind of decision: as many as plans times results. */
   readonly #cells = new Map<string, Cell>()
-  /** Of this turn only: subjects are without number. */
+  /** Dropped after each turn of the event loop, since the number of subjects is not limited. */
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
-  /** Names that limits are told by. */
+  /** The limit names that have been used. */
   readonly #limits = new Set<string>()
 
   constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
@@ -124,12 +124,12 @@ export class DecisionCounter {
     return this.#limits.has(name) ? name : OTHER
   }
 
-  /** Who pays, as the user wants it told; left out where that fails. */
+  /** The attribute for the subject that pays; undefined if the user's function fails. */
   #subjectOf({ subject }: Decision): string | undefined {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // One that rejects would end the process.
+      // A rejection would end the process.
       if (given instanceof Promise) given.catch(() => {})
       this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
     } catch (error) {
@@ -139,7 +139,7 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that a request was held to; who is on a list may name one that does not exist. */
+/** The plan that was applied. Undefined for a decision of a list: that plan may not exist. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

@@ -7,13 +7,13 @@ import { Watchlist } from './watchlist.js'
 
 export type { InstrumentOptions, SubjectAttribute } from './options.js'
 
-/** What is recorded from now on. */
+/** A running instrumentation. */
 export interface Instrumentation {
-  /** Records no more. What was recorded stays with the meter. */
+  /** Stops recording. Recorded values stay with the meter. */
   stop(): void
 }
 
-/** How the message of each event's channel is read. */
+/** Turns the message of each event's channel back into the event's arguments. */
 const READERS: {
   readonly [Name in EventName]: (message: Message) => LimiterEvents[Name]
 } = {
@@ -28,7 +28,7 @@ const READERS: {
 }
 
 type Events = LimiterEvents
-/** Of whichever event it is. */
+/** A message of any event. */
 type Message = {
   readonly limiter: Limiter
   readonly decision: Events['decision'][0]
@@ -43,9 +43,9 @@ type Message = {
 const NAMES = Object.keys(READERS) as EventName[]
 
 /**
- * Records what a limiter does as OpenTelemetry metrics. Where there are several, give each `attributes` of its own.
+ * Records what a limiter does as OpenTelemetry metrics. With several limiters, give each its own `attributes`.
  *
- * @throws {ConfigError} when it is no limiter, or an option is wrong
+ * @throws {ConfigError} when it is not a limiter, or an option is wrong
  * @example
  * const { stop } = instrument(limiter, { attributes: { 'tollgate.limiter.name': 'api' } })
  */
@@ -58,8 +58,8 @@ export function instrument(limiter: Limiter, options: InstrumentOptions = {}): I
 }
 
 /**
- * Records what all limiters of this process do together, those that adapters make included. A limiter is known from its
- * first event on. One that has an instrumentation of its own, too, counts in both.
+ * Records what all limiters of this process do, including those that adapters create. A limiter is included from its
+ * first event on. A limiter that has its own instrumentation, too, is counted by both.
  *
  * @throws {ConfigError} when an option is wrong
  */

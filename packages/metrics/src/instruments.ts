@@ -1,6 +1,6 @@
 import type { Counter, Meter, ObservableUpDownCounter } from '@opentelemetry/api'
 
-/** What is recorded. docs/metrics.md is held equal to this table. */
+/** Every metric. docs/metrics.md is held equal to this table. */
 export const METRICS = {
   decisions: ['tollgate.decisions', '{decision}', 'Requests decided, by whatever source.'],
   units: [
@@ -38,7 +38,7 @@ export const METRICS = {
   limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
 } as const
 
-/** Names of attributes that this package sets. */
+/** The attributes that this package sets. */
 export const ATTRIBUTES = {
   result: 'tollgate.decision.result',
   source: 'tollgate.decision.source',

@@ -1,10 +1,10 @@
 import { ROOT_CONTEXT, type Attributes, type Counter } from '@opentelemetry/api'
 
-/** What is to be added to a counter under one set of attributes. */
+/** A pending addition to a counter, for one set of attributes. */
 export interface Sum {
   readonly counter: Counter
   readonly attributes: Attributes
-  /** Of this turn of the event loop so far. */
+  /** Summed up in this turn of the event loop. */
   value: number
 }
 
@@ -13,8 +13,8 @@ export function sumOf(counter: Counter, attributes: Attributes): Sum {
 }
 
 /**
- * Adds to counters once per turn of the event loop. An addition costs the OpenTelemetry SDK about as much as a decision
- * costs a limiter, and the decisions of a turn are mostly alike.
+ * Adds to counters once per turn of the event loop: an addition costs the OpenTelemetry SDK about as much as a decision
+ * costs a limiter, and most decisions of a turn have the same attributes.
  */
 export class Ledger {
   readonly #onError: (error: unknown) => void
@@ -22,12 +22,12 @@ export class Ledger {
   #due: Sum[] = []
   #turn = 0
 
-  /** @param onError told of what counters throw */
+  /** @param onError called with errors of counters */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError
   }
 
-  /** Changes whenever all sums are at zero again. */
+  /** Changes whenever all sums are reset to zero. */
   get turn(): number {
     return this.#turn
   }
@@ -45,7 +45,7 @@ export class Ledger {
       const { counter, attributes, value } = sum
       sum.value = 0
       try {
-        // In no request's context: it is of many.
+        // The root context, since the sum belongs to many requests.
         counter.add(value, attributes, ROOT_CONTEXT)
       } catch (error) {
         this.#onError(error)

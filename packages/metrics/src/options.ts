@@ -2,20 +2,20 @@ import { metrics, type Attributes, type Meter, type MeterProvider } from '@opent
 import { ConfigError, type Limiter, type Subject } from '@tollgate/core'
 import { ATTRIBUTES } from './instruments.js'
 
-/** The value of `tollgate.subject.id` for who pays for a request; undefined: none. It is asked at every decision. */
+/** Returns `tollgate.subject.id` for the subject that pays, or undefined for none. Called for every decision. */
 export type SubjectAttribute = (subject: Subject) => string | undefined
 
 export interface InstrumentOptions {
-  /** Default: the global one, as it is at this call: start the OpenTelemetry SDK first. */
+  /** Default: the global provider at the time of this call, so start the OpenTelemetry SDK first. */
   readonly meterProvider?: MeterProvider
-  /** In place of a provider: the meter that makes the instruments. */
+  /** The meter that creates the instruments, instead of a provider. */
   readonly meter?: Meter
-  /** Set on all that is recorded, such as `{ 'tollgate.limiter.name': 'api' }` where there are several limiters. */
+  /** Set on everything that is recorded. With several limiters: `{ 'tollgate.limiter.name': 'api' }`. */
   readonly attributes?: Attributes
   /**
-   * Tells decisions apart by who pays, as `tollgate.subject.id`. Each subject is a time series of its own in several
-   * metrics, so it is for few subjects. `true`: by id, but not client addresses; or a function that gives the value, or
-   * nothing, such as for all but the largest customers. Default: false.
+   * Whether decisions have the subject that pays as `tollgate.subject.id`. Each subject becomes a time series in
+   * several metrics, so use it for few subjects only. `true`: the id, but no client addresses. A function: the value it
+   * returns, or none, for example for all but the largest customers. Default: false.
    */
   readonly subjectAttribute?: boolean | SubjectAttribute
 }
@@ -27,7 +27,7 @@ export interface Settings {
 }
 
 const NAME = '@tollgate/metrics'
-/** Of the package; a test holds it equal. */
+/** The version of the package; a test holds it equal. */
 export const VERSION = '0.1.0'
 const OPTIONS = ['meterProvider', 'meter', 'attributes', 'subjectAttribute']
 
@@ -48,7 +48,7 @@ export function readOptions(options: InstrumentOptions): Settings {
   }
 }
 
-/** @throws {ConfigError} when it is no limiter */
+/** @throws {ConfigError} when it is not a limiter */
 export function needLimiter(given: unknown): asserts given is Limiter {
   if (hasMethods(given, ['on', 'off', 'stats', 'health'])) return
   throw ConfigError.wrong(
@@ -101,7 +101,7 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   )
 }
 
-/** Client addresses are without number, and personal. */
+/** The id; none for client addresses, which are many and personal data. */
 function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
 }

@@ -1,6 +1,6 @@
 import type { Attributes, BatchObservableResult } from '@opentelemetry/api'
 import type { Limiter, LimiterEvents } from '@tollgate/core'
-import { toError } from '@tollgate/core/adapter'
+import { toError, warn } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
 import { Ledger } from './ledger.js'
@@ -9,7 +9,7 @@ import type { Watchlist } from './watchlist.js'
 
 export type EventName = keyof Handlers
 
-/** What is made of each event. */
+/** What to record for each event. */
 type Handlers = {
   readonly [Name in Exclude<keyof LimiterEvents, 'limited'>]: (
     limiter: Limiter,
@@ -36,7 +36,7 @@ export class Recorder {
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
-  /** Does what may fail: an event comes in the middle of a request, which must not. */
+  /** Runs work that may fail. Events come in the middle of a request, which must not fail by that. */
   attempt(work: () => void): void {
     try {
       work()
@@ -50,7 +50,7 @@ export class Recorder {
     this.#handlers[name](limiter, ...args)
   }
 
-  /** Tells what is still to be told, and looks at limiters no more. */
+  /** Records pending sums, and stops observing limiters. */
   end(): void {
     this.#ledger.flush()
     this.#settings.meter.removeBatchObservableCallback(this.#observe, observedOf(this.#instruments))
@@ -75,12 +75,14 @@ export class Recorder {
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
-    // Not by the name that there is no plan of, which can be anything.
+    // By the plan that was used: the unknown name can be anything.
     unknownPlan: (_, _subject, used) =>
       this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
   }
 
-  /** What is rare and worth an alert: of a series that begins with 1, the first time is no increase. */
+  /**
+   * Starts rare counters at 0: an alert on their increase would miss the first event of a series that begins with 1.
+   */
   #startAtZero(): void {
     const { breakerChanges, reconciledUnits, evictions, planErrors } = this.#instruments
     this.attempt(() => {
@@ -94,7 +96,7 @@ export class Recorder {
   }
 
   readonly #observe = (result: BatchObservableResult): void => {
-    // What was decided in this turn belongs to what is collected now.
+    // Includes the decisions of the current turn in this collection.
     this.#ledger.flush()
     const { pending, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
@@ -117,11 +119,11 @@ export class Recorder {
     return { ...this.#settings.attributes, ...attributes }
   }
 
-  /** Once: it would be told at every request. */
+  /** Warns once, since the error may come at every request. */
   #warn(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    process.emitWarning(`Metrics could not be recorded: ${toError(error).message}`, 'TollgateWarning')
+    warn('TOLLGATE_METRICS', `Metrics could not be recorded: ${toError(error).message}`)
   }
 }
 

@@ -1,39 +1,40 @@
 import type { BreakerState, Limiter, LimiterHealth } from '@tollgate/core'
 import { needLimiter } from './options.js'
 
-/** Where limiters stand: how many of them are in each state. */
+/** The state of all limiters: how many of them are in each state. */
 export interface Overview {
+  /** Requests that wait for the store, in all limiters together. */
   pending: number
   readonly limiters: Record<LimiterHealth['status'], number>
-  /** By the shard of the store. */
+  /** By shard of the store. */
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
 
-/** By the shard of the store. */
+/** By shard of the store. */
 type BreakerStates = Map<number, BreakerState>
 
-/** The limiters that are watched. It keeps none of them alive. */
+/** The limiters that are observed. Keeps none of them alive. */
 export class Watchlist {
   readonly #forgetsClosed: boolean
   readonly #states = new WeakMap<Limiter, BreakerStates>()
   readonly #watched = new Map<BreakerStates, WeakRef<Limiter>>()
 
-  /** @param forgetsClosed whether a limiter that was closed is told of once more, and then only when it is used */
+  /** @param forgetsClosed whether to drop a closed limiter after one more observation, until it is used again */
   constructor(forgetsClosed: boolean) {
     this.#forgetsClosed = forgetsClosed
   }
 
-  /** @throws {ConfigError} when it is no limiter */
+  /** @throws {ConfigError} when it is not a limiter */
   add(limiter: Limiter): void {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
-    // The whole of a store that has one shard. Others are known once their breaker has changed.
+    // Shard 0 is the whole of a store without shards. Other shards become known when their breaker changes.
     const states: BreakerStates = new Map([[0, 'closed']])
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))
   }
 
-  /** @param limiter one that was added */
+  /** @param limiter must have been added */
   noteBreaker(limiter: Limiter, shard: number, state: BreakerState): void {
     this.#states.get(limiter)?.set(shard, state)
   }
@@ -58,7 +59,7 @@ function lookAt(limiter: Limiter, heard: BreakerStates, overview: Overview): Lim
   for (const shard of new Set([...heard.keys(), ...openShards])) {
     const counts = overview.breakers.get(shard) ?? { closed: 0, open: 0, 'half-open': 0 }
     overview.breakers.set(shard, counts)
-    // The limiter's own word goes first: it may have opened before anyone listened.
+    // health() wins over events: a breaker may have opened before the first listener.
     if (!openShards.includes(shard)) counts.closed += 1
     else if (heard.get(shard) === 'half-open') counts['half-open'] += 1
     else counts.open += 1

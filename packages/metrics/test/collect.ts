@@ -11,15 +11,15 @@ export type Point = readonly [attributes: Attributes, value: number]
 
 export interface Collected {
   readonly provider: MeterProvider
-  /** All points of a metric, as of now; in the order of what they are told apart by. */
+  /** All current points of a metric, sorted by their attributes. */
   points(name: string): Promise<Point[]>
-  /** The value of the points that have these attributes, summed up. */
+  /** The sum over all points with these attributes. */
   sum(name: string, attributes?: Attributes): Promise<number>
   all(): Promise<ResourceMetrics['scopeMetrics']>
   close(): Promise<void>
 }
 
-/** The OpenTelemetry SDK, with what it has collected in reach. */
+/** The OpenTelemetry SDK, with access to what it collects. */
 export function collect(temporality = AggregationTemporality.CUMULATIVE): Collected {
   const exporter = new InMemoryMetricExporter(temporality)
   const reader = new PeriodicExportingMetricReader({

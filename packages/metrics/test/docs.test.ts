@@ -21,7 +21,7 @@ test('docs/metrics.md names every attribute', () => {
   for (const name of Object.values(ATTRIBUTES)) expect(text).toContain(`\`${name}\``)
 })
 
-test('its alerts use names that Prometheus has', () => {
+test('the alerts on the page use names that exist in Prometheus', () => {
   const names = Object.values(METRICS).map(([name]) => name.replaceAll('.', '_'))
   const labels = Object.values(ATTRIBUTES).map((name) => name.replaceAll('.', '_'))
   const known = [...names, ...names.map((name) => `${name}_total`), ...labels, 'tollgate']

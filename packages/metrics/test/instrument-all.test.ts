@@ -37,7 +37,7 @@ test('counts what all limiters do, each known from its first event on', async ()
   await Promise.all([api, jobs, unused].map((limiter) => limiter.close()))
 })
 
-test('those that are closed are forgotten, unless they are used', async () => {
+test('closed limiters are forgotten, unless they are used again', async () => {
   const limiter = createLimiter({ limit: '2/min' })
   await limiter.consume('acme')
   expect([await limiters('ok'), await limiters('closed')]).toEqual([1, 0])
@@ -47,7 +47,7 @@ test('those that are closed are forgotten, unless they are used', async () => {
   expect([await limiters('closed'), await limiters('closed')]).toEqual([1, 0])
 })
 
-test('tells of a store that fails: errors, policy, breaker', async () => {
+test('records a store that fails: errors, policy, breaker', async () => {
   const redis = new Redis(await freePort(), '127.0.0.1', {
     autoResendUnfulfilledCommands: false,
     disconnectTimeout: 100,
@@ -72,7 +72,7 @@ test('tells of a store that fails: errors, policy, breaker', async () => {
   redis.disconnect()
 })
 
-test('tells of plans', async () => {
+test('records unknown plans and failed look-ups', async () => {
   const planOf = (): never => {
     throw new Error('no database')
   }
@@ -86,7 +86,7 @@ test('tells of plans', async () => {
   await limiter.close()
 })
 
-test('is told no plan by who is on a list: nobody has looked whether it exists', async () => {
+test('records no plan for decisions of a list: the plan may not exist', async () => {
   const limiter = createLimiter({ limit: '10/min' })
   const decision: Partial<Decision> = {
     ...(await limiter.consume('acme')),
@@ -104,7 +104,7 @@ test('is told no plan by who is on a list: nobody has looked whether it exists',
   await limiter.close()
 })
 
-test('what else comes on a channel ends no process', async () => {
+test('other messages on a channel do not end the process', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const errors: unknown[] = []
   const note = (error: unknown): void => void errors.push(error)
@@ -112,7 +112,7 @@ test('what else comes on a channel ends no process', async () => {
   for (const message of [undefined, null, {}, { limiter: {} }, { limiter: 7, decision: 7 }]) {
     channel('tollgate:decision').publish(message)
   }
-  // What a subscriber throws is thrown again in the next tick, which comes before this.
+  // Node throws a subscriber's error again in the next tick, which comes before this.
   await new Promise(setImmediate)
   await collected.all()
   process.off('uncaughtException', note)
@@ -120,7 +120,7 @@ test('what else comes on a channel ends no process', async () => {
   warn.mockRestore()
 })
 
-test('stop: nothing comes after it', async () => {
+test('stop: nothing is recorded after it', async () => {
   const limiter = createLimiter({ limit: '10/min' })
   await limiter.consume('acme')
   instrumentation.stop()
@@ -130,7 +130,7 @@ test('stop: nothing comes after it', async () => {
   await limiter.close()
 })
 
-test('a limiter that nobody holds any more is let go', async () => {
+test('a limiter that is no longer referenced is garbage collected', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
   const use = async (): Promise<void> => {

@@ -15,7 +15,7 @@ const start = (options: InstrumentOptions = {}): void => {
   instrumentation = instrument(limiter, { meterProvider: collected.provider, ...options })
 }
 
-/** Requests one after another. */
+/** Sends requests one after another. */
 const ask = async (times: number, subject: Subject, cost = 1): Promise<void> => {
   for (let i = 0; i < times; i += 1) await limiter.consume(subject, { cost })
 }
@@ -64,7 +64,7 @@ describe('decisions', () => {
     expect(await collected.sum('tollgate.decisions')).toBe(13)
   })
 
-  test('have their cost as units', async () => {
+  test('are recorded with their cost in units', async () => {
     start()
     await ask(2, { id: 'globex', plan: 'pro' }, 250)
     await ask(1, { id: 'globex', plan: 'pro' }, 800)
@@ -75,7 +75,7 @@ describe('decisions', () => {
     expect(await collected.sum('tollgate.units', { ...plan, 'tollgate.decision.result': 'denied' })).toBe(800)
   })
 
-  test('that were denied count for each limit that had no room', async () => {
+  test('that were denied count once for each limit without room', async () => {
     start()
     limiter.setPlans({ both: ['2/min', '2/h', '100/d'] }, { defaultPlan: 'both' })
     await ask(5, { id: 'acme' })
@@ -86,7 +86,7 @@ describe('decisions', () => {
     ])
   })
 
-  test('of one turn of the event loop are told together, and none is lost', async () => {
+  test('of one turn of the event loop are added together, and none is lost', async () => {
     start()
     for (let i = 0; i < 1000; i += 1) void limiter.consume({ id: `tenant ${i}`, plan: 'pro' })
     const now = collected.sum('tollgate.decisions')
@@ -95,7 +95,7 @@ describe('decisions', () => {
     expect([await now, await collected.sum('tollgate.decisions')]).toEqual([1000, 1001])
   })
 
-  test('are told by themselves where nobody collects observables', async () => {
+  test('are added without a collection of observables', async () => {
     const added: number[] = []
     const meter = fakeMeter({ add: (value) => void added.push(value) })
     instrumentation = instrument(limiter, { meter })
@@ -106,7 +106,7 @@ describe('decisions', () => {
     expect(added).toEqual([7, 21])
   })
 
-  test('are told as changes to who wants changes', async () => {
+  test('are exported as deltas on request', async () => {
     await collected.close()
     collected = collect(AggregationTemporality.DELTA)
     start()
@@ -126,7 +126,7 @@ describe('decisions', () => {
 })
 
 describe('plans', () => {
-  test('that do not exist are counted, and not told by name', async () => {
+  test('that do not exist are counted, but not by name', async () => {
     start()
     for (let i = 0; i < 50; i += 1) await limiter.consume({ id: 'acme', plan: `made up ${i}` })
     expect(await collected.points('tollgate.unknown_plan.requests')).toEqual([
@@ -154,7 +154,7 @@ function fail(): never {
   throw new Error('broken')
 }
 
-/** A meter of someone who does not use the SDK. */
+/** A meter that is not from the SDK. */
 function fakeMeter(counter: { add: (value: number) => void }, observe = (): void => {}): Meter {
   return {
     createCounter: () => counter,
@@ -164,18 +164,20 @@ function fakeMeter(counter: { add: (value: number) => void }, observe = (): void
   } as unknown as Meter
 }
 
-test('a meter that throws harms no request, and is told of once', async () => {
+test('a meter that throws affects no request, and causes one warning', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   instrumentation = instrument(limiter, { meter: fakeMeter({ add: fail }) })
   for (let i = 0; i < 5; i += 1) {
     expect(await limiter.consume({ id: 'acme', plan: 'made up' })).toMatchObject({ plan: 'free' })
     await new Promise(setImmediate)
   }
-  expect(warn.mock.calls).toEqual([['Metrics could not be recorded: broken', 'TollgateWarning']])
+  expect(warn.mock.calls).toEqual([
+    ['Metrics could not be recorded: broken', { type: 'TollgateWarning', code: 'TOLLGATE_METRICS' }],
+  ])
   warn.mockRestore()
 })
 
-test('units that the store has no room for are told of as dropped', async () => {
+test('units that the store has no room for are recorded as dropped', async () => {
   let isDown = true
   const full = { wait: 0, remaining: 0, reset: 1e6, granted: 0 }
   const store: Store = {
@@ -210,7 +212,7 @@ test('subjects that the store forgot for want of room are counted', async () => 
   expect(limiter.stats().evicted).toBe(2)
 })
 
-test('what is rare starts at 0, so that its first time is an increase', async () => {
+test('rare counters start at 0, so that the first event is an increase', async () => {
   start()
   expect(await collected.points('tollgate.breaker.changes')).toEqual([
     [{ 'tollgate.breaker.state': 'open', 'tollgate.store.shard': 0 }, 0],
@@ -220,7 +222,7 @@ test('what is rare starts at 0, so that its first time is an increase', async ()
   }
 })
 
-test('everything has the attributes that the user gave', async () => {
+test("everything has the user's attributes", async () => {
   start({ attributes: { 'tollgate.limiter.name': 'api', shard: 7 }, subjectAttribute: true })
   await ask(5, { id: 'acme', plan: 'made up' })
   const points = (await collected.all()).flatMap(({ metrics: all }) =>
@@ -232,7 +234,7 @@ test('everything has the attributes that the user gave', async () => {
   }
 })
 
-test('limiters with attributes of their own stay apart on one meter', async () => {
+test('limiters with different attributes stay separate on one meter', async () => {
   const jobs = createLimiter({ limit: '10/min' })
   start({ attributes: { 'tollgate.limiter.name': 'api' } })
   const other = instrument(jobs, {
@@ -249,7 +251,7 @@ test('limiters with attributes of their own stay apart on one meter', async () =
   other.stop()
 })
 
-test('stop: what was recorded stays, and nothing comes after it', async () => {
+test('stop: recorded values stay, and nothing is added', async () => {
   start()
   await ask(2, { id: 'globex', plan: 'pro' })
   instrumentation?.stop()
@@ -263,7 +265,7 @@ test('without an SDK nothing is recorded, and nothing fails', async () => {
   await ask(2, { id: 'globex', plan: 'pro' })
 })
 
-test('the global provider is used where none is given, and told the name and version of the package', async () => {
+test('the global provider is the default, and gets the name and version of the package', async () => {
   metrics.setGlobalMeterProvider(collected.provider)
   instrumentation = instrument(limiter)
   await ask(1, { id: 'globex', plan: 'pro' })

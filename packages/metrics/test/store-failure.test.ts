@@ -15,7 +15,7 @@ const start = async (options: Partial<LimiterOptions> = {}): Promise<void> => {
     autoResendUnfulfilledCommands: false,
     retryStrategy: () => 50,
     maxRetriesPerRequest: null,
-    // Its timer outlives a client that is closed twice, and keeps the process up.
+    // Without it, ioredis keeps a timer of 2 s after a second disconnect, which keeps the process alive.
     disconnectTimeout: 100,
   })
   redis.on('error', () => {})
@@ -23,7 +23,7 @@ const start = async (options: Partial<LimiterOptions> = {}): Promise<void> => {
     plans: { free: '5/min', pro: '1000/min' },
     defaultPlan: 'free',
     store: redisStore(redis),
-    // A busy machine is no fault.
+    // Long, so that a busy machine is not taken for a fault.
     deadlineMs: 300,
     ...options,
   })
@@ -118,7 +118,7 @@ test('requests that wait for a Redis that hangs are pending', async () => {
   expect(await collected.points('tollgate.request.pending')).toEqual([[{}, 0]])
 })
 
-test('a breaker that had opened before anyone listened is known to be open', async () => {
+test('a breaker that opened before the first listener is recorded as open', async () => {
   await start()
   instrumentation.stop()
   await server.kill()
@@ -132,7 +132,7 @@ test('a breaker that had opened before anyone listened is known to be open', asy
   expect(await breakers()).toEqual({ closed: 0, open: 1, 'half-open': 0 })
 })
 
-test('a limiter that was closed says so', async () => {
+test('a closed limiter is recorded as closed', async () => {
   await start()
   await limiter.close()
   await limiter.consume('acme')

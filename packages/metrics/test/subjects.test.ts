@@ -10,7 +10,7 @@ const start = (options: InstrumentOptions = {}): void => {
   instrumentation = instrument(limiter, { meterProvider: collected.provider, ...options })
 }
 
-/** Requests one after another. */
+/** Sends requests one after another. */
 const ask = async (times: number, subject: Subject): Promise<void> => {
   for (let i = 0; i < times; i += 1) await limiter.consume(subject)
 }
@@ -29,7 +29,7 @@ function fail(): never {
   throw new Error('broken')
 }
 
-test('labels that requests make up do not make up limits without end', async () => {
+test('labels from requests cannot create limits without end', async () => {
   start()
   for (let i = 0; i < 1200; i += 1) {
     await limiter.consume([
@@ -39,7 +39,7 @@ test('labels that requests make up do not make up limits without end', async () 
   }
   const points = await collected.points('tollgate.limit.violations')
   expect(points).toHaveLength(1001)
-  // Three passed.
+  // Three requests passed.
   expect(await collected.sum('tollgate.limit.violations', { 'tollgate.limit.name': '_OTHER' })).toBe(197)
   expect(await collected.sum('tollgate.limit.violations')).toBe(1197)
 })
@@ -49,13 +49,13 @@ describe('subjects', () => {
     ...new Set((await collected.points('tollgate.decisions')).map(([point]) => point['tollgate.subject.id'])),
   ]
 
-  test('are no attribute unless asked for', async () => {
+  test('are not an attribute by default', async () => {
     start()
     await ask(5, { id: 'acme', plan: 'free' })
     expect(JSON.stringify(await collected.all())).not.toContain('acme')
   })
 
-  test('are, when they are; but not client addresses', async () => {
+  test('are an attribute on request, except client addresses', async () => {
     start({ subjectAttribute: true })
     await ask(4, { id: 'acme', plan: 'free' })
     await ask(1, { id: 7 as unknown as string, plan: 'pro' })
@@ -67,7 +67,7 @@ describe('subjects', () => {
     expect(await collected.sum('tollgate.limit.violations', acme)).toBe(1)
   })
 
-  test('are told as a function says, within bounds', async () => {
+  test('have the value that a function returns, cut to its longest length', async () => {
     start({ subjectAttribute: ({ id }) => (id === 'small' ? undefined : `key of ${id}`) })
     await ask(1, { id: 'small', plan: 'pro' })
     await ask(2, { id: 'large', plan: 'pro' })
@@ -76,7 +76,7 @@ describe('subjects', () => {
     expect(await collected.sum('tollgate.decisions', { 'tollgate.subject.id': 'key of large' })).toBe(2)
   })
 
-  test('of one turn and of another add up', async () => {
+  test('add up over several turns', async () => {
     start({ subjectAttribute: true })
     for (let turn = 0; turn < 3; turn += 1) {
       for (let i = 0; i < 10; i += 1) void limiter.consume({ id: `t${i % 2}`, plan: 'pro' })
@@ -98,7 +98,10 @@ describe('subjects', () => {
     expect(await seen()).toEqual([undefined])
     expect(await collected.sum('tollgate.decisions')).toBe(3)
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Metrics'), 'TollgateWarning')
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Metrics'), {
+      type: 'TollgateWarning',
+      code: 'TOLLGATE_METRICS',
+    })
     warn.mockRestore()
   })
 })

@@ -4,18 +4,18 @@ const WITHIN_MS = 30_000
 const EVERY_MS = 10
 
 /**
- * No answer takes as long on a machine that does anything else at all, and one that waits for a Redis that is gone does.
- * How soon answers come is judged by `npm run faults` and the benchmarks, on a machine of their own.
+ * In ms. A working store answers sooner on any machine; a request that waits for a dead Redis takes longer. `npm run
+ * faults` and the benchmarks judge how fast answers are, on a quiet machine.
  */
 export const SOON_MS = 5000
 
 /**
- * Asks again and again until it is so: tests wait for what they need, never for a time. An assertion that fails counts
- * as not yet, so `() => expect(calls).toBe(3)` says at the end what was there instead.
+ * Repeats a check until it holds: tests wait for a condition, never for a time. A failing assertion counts as not yet,
+ * so with `() => expect(calls).toBe(3)` the final error says what the value was.
  *
- * @param isSo `false`, and whatever is thrown, means not yet
- * @param what in words, for the error
- * @throws     when it is not so within half a minute, which no machine is slow enough for
+ * @param isSo `false` or any error means not yet
+ * @param what the condition in words, for the error
+ * @throws     when it does not hold within 30 s, far longer than a slow machine needs
  */
 export async function eventually(
   isSo: () => boolean | void | Promise<boolean | void>,

@@ -7,15 +7,15 @@ import { promisify } from 'node:util'
 const exec = promisify(execFile)
 const root = resolve(__dirname, '../../..')
 
-/** A bare project in a temporary folder that has the packed packages installed as a user has them. */
+/** A bare project in a temporary folder, with the packed packages installed like a user would. */
 export interface Project {
   readonly folder: string
-  /** Runs a program there; what it printed. Rejects, with all output in the message, when it fails. */
+  /** Runs a program there and resolves to its output. Rejects when it fails; the message has all output. */
   run(command: string, args: readonly string[]): Promise<string>
   remove(): void
 }
 
-/** Packs built packages as they would be published; the paths of the tarballs. */
+/** Packs built packages as they would be published. Returns the paths of the tarballs. */
 export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
   const tarballs = []
@@ -34,7 +34,7 @@ export async function packPackages(names: readonly string[], into: string): Prom
   return tarballs
 }
 
-/** Makes a project of these files with these packages installed by npm: tarballs, or `name@version`. */
+/** Makes a project of these files, and installs these packages with npm: tarballs, or `name@version`. */
 export async function makeProject(
   files: Readonly<Record<string, string>>,
   packages: readonly string[],

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 
 /** An application that listens on 127.0.0.1. */
 export interface Served {
-  /** With a slash at the end. */
+  /** Ends with a slash. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Serves what handles Node's requests, as applications of most frameworks do. */
+/** Serves a handler of Node's requests; applications of most frameworks are one. */
 export async function serveHandler(handler: RequestListener): Promise<Served> {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -24,14 +24,14 @@ export async function serveHandler(handler: RequestListener): Promise<Served> {
   }
 }
 
-/** Requests to an application. */
+/** Sends requests to an application. */
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<Response>
-  /** The statuses of so many requests, one after another. */
+  /** The statuses of `count` requests, sent one after another. */
   statuses(count: number, path: string, headers?: Record<string, string>): Promise<number[]>
 }
 
-/** @param serve called for each request: where the application is by then */
+/** @param serve called for each request; returns the application */
 export function clientOf(serve: () => Promise<Served>): Client {
   const get: Client['get'] = async (path, headers = {}) => fetch(`${(await serve()).url}${path}`, { headers })
   return {

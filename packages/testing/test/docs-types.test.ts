@@ -1,46 +1,10 @@
-// Every program of README and docs is type-checked as a reader's strict TypeScript would: options that do not exist,
+// Every program of README, docs and the packages' READMEs is type-checked as a reader's strict TypeScript would: options that do not exist,
 // what may be undefined, what a framework's request does not have. One run of tsc for all of them.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseSync, type ModuleItem, type Pattern } from '@swc/core'
-import { blocksOf, pages, root, textOf, type Block } from './docs-pages.ts'
-
-const packagesFolder = join(root, 'packages')
-
-/**
- * What programs use without making it, since the page leaves it to the reader. Only those that a program does not
- * declare itself are declared for it.
- */
-const FREE: Readonly<Record<string, string>> = {
-  redis: "declare const redis: import('ioredis').Redis;",
-  db: 'declare const db: { query(text: string, values: unknown[]): Promise<{ rows: { plan: string }[] }> };',
-  limiter: "declare const limiter: import('@tollgate/core').Limiter;",
-  decision: "declare const decision: import('@tollgate/core').Decision;",
-  userId: 'declare const userId: string;',
-  // As of the package ws.
-  sockets:
-    "declare const sockets: import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void };",
-  planOf: 'declare const planOf: (id: string) => Promise<string>;',
-  render: 'declare const render: (page: unknown) => Promise<string[]>;',
-}
-/** The same by framework: that of the program's own imports, or of the last ones before it on its page. */
-const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  express: {
-    app: "declare const app: import('express').Express;",
-    authenticate: "declare const authenticate: import('express').RequestHandler;",
-    cors: "declare const cors: (options?: { exposedHeaders?: string[] }) => import('express').RequestHandler;",
-  },
-  fastify: {
-    app: "declare const app: import('fastify').FastifyInstance;",
-    authenticate: "declare const authenticate: import('fastify').onRequestAsyncHookHandler;",
-    search: "declare const search: import('fastify').RouteHandler;",
-  },
-  koa: {
-    app: "declare const app: import('koa');",
-    authenticate: "declare const authenticate: import('koa').Middleware;",
-  },
-}
+import { freeOf, isTheirs, makeFolder, programsOf, type Program } from './docs-programs.ts'
+import { pages, root, textOf } from './docs-pages.ts'
 
 /** What authentication leaves on a request, in all programs. */
 const REQUESTS = `
@@ -70,71 +34,31 @@ console.log(left, nobody)
 \`\`\`
 `
 
-/** What a page on migrating begins with: the other package's program, which may not be installed. It must parse. */
-const THEIRS = '// before'
-
-const frameworkIn = (code: string): string | undefined => /@tollgate\/(express|fastify|koa)'/.exec(code)?.[1]
-
 /** A program as a module, its lines where they stand on the page. */
-function moduleOf({ code, line }: Block, framework: string): string {
-  const { body } = parseSync(code, { syntax: 'typescript', target: 'es2022' })
-  const own = new Set(body.flatMap(namesOf))
-  const free = Object.entries({ ...FREE, ...FREE_OF[framework] }).filter(([name]) => !own.has(name))
-  const head = code.startsWith(THEIRS) ? '// @ts-nocheck' : ''
-  return `${head}${'\n'.repeat(line - 2)}export {}; ${free.map(([, declared]) => declared).join(' ')}\n${code}`
-}
-
-function namesOf(item: ModuleItem): string[] {
-  if (item.type === 'ImportDeclaration') return item.specifiers.map(({ local }) => local.value)
-  if (item.type === 'FunctionDeclaration') return [item.identifier.value]
-  return item.type === 'VariableDeclaration' ? item.declarations.flatMap(({ id }) => boundBy(id)) : []
-}
-
-function boundBy(pattern: Pattern): string[] {
-  if (pattern.type === 'Identifier') return [pattern.value]
-  if (pattern.type !== 'ObjectPattern') return []
-  return pattern.properties.flatMap((one) =>
-    one.type === 'AssignmentPatternProperty' ? [one.key.value] : [],
-  )
-}
-
-/** Links each package that the workspace has, so that programs find it as they would in an app. */
-function linkPackages(folder: string): void {
-  const link = (name: string, target: string): void => {
-    const path = join(folder, 'node_modules', name)
-    mkdirSync(dirname(path), { recursive: true })
-    if (!existsSync(path)) symlinkSync(target, path, 'junction')
-  }
-  for (const name of ['core', 'express', 'fastify', 'koa', 'metrics'])
-    link(`@tollgate/${name}`, join(packagesFolder, name))
-  for (const name of readdirSync(packagesFolder)) {
-    const from = join(packagesFolder, name, 'node_modules')
-    for (const entry of existsSync(from) ? readdirSync(from) : []) {
-      if (entry.startsWith('.')) continue
-      const inner = entry.startsWith('@')
-        ? readdirSync(join(from, entry)).map((one) => `${entry}/${one}`)
-        : [entry]
-      for (const one of inner) link(one, join(from, one))
-    }
-  }
+function moduleOf(program: Program): string {
+  const { code, line } = program
+  const free = [...freeOf(program)].map(([name, type]) => `declare const ${name}: ${type};`)
+  return `${'\n'.repeat(line - 2)}export {}; ${free.join(' ')}\n${code}`
 }
 
 /** Writes programs into a folder, and says which is which. */
-function writeProgram(folder: string, texts: ReadonlyMap<string, string>): Map<string, string> {
+function writePrograms(folder: string, texts: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>()
   for (const [page, text] of texts) {
-    let framework = 'express'
-    blocksOf(page, text).forEach((block, i) => {
-      framework = frameworkIn(block.code) ?? framework
-      const file = `${page.replace(/[/.]/g, '-')}-${i + 1}.ts`
+    for (const program of programsOf(page, text)) {
+      const file = `${program.file}.ts`
+      const module = moduleOf(program)
+      // It parses. Its types are left out: those of @fastify/rate-limit declare the same names as ours.
+      if (isTheirs(program.code)) continue
       files.set(file, page)
-      writeFileSync(join(folder, file), moduleOf(block, framework))
-    })
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      writeFileSync(join(folder, file), module)
+    }
   }
   writeFileSync(join(folder, 'requests.d.ts'), REQUESTS)
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  const compilerOptions = { rootDir: root, noUnusedLocals: false, noUnusedParameters: false }
-  const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
+  const types = ['node', 'jest']
+  const compilerOptions = { rootDir: root, noUnusedLocals: false, noUnusedParameters: false, types }
+  const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, include: ['**/*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   return files
 }
@@ -150,12 +74,9 @@ function tsc(folder: string): Promise<string> {
 
 /** What is wrong, as `page:line what`, by page. */
 async function check(texts: ReadonlyMap<string, string>): Promise<Map<string, string[]>> {
-  const parent = join(packagesFolder, 'testing/dist')
-  mkdirSync(parent, { recursive: true })
-  const folder = mkdtempSync(join(parent, 'docs-'))
+  const folder = makeFolder('docs-types')
   try {
-    linkPackages(folder)
-    const files = writeProgram(folder, texts)
+    const files = writePrograms(folder, texts)
     const found = new Map([...texts.keys()].map((page): [string, string[]] => [page, []]))
     for (const told of (await tsc(folder)).split('\n')) {
       const [, file = '', line, what] = /^(.+?)\((\d+),\d+\): (.*)$/.exec(told) ?? []

@@ -1,23 +1,57 @@
-// README and docs lead somewhere: their links are followed. docs-types.test.ts checks their programs.
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { pages, root, textOf } from './docs-pages.ts'
+// All texts of the repository lead somewhere, and docs/README.md leads to every page of docs. docs-types.test.ts and
+// docs-run.test.ts check the programs on them.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { anchorsOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
-describe.each(pages)('links of %s', (page) => {
-  const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => target)
+const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
-  test.each(links.length > 0 ? links : ['#none'])('%s', (link) => {
-    if (link === '#none') return expect(links).toEqual([])
-    const [path = '', anchor] = link.split('#')
-    const target = path === '' ? join(root, page) : join(root, dirname(page), path)
-    expect([relative(root, target), existsSync(target)]).toEqual([relative(root, target), true])
-    if (anchor === undefined) return undefined
-    const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\w\- ]/g, '')
-        .replaceAll(' ', '-'),
-    )
-    return expect(headings).toContain(anchor)
-  })
+/** The file that an address of the project shows: pages that are read on npm link to it so. */
+const fileOf = (link: string): string | undefined =>
+  link.startsWith(HOME) ? /\/(?:blob|tree)\/main\/(.+)$/.exec(link)?.[1] : undefined
+
+/** What is wrong with a link of a page, or undefined. */
+function faultOf(page: string, given: string): string | undefined {
+  const file = fileOf(given)
+  const link = file === undefined ? given : posix.relative(dirname(page), file)
+  if (/^[a-z]+:/.test(link)) {
+    return WEB.test(link) || link.startsWith('mailto:') ? undefined : `${link} is no https address`
+  }
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? join(root, page) : join(root, dirname(page), path)
+  if (!existsSync(target)) return `${link} does not exist`
+  if (anchor === undefined) return undefined
+  if (statSync(target).isDirectory()) return `${link} is a folder, which has no headings`
+  return anchorsOf(readFileSync(target, 'utf8')).includes(anchor) ? undefined : `${link} has no such heading`
+}
+
+test.each(markdown)('links of %s lead somewhere', (page) => {
+  const faults = linksOf(textOf(page)).map((link) => faultOf(page, link))
+  expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+})
+
+test('a link that leads nowhere is told', () => {
+  const page = 'docs/redis.md'
+  expect(faultOf(page, 'no-such-page.md')).toMatch('does not exist')
+  expect(faultOf(page, 'errors.md#no-such-heading')).toMatch('no such heading')
+  expect(faultOf(page, '#no-such-heading')).toMatch('no such heading')
+  expect(faultOf(page, '../examples#a')).toMatch('is a folder')
+  expect(faultOf(page, 'http://example.com')).toMatch('no https address')
+  expect(faultOf(page, 'errors.md')).toBeUndefined()
+  expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n')).toEqual(['b.md'])
+  expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
+})
+
+test('docs/README.md lists every page of docs', () => {
+  const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
+  const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
+  expect(others.filter((page) => !listed.includes(page))).toEqual([])
+})
+
+test('the files that CONTRIBUTING.md names are there', () => {
+  const named = [...textOf('CONTRIBUTING.md').matchAll(/`(packages\/[^`\s]+)`/g)].map(([, path = '']) => path)
+  // NAME is for the reader to replace.
+  const paths = named.filter((path) => !path.includes('NAME'))
+  expect(paths.length).toBeGreaterThan(20)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeProject, packPackages, type Project } from '../src/index.ts'
+import { HOME } from './docs-pages.ts'
+import { PUBLISHED } from './published.ts'
 
 jest.setTimeout(120_000)
 
 const exec = promisify(execFile)
 const bin = (name: string): string => resolve(__dirname, '../node_modules/.bin', name)
-const PACKAGES = ['core', 'express', 'fastify', 'koa', 'metrics']
 
 interface Framework {
   readonly variable: string
@@ -224,7 +225,7 @@ const project = async (files: Record<string, string>, ...packages: string[]): Pr
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-packed-'))
-  tarballs = await packPackages(PACKAGES, folder)
+  tarballs = await packPackages(PUBLISHED, folder)
 })
 
 afterAll(() => {
@@ -233,10 +234,37 @@ afterAll(() => {
 })
 
 describe('what is published', () => {
-  test.each(PACKAGES)('%s: publint and attw find nothing', async (name) => {
-    const tarball = tarballs[PACKAGES.indexOf(name)] as string
+  test.each(PUBLISHED)('%s: publint and attw find nothing', async (name) => {
+    const tarball = tarballs[PUBLISHED.indexOf(name)] as string
     await exec(bin('publint'), ['run', tarball, '--strict'])
     await exec(bin('attw'), [tarball, '--no-color'])
+  })
+
+  /** A file of a tarball, as npm shows it. */
+  const packedFile = async (name: string, file: string): Promise<string> => {
+    const tarball = tarballs[PUBLISHED.indexOf(name)] as string
+    return (await exec('tar', ['-xzOf', tarball, `package/${file}`])).stdout
+  }
+
+  test.each(PUBLISHED)('%s: says where it comes from', async (name) => {
+    const { homepage, repository, bugs, license } = JSON.parse(await packedFile(name, 'package.json'))
+    const directory = `packages/${name}`
+    expect({ homepage, repository, bugs, license }).toEqual({
+      homepage: `${HOME}/tree/main/${directory}#readme`,
+      repository: { type: 'git', url: `git+${HOME}.git`, directory },
+      bugs: { url: `${HOME}/issues` },
+      license: 'MIT',
+    })
+    expect(await packedFile(name, 'LICENSE')).toContain('MIT')
+  })
+
+  test.each(PUBLISHED)('%s: has a README that leads on from npm', async (name) => {
+    const text = await packedFile(name, 'README.md')
+    expect(text.split('\n')[0]).toBe(`# @tollgate/${name}`)
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target)
+    // On npm a relative link leads nowhere.
+    expect(links.filter((target) => !target?.startsWith('https://'))).toEqual([])
+    expect(links).toContain(`${HOME}/blob/main/docs/${name === 'metrics' ? 'metrics' : 'security'}.md`)
   })
 
   const expectAllToServe = async ({ run }: Project, extension: string): Promise<void> => {

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { parseSync } from '@swc/core'
+import { PUBLISHED } from './published.ts'
 
 const root = resolve(__dirname, '../../..')
-const PUBLISHED = ['core', 'express', 'fastify', 'koa', 'metrics']
 const sources = PUBLISHED.flatMap((name) => filesIn(`packages/${name}/src`))
 
 interface Size {

@@ -1,14 +1,14 @@
 --[[
-  calendar_window: a counter on the calendar. The twin of calendar-window.ts: change both, the law of one truth
-  compares them. Redis knows no time zones, so the caller sends four consecutive starts of windows, and the one
-  that Redis's own clock is in counts.
+  calendar_window: a counter per calendar window. The twin of calendar-window.ts: change both, law 5 (one truth)
+  compares them. Redis knows no time zones, so the caller sends four consecutive window starts, and the script picks
+  the window that Redis's own clock is in.
 
   Params        quota, four starts in µs since 1970
   State         5 bytes: units used in the window of the last write
 ]]
 local calendar_window = { code = 2, format = 'I5', size = 5 }
 
--- Nothing, when the calendar does not reach now.
+-- Returns nil when now is outside the starts that were sent.
 function calendar_window.prepare(quota, ...)
   local starts, start, ends = { ... }, nil, nil
   for i = 1, 3 do

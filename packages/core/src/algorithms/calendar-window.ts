@@ -17,11 +17,12 @@ export interface CalendarWindowParams {
 }
 
 export interface CalendarWindowOptions {
-  /** fixed-window by h, d, week or month: on the calendar of this zone, such as `Europe/Berlin`. Default: UTC. */
+  /** fixed-window by h, d, week or month: windows follow the calendar of this zone: `Europe/Berlin`. Default: UTC. */
   readonly timeZone?: string
   /**
-   * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month ends
-   * on its last day), a weekday (1 = Monday to 7), or a date and time whose hour, weekday or day is meant.
+   * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses its
+   * last day), a weekday (1 = Monday to 7), or a date and time, of which the minutes, time of day, weekday or day
+   * count.
    */
   readonly anchor?: CalendarAnchor
 }
@@ -30,15 +31,15 @@ export interface CalendarWindowState {
   count: number
   now: number
   countNow: number
-  /** The window that now is in; `endNow` is 0 when the starts do not reach now. */
+  /** The current window, in µs since 1970; `endNow` is 0 when now is outside the four starts. */
   startNow: number
   endNow: number
 }
 
 /**
- * A counter on the calendar: hours, days, weeks or months of a time zone. The twin of calendar-window.lua.
- * Redis knows no time zones, so the caller works the starts of the windows out and the script picks the one
- * its own clock is in. Worst case: 2 x quota in one window length, half of it on each side of a seam.
+ * A counter per calendar window: hours, days, weeks or months of a time zone. The twin of calendar-window.lua.
+ * Redis knows no time zones, so the caller computes four window starts and the script picks the window by its own
+ * clock. Worst case: 2 x quota in one window length, half of it on each side of a boundary.
  */
 export const calendarWindow: Implementation<
   CalendarWindowState,
@@ -130,9 +131,10 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
   let known: readonly number[] = []
   let params: Params = {}
   return {
-    // Windows that begin at other times are others, however long they are.
+    // Windows of the same length that start at other times get another id: their counts are not comparable.
     windowId: fnv1a(calendar.id) % 2 ** 28,
     ttlMs: calendar.maxWindowMs,
+    timeZone,
     paramsAt(nowMs) {
       const starts = calendar.startsAround(nowMs)
       if (starts !== known) {

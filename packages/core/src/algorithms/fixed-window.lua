@@ -1,9 +1,9 @@
 --[[
   fixed_window: a counter whose window opens with the first request. The twin of fixed-window.ts: change both,
-  the law of one truth compares them.
+  law 5 (one truth) compares them.
 
   Params        quota, window in µs
-  State         6 bytes: how long the window had been open at the last write, µs; 5 bytes: units used in it
+  State         6 bytes: age of the window at the last write, in µs; 5 bytes: units used in it
 ]]
 local fixed_window = { code = 1, format = 'I6I5', size = 11 }
 

@@ -8,7 +8,7 @@ export interface FixedWindowParams {
 }
 
 export interface FixedWindowState {
-  /** How long the window had been open at the last write, and what was used in it. */
+  /** The age of the window at the last write, in µs, and the units used in it. */
   age: number
   count: number
   now: number
@@ -18,7 +18,7 @@ export interface FixedWindowState {
 
 /**
  * A counter whose window opens with the first request and closes `windowUs` later. The twin of
- * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a seam.
+ * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a boundary.
  */
 export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, object, 'fixed-window'> = {
   name: 'fixed-window',
@@ -74,7 +74,7 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
   },
 }
 
-/** Units from before the window opened count in it: none of them is forgotten early. Returns those that have room. */
+/** Adds units used at some time, also from before the window opened: they still count. Returns how many had room. */
 function addUsage(state: FixedWindowState, units: number, ageUs: number, windowUs: number): number {
   if (ageUs >= windowUs) return units
   const fitting = unitsThatFit(units, state.countNow)

@@ -1,93 +1,94 @@
 import type { Duration } from '../base/duration.js'
 import type { LimitTerms, Terms } from './limit-terms.js'
 
-/** Units that go back: which they were, as their decision told it. Made by `receiptOf`, read by the algorithm alone. */
+/** Units to give back, with the answer that they were taken by. Made by `receiptOf`, read only by the algorithm. */
 export interface Receipt {
   readonly units: number
   /** When they were taken, in µs of the store's clock. */
   readonly at: number
-  /** What that decision said was left, in units. */
+  /** Units left after they were taken, as the decision said. */
   readonly remaining: number
-  /** What that decision said of the next unit: µs until it comes. */
+  /** µs until the next unit comes, as the decision said. */
   readonly reset: number
 }
 
-/** Units that were used of a limit while its store could not be asked. */
+/** Units used while the store could not answer. */
 export interface Usage {
   readonly units: number
-  /** How long ago, in µs, when the request leaves. */
+  /** How long ago they were used, in µs, counted from when the request to the store is sent. */
   readonly ageUs: number
 }
 
 /**
- * One algorithm in TypeScript, the twin of the .lua file of the same name: the same steps, so the same
- * numbers (law 5). It knows nothing but numbers: times are whole µs, amounts are units, and the clock is an
- * argument. One request is decided like this: `load`, then `wait`; if every limit of the subject answers 0, `take`;
- * then `remaining` and `wait(remaining + 1)` for the answer.
+ * One algorithm in TypeScript, the twin of the .lua file of the same name: the same steps, so the same numbers (law 5).
+ * It works on numbers only: times in whole µs, amounts in units, and the current time as an argument. A request is
+ * decided by `load`, then `wait`; if every limit of the subject answers 0, `take`; then `remaining` and
+ * `wait(remaining + 1)` give the answer.
  *
- * It owns all of itself: also the options that only it has, what a limit is in numbers, and how long that counts. So a
- * new algorithm is NAME.ts, NAME.lua and a line of the registry.
+ * Everything about an algorithm is here: its own options, its parameters, and how long its state is kept. So a new
+ * algorithm is NAME.ts, NAME.lua and a line of the registry.
  *
- * @typeParam State  what a subject has used, as of its last write, and below it what `load` worked out
- * @typeParam Params the limit, compiled to numbers, in the order the script receives them
- * @typeParam Options what a user can say of such a limit and of no other
- * @typeParam Name   what users call it
+ * @typeParam State   what a subject has used as of the last write, and what `load` derives from that
+ * @typeParam Params  the limit, compiled to numbers
+ * @typeParam Options the options that only this algorithm has
+ * @typeParam Name    the name that users write
  */
 export interface Implementation<State, Params, Options = object, Name extends string = string> {
-  /** Several can share a name: then the one that is meant by the options is used, else the one that never says so. */
+  /** Several can share a name: the one whose `isMeant` says yes is used, else the one without `isMeant`. */
   readonly name: Name
-  /** The options that only it has. */
+  /** The options that only this algorithm has. */
   readonly options: readonly (keyof Options & string)[]
-  /** Whether a limit that names no algorithm, or this name, means this one by its options or its window. */
+  /** Whether the options or the window ask for this algorithm, when the limit names none or this name. */
   isMeant?(options: Options, window: Duration): boolean
   /**
-   * The limit in numbers.
+   * Compiles a limit to numbers.
    *
-   * @throws {ConfigError} when an option of its own is wrong
+   * @throws {ConfigError} when an option of this algorithm is wrong
    */
   compile(terms: LimitTerms<Options>): Terms
-  /** The most units that can be taken at once. */
+  /** The most units that one request can take. */
   capacity(params: Params): number
-  /** The same limit with a part of its units, such as a half: whole ones, and at least one. */
+  /** The same limit with a share (0 to 1) of its units, rounded down, but at least one. */
   scale(params: Params, share: number): Params
-  /** Marks this algorithm's part of a subject in Redis. Never reused, never changed. */
+  /** Marks this algorithm's state in Redis. Never reused, never changed. */
   readonly code: number
   /** The names of the parameters in the order the .lua twin reads them. */
   readonly wire: readonly (keyof Params & string)[]
   /** The state of a subject that has used nothing. */
   create(): State
   /**
-   * Brings the state from its last write to now, for the calls that follow. What was written stays as it was
-   * until `take` or `give`. A clock that went back counts as no time having passed.
+   * Computes the state as of `now` (µs); `last` is the time of the last write (µs). The stored state stays as written
+   * until `take`, `force` or `give`. A clock that went back counts as no time passed.
    */
   load(state: State, last: number, now: number, params: Params): void
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
-  /** µs until `cost` fits if nobody else consumes: 0 now, -1 never, -2 the calendar given does not reach now. */
+  /** µs until `cost` fits if nobody else consumes: 0 it fits now, -1 never, -2 the calendar sent does not cover now. */
   wait(state: State, cost: number, params: Params): number
-  /** Takes units that fit; none: makes what `load` found the state. */
+  /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
   /**
-   * Takes what was used while the store could not be asked, oldest first, as of when it was used and over the quota if
-   * need be. Returns the units of it that are held now or no longer count: all, but for what the state has no room for.
+   * Takes units that were used earlier, the oldest first, at the time of their use, and over the quota if need be.
+   * Returns how many units are accounted for: all except those that the packed state has no room for. Units that are
+   * too old to count are accounted for, too.
    */
   force(state: State, used: readonly Usage[], params: Params): number
-  /** Whether what is kept was kept for a limit so different that nothing can be given back by this one. */
+  /** Whether the stored state is from a limit so different that this one cannot give units back to it. */
   isOther?(state: State, params: Params): boolean
-  /** Gives back those of the units that have not come back by themselves; whether there were any. */
+  /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
 }
 
 /** As a wait: the cost never fits. */
 export const NEVER = -1
-/** As a wait: the calendar given does not reach now. */
+/** As a wait: the calendar that was sent does not cover now. */
 export const OUTSIDE_CALENDAR = -2
-/** A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then. */
+/** When the clock went back by more, even a denial rewrites the state: else it would not age until then. */
 export const CLOCK_WENT_BACK_US = 1_000_000
 /** The largest count that a packed state holds: five bytes. */
 const MOST_UNITS = 2 ** 40 - 1
 
-/** How many of some units can be added to a count. */
+/** How many of `units` a packed count still has room for. */
 export function unitsThatFit(units: number, count: number): number {
   return Math.max(Math.min(units, MOST_UNITS - count), 0)
 }

@@ -1,6 +1,6 @@
 import type { Duration } from '../base/duration.js'
 
-/** A limit as its algorithm gets it: what all limits have, and the options of its own, which it checks. */
+/** A limit as its algorithm gets it: what all limits have, and the algorithm's own options, still unchecked. */
 export interface LimitTerms<Options = object> {
   /** Units, a whole number from 1. */
   readonly quota: number
@@ -10,13 +10,15 @@ export interface LimitTerms<Options = object> {
   readonly path: string
 }
 
-/** A limit as the numbers of its algorithm. */
+/** A limit compiled to numbers by its algorithm. */
 export interface Terms {
-  /** Which windows, in 28 bits: limits of the same algorithm and windows go on with each other's counts. */
+  /** Identifies the windows, in 28 bits. Limits with the same algorithm and window id share their counts. */
   readonly windowId: number
-  /** How long what was used of it is remembered when nobody comes, in ms: until none of it can count any more. */
+  /** How long the state of an idle subject is kept, in ms: until none of it can count any more. */
   readonly ttlMs: number
-  /** The parameters by the names in `wire`. Those of a calendar change with the time. */
+  /** The time zone of the calendar that its windows follow; undefined where they follow none. */
+  readonly timeZone?: string | undefined
+  /** The parameters by the names in `wire`. Those of a calendar window change with the time. */
   paramsAt(nowMs: number): Params
 }
 
@@ -25,18 +27,18 @@ export type Params = Readonly<Record<string, number>>
 const UNITS_MS = [1, 1000, 60_000, 3_600_000]
 const LENGTHS = 2 ** 26
 
-/** Up to here a window is any ms; a longer one is whole seconds or minutes. */
+/** Whether a window id can hold this length: any ms up to 2^26 ms (18 h), above that whole seconds or minutes. */
 export function isWindowLength(ms: number): boolean {
   return ms < LENGTHS || (ms % 1000 === 0 && ms / 1000 < LENGTHS) || ms % 60_000 === 0
 }
 
-/** The id of windows of one length: two bits of unit, and how many. The script for Redis reads the length back. */
+/** The id of windows of one length: 2 bits of unit, 26 bits of length. The Redis script reads the length from it. */
 function windowIdOf(windowMs: number): number {
   const unit = UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < LENGTHS)
   return unit * LENGTHS + windowMs / (UNITS_MS[unit] as number)
 }
 
-/** The terms of a limit whose windows all have one length, and its parameters, which never change. */
+/** The terms of a limit whose windows all have the same length, so that its parameters never change. */
 export function steadyTerms(windowMs: number, ttlMs: number, params: object): Terms {
   return { windowId: windowIdOf(windowMs), ttlMs, paramsAt: () => params as Params }
 }

@@ -7,8 +7,8 @@ import { slidingWindow } from './sliding-window.js'
 import { tokenBucket } from './token-bucket.js'
 
 /**
- * Every algorithm, by the name of its two files; the script for Redis is assembled from the .lua files. Of those that
- * are meant by a limit's options the first is used; of none the limit is a DEFAULT_ALGORITHM.
+ * Every algorithm, by the name of its two files. The Redis scripts are assembled from the .lua files. A limit that
+ * names no algorithm uses the first one here whose `isMeant` says yes, else DEFAULT_ALGORITHM.
  */
 const registry = {
   'token-bucket': tokenBucket,
@@ -21,7 +21,7 @@ const registry = {
 export type AlgorithmName = keyof typeof registry
 type Registered = (typeof registry)[AlgorithmName]
 
-/** What users call algorithms. */
+/** The names that users write. */
 export type Algorithm = Registered['name']
 
 export const DEFAULT_ALGORITHM: Algorithm = 'sliding-log'
@@ -29,10 +29,10 @@ export const DEFAULT_ALGORITHM: Algorithm = 'sliding-log'
 type OptionsOf<T> = T extends { compile(terms: LimitTerms<infer Options>): unknown } ? Options : never
 type All<T> = (T extends unknown ? (one: T) => void : never) extends (all: infer U) => void ? U : never
 
-/** The options that limits of only one algorithm have, of all. */
+/** The options of all algorithms together, each of which only one algorithm has. */
 export type OwnOptions = All<OptionsOf<Registered>>
 
-/** An implementation whose state, parameters and options only it knows. */
+/** An implementation with its state, parameters and options hidden. */
 export type AnyImplementation = Implementation<object, Params, OwnOptions, Algorithm>
 
 /** An algorithm in the words of users, for whom a window on the calendar is a fixed one. */

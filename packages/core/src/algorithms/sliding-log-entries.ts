@@ -3,29 +3,29 @@ import { unitsThatFit } from './implementation.js'
 export interface SlidingLogParams {
   readonly quota: number
   readonly windowUs: number
-  /** Requests that come in the same slot of this length share an entry: 1 keeps every µs apart. */
+  /** Requests in the same slot of this length share an entry; 1 keeps every µs apart. */
   readonly slotUs: number
-  /** Bytes of a count in the packed log; only the script needs it. */
+  /** Bytes of one count in the packed log; only the Redis script needs it. */
   readonly unitBytes: number
 }
 
-/** The log: entry i holds `units[i]` units, the last of them taken at `times[i]`; oldest first, from `head`. */
+/** The log: entry i holds `units[i]` units, the last of them taken at `times[i]` (µs); oldest first, from `head`. */
 export interface SlidingLogState {
   times: number[]
   units: number[]
   head: number
   total: number
-  /** What is left of it now, and how far the clock has gone back since the last write (0 or less). */
+  /** The same as of now, without expired entries; `shift` is how far the clock went back since the last write, <= 0. */
   headNow: number
   totalNow: number
   shift: number
   now: number
 }
 
-/** What two bytes count. */
+/** The most that two bytes can count. */
 const MOST_ENTRIES = 2 ** 16 - 1
 
-/** Adds units at their own time; an entry of the same slot takes them in, and has the later time. */
+/** Adds units at the time they were used. In an existing slot they join its entry, which keeps the later time. */
 export function insert(
   state: SlidingLogState,
   units: number,
@@ -55,14 +55,14 @@ export function timeOf({ times, shift }: SlidingLogState, i: number): number {
   return (times[i] as number) + shift
 }
 
-/** Makes what `load` found the state. */
+/** Stores what `load` computed. */
 export function writeLog(state: SlidingLogState): void {
   const { shift } = state
   if (shift < 0) state.times = state.times.map((time) => time + shift)
   state.head = state.headNow
   state.total = state.totalNow
   state.shift = 0
-  // Dropping from the front of an array costs its length, so it is done once for many.
+  // Copying an array costs its length, so expired entries are removed many at a time.
   if (state.head > 32 && state.head * 2 > state.times.length) {
     state.times = state.times.slice(state.head)
     state.units = state.units.slice(state.head)
@@ -74,13 +74,13 @@ export function sameSlot(a: number, b: number, slotUs: number): boolean {
   return a - (a % slotUs) === b - (b % slotUs)
 }
 
-/** The entry that units taken at `at` are in: the oldest that is not older, since merging only moves entries on. */
+/** The entry that holds units taken at `at`: the oldest one not older than `at`, since merging only raises times. */
 export function entryOf(state: SlidingLogState, at: number): number | undefined {
   const i = firstFrom(state, at)
   return i < state.times.length ? i : undefined
 }
 
-/** Where the entries begin that are not older. */
+/** The index of the oldest entry that is not older than `at`. */
 function firstFrom({ times, head }: SlidingLogState, at: number): number {
   let i = times.length
   while (i > head && (times[i - 1] as number) >= at) i -= 1

@@ -5,7 +5,7 @@ local function slot_of(limit, time)
   return time - fmod(time, limit.slot)
 end
 
--- The entries as lists of times in µs and of units.
+-- Unpacks the log into two lists: times in µs, and units.
 local function entries_of(limit)
   local times, units = {}, {}
   for at = limit.head, limit.tail - 1, limit.entry do
@@ -15,7 +15,7 @@ local function entries_of(limit)
   return times, units
 end
 
--- An entry of the same slot takes the units in, and has the later time.
+-- In an existing slot the units join its entry, which keeps the later time.
 local function insert(limit, times, units, added, at)
   local i = #times + 1
   while i > 1 and times[i - 1] >= at do
@@ -37,7 +37,7 @@ local function insert(limit, times, units, added, at)
   return fitting
 end
 
--- Counts get as many bytes as the largest needs.
+-- All counts are packed with as many bytes as the largest one needs.
 local function write_entries(limit, times, units)
   local bytes, parts = limit.unit_bytes, {}
   for i = 1, #units do

@@ -1,12 +1,12 @@
 --[[
-  sliding_log: every unit is remembered for one window. The twin of sliding-log.ts: change both, the law of one
-  truth compares them.
+  sliding_log: every unit is remembered for one window. The twin of sliding-log.ts: change both, law 5 (one truth)
+  compares them.
 
   Params        quota, window in µs, slot in µs, bytes of a count
-  State         5 bytes: units in the log; 2 bytes: entries; 1 byte: bytes of a count; then the entries, oldest
-                first, each a time and a count. A time is the low bytes of a µs clock, as many as tell the times
-                of one window apart; it is read as an age at the last write.
-  Complexity    O(entries that leave), and copying the log; entries that stay are not looked at
+  State         5 bytes: units in the log; 2 bytes: number of entries; 1 byte: bytes per count; then the entries,
+                oldest first, each a time and a count. Of a time only the low bytes (in µs) are kept, enough to be
+                unique within one window; with the time of the last write they give the age.
+  Complexity    O(entries that expire), and one copy of the log; entries that stay are not read
 ]]
 local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
 local DAMAGED = 'FOREIGN the key holds a log that does not add up'
@@ -33,12 +33,12 @@ function sliding_log.prepare(quota, window, slot, bytes)
   }
 end
 
--- Bytes of the entries, which follow the numbers
+-- Bytes of the entries, which follow the numbers of the state
 function sliding_log.tail_size(window, _, entries, unit_bytes)
   return entries * (time_bytes(window) + unit_bytes)
 end
 
--- The same entries with counts of another width, or moved by a clock that went back.
+-- Packs the same entries again: with counts of another width, or with times shifted because the clock went back.
 local function rewritten(limit, log, bytes, shift)
   local old, new, parts = entry_format(limit.time_bytes, bytes), limit.format, {}
   for at = 1, #log, limit.time_bytes + bytes do
@@ -80,7 +80,7 @@ local function drop_expired(limit, last, elapsed)
   if limit.total < 0 or limit.total > 0 and head == limit.tail then error(DAMAGED, 0) end
 end
 
--- Returns where the log ends in the blob.
+-- Returns where the log ends in the blob, as the position behind it.
 function sliding_log.load(limit, last, total, entries, bytes, blob, head)
   local elapsed, tail, width = now > last and now - last or 0, head + entries * (limit.time_bytes + bytes), bytes
   limit.is_same_us = now <= last
@@ -112,7 +112,7 @@ local function until_free(limit, excess)
       return limit.window - (limit.clock - time) % limit.modulus
     end
   end
-  return limit.window -- only what was added just now is left
+  return limit.window -- the units are of this very request, so they stay for a whole window
 end
 
 function sliding_log.wait(limit, cost)
@@ -124,7 +124,7 @@ end
 
 function sliding_log.take(limit, cost)
   limit.total, limit.added = limit.total + cost, cost
-  -- Where every µs is a slot, only a request of this same µs could be in the log already.
+  -- With slots of 1 µs, only an entry of this very µs can be merged with.
   if limit.head < limit.tail and (limit.slot > 1 or limit.is_same_us) then
     local time, units = unpack_bytes(limit.format, limit.log, limit.tail - limit.entry)
     if now - (limit.clock - time) % limit.modulus >= limit.slot_began then
@@ -147,7 +147,7 @@ function sliding_log.save(limit)
   return limit.total, limit.entries, limit.unit_bytes
 end
 
--- Joined to what stands before it at once: every string on the way is a copy of the log.
+-- Joins the log to the packed numbers in one step: each intermediate string would be another copy of the log.
 function sliding_log.with_tail(limit, saved)
   local added = limit.added > 0 and pack_bytes(limit.format, limit.clock, limit.added) or ''
   return saved .. sub(limit.log, limit.head, limit.tail - 1) .. added

@@ -3,7 +3,7 @@ local function same_slot(limit, a, b)
   return a - fmod(a, limit.slot) == b - fmod(b, limit.slot)
 end
 
--- The entry that units taken at `at` are in: the oldest that is not older, since merging only moves entries on.
+-- The entry that holds units taken at `at`: the oldest one not older than `at`, since merging only raises times.
 local function entry_of(limit, at)
   local found, found_time, found_units
   for from = limit.tail - limit.entry, limit.head, -limit.entry do

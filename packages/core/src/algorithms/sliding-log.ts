@@ -15,8 +15,8 @@ import {
 
 export interface SlidingLogOptions {
   /**
-   * sliding-log: requests closer together than this may share an entry, and come back up to this late.
-   * Default: exact while the quota is at most 128, else window / 128. `'100ms'`, or a number of ms.
+   * sliding-log: requests closer together than this may share an entry, and then come back up to this much late. A
+   * time such as `'100ms'`, or a number of ms. Default: exact for a quota up to 128, else window / 128.
    */
   readonly precision?: string | number
 }
@@ -24,7 +24,7 @@ export interface SlidingLogOptions {
 /**
  * Every unit is remembered for one window from when it was taken. The twin of sliding-log.lua. Exact: no window
  * of this length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back
- * with the last of them, so units are free at most `slotUs` late and never early.
+ * with the newest of them, so units come back at most `slotUs` late and never early.
  */
 export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, SlidingLogOptions, 'sliding-log'> =
   {
@@ -112,11 +112,11 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     },
   }
 
-/** Up to this many entries a log is kept exactly, or in as many slots. */
+/** Without `precision`: a quota up to this is kept exactly, and a larger one in this many slots. */
 const LOG_SLOTS = 128
 const MOST_CHOSEN_ENTRIES = 16_384
 
-/** In µs. */
+/** The length of a slot in µs. */
 function slotOf({ quota, window, options: { precision }, path }: LimitTerms<SlidingLogOptions>): number {
   if (precision === undefined) {
     return quota <= LOG_SLOTS ? 1 : Math.max(Math.floor((window.ms * 1000) / LOG_SLOTS), 1)
@@ -132,7 +132,7 @@ function slotOf({ quota, window, options: { precision }, path }: LimitTerms<Slid
   )
 }
 
-/** Bytes that hold a count up to the quota. */
+/** Bytes needed for a count up to the quota. */
 function countBytes(quota: number): number {
   return Math.ceil(Math.log2(quota + 1) / 8)
 }

@@ -1,18 +1,18 @@
 --[[
   sliding_window: two counters, the previous one weighted by its overlap. The twin of sliding-window.ts: change
-  both, the law of one truth compares them.
+  both, law 5 (one truth) compares them.
 
   Params        quota, window in µs
-  State         5 bytes: units in the window of the last write; 5 bytes: units in the one before it
+  State         5 bytes: units used in the window of the last write; 5 bytes: units used in the window before it
 ]]
 local sliding_window = { code = 3, format = 'I5I5', size = 10 }
 
--- What units of the previous window weigh with `left` µs of this one to come.
+-- How many units those of the previous window still count as, when `left` µs of the current window remain.
 local function weighted(units, left, window)
   return ceil(units * left / window)
 end
 
--- The earliest moment that units weigh no more than room, as µs of the window still to come.
+-- The µs left of a window when its predecessor's units first weigh no more than `room`.
 local function left_when_within(room, units, window)
   local left = floor(room * window / units)
   while weighted(units, left, window) > room do
@@ -22,7 +22,7 @@ local function left_when_within(room, units, window)
 end
 
 function sliding_window.prepare(quota, window)
-  -- fmod, because Lua's own % divides and rounds
+  -- fmod, because Lua's own % divides and loses digits
   local start = now - fmod(now, window)
   return {
     algorithm = sliding_window, id = 0, waits = 0,

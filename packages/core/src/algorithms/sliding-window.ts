@@ -12,15 +12,15 @@ export interface SlidingWindowState {
   previous: number
   currentNow: number
   previousNow: number
-  /** When the window that now is in began, and what of it is still to come. */
+  /** When the current window began, and how much of it is left, in µs. */
   startNow: number
   leftNow: number
   now: number
 }
 
 /**
- * Two counters: this window's, and the previous one's weighted by how much of it a window that ends now still
- * covers. The twin of sliding-window.lua. Windows are aligned to multiples of their length.
+ * Two counters. Units of the previous window are weighted by how much of that window still overlaps a window that ends
+ * now. The twin of sliding-window.lua. Windows are aligned to multiples of their length.
  * Worst case: just under 2 x quota, when the previous window's units all came at its end.
  *
  * @see https://blog.cloudflare.com/counting-things-a-lot-of-different-things/
@@ -34,7 +34,7 @@ export const slidingWindow: Implementation<
   name: 'sliding-window',
   options: [],
 
-  // What came in a window still counts in the one after it.
+  // Two windows: units still count in the window after their own.
   compile: ({ quota, window: { ms } }) => steadyTerms(ms, 2 * ms, { quota, windowUs: ms * 1000 }),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
@@ -92,7 +92,7 @@ export const slidingWindow: Implementation<
   },
 }
 
-/** Adds units to the window that they were used in. Returns those that have room. */
+/** Adds units to the window in which they were used. Returns how many had room. */
 function addUsage(state: SlidingWindowState, units: number, at: number, windowUs: number): number {
   if (at < state.startNow - windowUs) return units
   const cell = at >= state.startNow ? 'currentNow' : 'previousNow'
@@ -106,12 +106,12 @@ function store(state: SlidingWindowState): void {
   state.previous = state.previousNow
 }
 
-/** What `units` of the previous window weigh with `left` µs of this one to come. */
+/** How many units those of the previous window still count as, when `left` µs of the current window remain. */
 function weighted(units: number, left: number, windowUs: number): number {
   return Math.ceil((units * left) / windowUs)
 }
 
-/** The earliest moment that `units` weigh no more than `room`, as µs of the window still to come. */
+/** The µs left of a window when its predecessor's units first weigh no more than `room`. */
 function leftWhenWithin(room: number, units: number, windowUs: number): number {
   let left = Math.floor((room * windowUs) / units)
   while (weighted(units, left, windowUs) > room) left -= 1

@@ -3,32 +3,35 @@ import type { Receipt } from './implementation.js'
 
 export interface TokenBucketParams {
   readonly burst: number
-  /** One unit is 2^scale parts of level, so that a level is a whole number that doubles hold exactly. */
+  /** Levels are counted in parts, 2^scale to a unit, so that they are whole numbers that doubles hold exactly. */
   readonly scale: number
-  /** Parts that drain in a µs; not whole. */
+  /** Parts that drain per µs; not a whole number. */
   readonly rate: number
   readonly windowUs: number
 }
 
 export interface TokenBucketState {
-  /** How full the bucket was at the last write, in parts, and the scale of those. */
+  /** The level at the last write, in parts of 2^-`scale` units. */
   level: number
   scale: number
-  /** The same as it is counted today, and a unit in its parts. */
+  /** The same level in the parts used now, their scale, and a unit in these parts. */
   filled: number
   filledScale: number
   unit: number
-  /** Parts that drain in a µs, how long they have, and what has not drained. */
+  /** Parts that drain per µs, µs since the last write, and the level now. */
   pace: number
   elapsed: number
   levelNow: number
   now: number
-  /** As of the last write, and those of it that can still matter. */
+  /** Notes on refunds as of the last write, and those of them that still matter. */
   wentBack: readonly WentBack[]
   wentBackNow: readonly WentBack[]
 }
 
-/** Counts what was written in the parts of this burst, or where it is above the brim in its own, which can hold it. */
+/**
+ * Converts the stored level to the parts of this burst. A level above the brim keeps its own parts, since the number of
+ * the new parts might not fit in six bytes.
+ */
 export function measure(state: TokenBucketState, { burst, scale, rate, windowUs }: TokenBucketParams): void {
   state.filled = Math.ceil(state.level * 2 ** (scale - state.scale))
   state.filledScale = scale
@@ -52,14 +55,14 @@ export function writeLevel(state: TokenBucketState, level: number, params: Token
   state.wentBack = state.wentBackNow
 }
 
-/** How long a bucket takes to drain, also one that is above the brim. */
+/** The longest that a bucket takes to drain, in µs, even when its level is above the brim. */
 export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): number {
   return Math.max(windowUs, (burst * 2 ** scale) / rate)
 }
 
 /**
- * Where the last of some units stands now, in parts from what drains next. A bucket drains in the order it was filled;
- * the level that they brought it to follows from the answer to their request.
+ * How far the last of these units is from draining now, in parts. A bucket drains in the order it was filled, so this
+ * is the level right after their request, which the receipt tells, minus what has left the bucket since.
  */
 export function placeOf(
   { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,

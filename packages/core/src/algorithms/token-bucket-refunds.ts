@@ -1,43 +1,45 @@
 /**
- * Units that went back out of the middle of a bucket. Those that stood behind them moved on, so that less of them is
- * held than their own receipts tell: a receipt knows the bucket only as it was when its units were taken.
+ * A note on a refund of units from the middle of a bucket. The units behind them moved forward, so they drain earlier
+ * than their receipts say: a receipt describes the bucket only as of the moment its units were taken.
  */
 export interface WentBack {
-  /** A unit is 2^scale of the parts below. */
+  /** A unit is 2^scale parts. */
   readonly scale: number
-  /** When they went back, in µs. */
+  /** When they were given back, in µs. */
   readonly when: number
-  /** Where in the bucket the last of them stood then, in parts from what drains next. 0: before all others. */
+  /** How far the last of them was from draining then, in parts. 0: in front of all other units. */
   readonly place: number
+  /** How much was given back. */
   readonly parts: number
 }
 
 export const NOTHING_WENT_BACK: readonly WentBack[] = []
 
-/** Units in a bucket, as they stood when they were taken. */
+/** Some units in a bucket, as of when they were taken. */
 export interface Standing {
   readonly at: number
-  /** Where the last of them stood, in parts from what drained next. */
+  /** How far the last of them was from draining, in parts. */
   readonly place: number
   readonly parts: number
   readonly scale: number
-  /** Parts that drain in a µs. */
+  /** Parts that drain per µs. */
   readonly pace: number
 }
 
-/** More than eight are not told apart. */
+/** When there are more refunds, the two oldest notes are joined. */
 const MOST_NOTES = 8
-/** What six bytes hold. */
+/** The most that six bytes hold. */
 const MOST_PARTS = 2 ** 48 - 1
 
 /**
- * Parts that went back from before some units, after these were taken. Where that is in doubt they are taken to have
- * stood before: of refunds in the same µs it is not known which came first, and places are exact to 2 µs.
+ * How many parts stood in front of some units and were given back after these were taken. In doubt a refund counts as
+ * in front, so that these units give back too little rather than too much: the order of refunds in the same µs is not
+ * known, and places are exact to 2 µs only.
  */
 export function goneBefore(units: Standing, wentBack: readonly WentBack[]): number {
   const doubt = 2 * units.pace + 16
   let gone = 0
-  // The part of it that is beyond doubt. What stands too far back by it would seem not to be behind later ones.
+  // The certain share of `gone`. Only it moves `ownPlace`: else refunds in front of the units could seem behind them.
   let sure = 0
   for (const { scale, when, place, parts } of wentBack) {
     if (when < units.at) continue
@@ -47,7 +49,7 @@ export function goneBefore(units: Standing, wentBack: readonly WentBack[]): numb
     const isSure = gone === sure && place !== 0 && when > units.at
     gone += Math.ceil(parts * size)
     if (isSure) sure = gone
-    // In the µs that they were taken in, all of them are still there.
+    // Nothing of the units had drained in the µs they were taken in, so no more than what was in front can be gone.
     else if (when === units.at) gone = Math.min(gone, Math.max(units.place - units.parts, 0))
   }
   return gone
@@ -61,13 +63,13 @@ export function noted(wentBack: readonly WentBack[], note: WentBack, keptUs: num
   return [...notes, note]
 }
 
-/** Two notes as one that nobody gets more back by. */
+/** Joins two notes. The result counts as in front of all units, so that no later refund gives back more for it. */
 function joined(first: WentBack, second: WentBack): WentBack {
   const parts = second.parts + Math.ceil(first.parts * 2 ** (second.scale - first.scale))
   return { scale: second.scale, when: second.when, place: 0, parts: Math.min(parts, MOST_PARTS) }
 }
 
-/** Parts that drain in so many µs. */
+/** Parts that drain in `elapsed` µs, rounded. */
 export function drained(elapsed: number, pace: number): number {
   return Math.floor(elapsed * pace + 0.5)
 }

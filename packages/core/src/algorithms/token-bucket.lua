@@ -1,15 +1,15 @@
 --[[
-  token_bucket: GCRA, a level that drains evenly. The twin of token-bucket.ts: change both, the law of one truth
+  token_bucket: GCRA, a level that drains evenly. The twin of token-bucket.ts: change both, law 5 (one truth)
   compares them.
 
-  Params        burst, scale (a unit is 2^scale parts), rate (parts that drain in a µs), window in µs
-  State         1 byte: scale; 6 bytes: level at the last write, in parts; 1 byte: how many notes follow of units that
-                went back from among others, the newest last, each 1 byte: scale; 7 bytes: when, in µs; 6 bytes: where
-                the last of them stood, in parts from what drained next; 6 bytes: parts
+  Params        burst, scale (a unit is 2^scale parts), rate (parts that drain per µs), window in µs
+  State         1 byte: scale; 6 bytes: level at the last write, in parts; 1 byte: number of notes; then the notes,
+                oldest first, each on one refund from the middle of the bucket. A note is 1 byte: scale; 7 bytes: time
+                of the refund in µs; 6 bytes: how far its last unit was from draining, in parts; 6 bytes: parts given
 ]]
 local token_bucket = { code = 4, format = 'I1I6I1', size = 8 }
 local NOTE = 20
--- What six bytes hold.
+-- The most that six bytes hold.
 local MOST_LEVEL = 2 ^ 48 - 1
 
 function token_bucket.prepare(burst, scale, rate, window)
@@ -22,7 +22,7 @@ function token_bucket.prepare(burst, scale, rate, window)
   }
 end
 
--- Counts a level in the parts of this burst, or where it is above the brim in its own, which can hold it.
+-- Converts the level to the parts of this burst. A level above the brim keeps its own parts, which six bytes can hold.
 local function measure(limit, scale, level)
   local unit, rate = limit.own_unit, limit.rate
   local filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
@@ -31,7 +31,7 @@ local function measure(limit, scale, level)
   if limit.is_over then
     unit, rate = 2 ^ scale, rate * 2 ^ (scale - limit.scale)
     filled, depth = level, limit.burst * unit
-    -- So that it is gone after a window.
+    -- Fast enough to drain within one window.
     pace = max(rate, level / max(limit.window, depth / rate))
   end
   limit.kept, limit.unit, limit.depth, limit.pace = limit.is_over and scale or limit.scale, unit, depth, pace
@@ -43,7 +43,7 @@ local function set_level(limit, level)
   limit.level, limit.elapsed = limit.filled, 0
 end
 
--- filled: the level at the last write; level: what has not drained of it until now
+-- filled: the level at the last write; level: the level now
 function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local elapsed = now > last and now - last or 0
   if scale ~= limit.scale or limit.is_over or filled > limit.depth then
@@ -55,7 +55,7 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  -- Without that, what is not just a level is left to a script that has it.
+  -- Without load_notes (in consume-one) the value then seems not to end here, and is decided by code that reads notes.
   if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end
@@ -92,7 +92,7 @@ function token_bucket.left(limit)
 end
 
 function token_bucket.save(limit)
-  -- A denial is written, too, when the clock went back, and what has drained until now counts no more then.
+  -- After the clock went back, a denial is saved, too: store the level now, or what drained until then would come back.
   if limit.elapsed > 0 then set_level(limit, limit.level) end
   return limit.kept, limit.filled, #limit.went_back / NOTE
 end
@@ -104,17 +104,17 @@ end
 -- @part tail
 local NOTE_FORMAT = '>I1I7I6I6'
 
--- Bytes of the notes, which follow the numbers
+-- Bytes of the notes, which follow the numbers of the state
 function token_bucket.tail_size(_, _, _, notes)
   return notes * NOTE
 end
 
--- How long a bucket takes to drain, also one that is above the brim.
+-- The longest that a bucket takes to drain, in µs, even when its level is above the brim.
 local function drain_time(limit)
   return max(limit.window, limit.burst * limit.own_unit / limit.rate)
 end
 
--- Returns where the notes end. Those that are so old that nothing has stood behind them for long are left out.
+-- Returns the position behind the notes. Notes are dropped once all units of their time have drained.
 function token_bucket.load_notes(limit, notes, blob, head)
   local tail = head + notes * NOTE
   local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
@@ -138,7 +138,7 @@ function token_bucket.force(limit, used)
   level = max(level - floor(age * rate + 0.5), 0)
   local room = MOST_LEVEL - limit.level
   local denied = min(ceil(max(level - room, 0) / unit), total)
-  -- Doubles do not hold the largest levels exactly. Above the brim it drains faster.
+  -- Doubles do not hold the largest levels exactly, hence max and min. A level above the brim drains faster: measure.
   measure(limit, limit.kept, limit.level + min(max(level - denied * unit, 0), room))
   limit.level, limit.elapsed = limit.filled, 0
   return total - denied

@@ -1,12 +1,11 @@
--- token_bucket.give: a bucket drains in the order it was filled, so units are held until what they brought it to is
--- gone. Units that go back from before others let these move on: notes tell of that. The twin of
--- token-bucket-refunds.ts.
+-- token_bucket.give: gives units back. A bucket drains in the order it was filled. When units are given back from the
+-- middle, those behind them move forward and drain earlier; notes record that. The twin of token-bucket-refunds.ts.
 local MOST_NOTES = 8
 
--- Parts that went back from before some units after these were taken at `at`; they then stood at `place`. Where that is
--- in doubt they are taken to have stood before: of refunds in the same µs it is not known which came first, and places
--- are exact to 2 µs. `sure` is the part of it that is beyond doubt: what stands too far back by it would seem not to be
--- behind later ones.
+-- How many parts stood in front of some units and were given back after these were taken. These were taken at `at`, and
+-- the last of them was then `place` parts from draining. In doubt a refund counts as in front: the order of refunds in
+-- the same µs is not known, and places are exact to 2 µs only. `sure` is the certain share of `gone`. Only it moves
+-- `own_place`: else refunds in front of the units could seem behind them.
 local function gone_before(limit, at, place, parts)
   local doubt, gone, sure = 2 * limit.pace + 16, 0, 0
   for from = 1, #limit.went_back, NOTE do
@@ -16,15 +15,15 @@ local function gone_before(limit, at, place, parts)
     if when >= at and (note_place == 0 or floor(note_place * size) - doubt <= own_place - parts) then
       local is_sure = gone == sure and note_place > 0 and when > at
       gone = gone + ceil(note_parts * size)
-      -- In the µs that they were taken in, all of them are still there.
+      -- Nothing of the units had drained in the µs they were taken in: no more than what was in front can be gone.
       if is_sure then sure = gone elseif when == at then gone = min(gone, max(place - parts, 0)) end
     end
   end
   return gone
 end
 
--- Where the last of some units stands now, in parts from what drains next. The level that they brought the bucket to
--- follows from the answer to their request.
+-- How far the last of these units is from draining now, in parts: the level right after their request, which the answer
+-- to that request tells, minus what has left the bucket since.
 local function place_of(limit, units, at, remaining, reset)
   local place = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
   local left = place - floor(max(now - at, 0) * limit.pace + 0.5)
@@ -32,7 +31,7 @@ local function place_of(limit, units, at, remaining, reset)
   return left - gone_before(limit, at, place, units * limit.unit)
 end
 
--- Two notes as one that nobody gets more back by.
+-- Joins two notes. The result counts as in front of all units, so that no later refund gives back more for it.
 local function joined(a, b)
   local parts = b.parts + ceil(a.parts * 2 ^ (b.scale - a.scale))
   return { scale = b.scale, when = b.when, place = 0, parts = min(parts, MOST_LEVEL) }
@@ -61,7 +60,7 @@ end
 function token_bucket.give(limit, units, at, remaining, reset)
   local level, place = limit.level, place_of(limit, units, at, remaining, reset)
   local given = min(max(place, 0), units * limit.unit, level)
-  -- Where nothing stands behind them, nothing moves on.
+  -- With no units behind them, nothing moves forward.
   if given > 0 and place < level then note(limit, place, given) end
   set_level(limit, level - given)
   return given > 0

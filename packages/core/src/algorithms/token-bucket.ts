@@ -14,22 +14,22 @@ import {
 } from './token-bucket-level.js'
 
 export interface TokenBucketOptions {
-  /** token-bucket: units that may come at once. Default: the quota. */
+  /** token-bucket: units that may be used at once. Default: the quota. */
   readonly burst?: number
 }
 
-/** The most that a packed level holds: six bytes. */
+/** The largest level that a packed state holds: six bytes. */
 const MOST_LEVEL = 2 ** 48 - 1
 
 /**
- * GCRA, the leaky bucket as a meter: a level that drains evenly, and requests that fit while it is below the
- * brim. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
+ * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly, and fits while the level stays
+ * below the brim. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
  *
- * Levels are whole parts of a unit and what drained is rounded to a part. A part drains in less than a µs, so
- * answers are exact to the µs and rounding does not add up.
+ * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so
+ * answers are exact to the µs and rounding errors do not add up.
  *
- * A level can be above the brim, when it comes from a plan with a larger burst. It stays, or moving to a smaller plan
- * and back would empty the bucket; but it drains as much faster as it takes to be gone after a window.
+ * A level can be above the brim when it comes from a plan with a larger burst. It is not cut off, or moving to a
+ * smaller plan and back would empty the bucket. Instead it drains faster, so that it is gone within a window.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  */
@@ -48,7 +48,7 @@ export const tokenBucket: Implementation<
     const burst = burstOf(terms)
     const scale = scaleOf(burst)
     const windowUs = window.ms * 1000
-    // What a larger burst left above the brim takes a window to drain.
+    // At least one window: a level above the brim, from a plan with a larger burst, takes that long to drain.
     const ttlMs = Math.ceil(Math.max(burst / quota, 1) * window.ms) + 1
     return steadyTerms(window.ms, ttlMs, { burst, scale, rate: (quota * 2 ** scale) / windowUs, windowUs })
   },
@@ -101,7 +101,7 @@ export const tokenBucket: Implementation<
     writeLevel(state, state.levelNow + cost * state.unit, params)
   },
 
-  // In parts of another size, which were of another burst: the level would be cut off at this one.
+  // Another scale means another burst, and a receipt cannot be placed among its units.
   isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
 
   force(state, used, params) {
@@ -116,7 +116,7 @@ export const tokenBucket: Implementation<
     level = Math.max(level - drained(age, rate), 0)
     const room = MOST_LEVEL - levelNow
     const denied = Math.min(Math.ceil(Math.max(level - room, 0) / unit), units)
-    // Doubles do not hold the largest levels exactly.
+    // Doubles do not hold the largest levels exactly, hence max and min.
     writeLevel(state, levelNow + Math.min(Math.max(level - denied * unit, 0), room), params)
     return units - denied
   },
@@ -125,7 +125,7 @@ export const tokenBucket: Implementation<
     const level = state.levelNow
     const place = placeOf(state, receipt, params)
     const given = Math.min(Math.max(place, 0), receipt.units * state.unit, level)
-    // Where nothing stands behind them, nothing moves on.
+    // With no units behind them, nothing moves forward.
     if (given > 0 && place < level) {
       const note = { scale: state.filledScale, when: state.now, place, parts: given }
       state.wentBackNow = noted(state.wentBackNow, note, drainUs(params))
@@ -142,10 +142,10 @@ function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions
   throw ConfigError.wrong(`${path}.burst`, burst, expected)
 }
 
-/** A level is below 2^LEVEL_BITS parts, so that doubles hold it with bits to spare for rounding. */
+/** A level stays below 2^46 parts: doubles hold 53 bits, so there is room for rounding. */
 const LEVEL_BITS = 46
 
-/** As many parts of a unit as such a burst leaves bits for. */
+/** As many parts per unit as leave room for a level of this burst. */
 function scaleOf(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }

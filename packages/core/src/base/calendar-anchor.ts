@@ -1,7 +1,7 @@
 import type { OffsetAt } from './time-zone.js'
 import { DAY, modulo } from './local-time.js'
 
-/** What a calendar window is one of: an hour, a day, a week or a month of the wall clock. */
+/** The length of a calendar window: an hour, a day, a week or a month of the wall clock. */
 export type CalendarUnit = 'h' | 'd' | 'week' | 'month'
 
 /**
@@ -12,15 +12,15 @@ export type CalendarUnit = 'h' | 'd' | 'week' | 'month'
  * - A local date-time in the limit's time zone, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` or `YYYY-MM-DDTHH:MM:SS`.
  * - A Date: an instant, read in the limit's time zone, to the millisecond.
  *
- * Of a date-time or a Date, `month` takes the day of the month and the time of day, `week` the weekday and the
- * time of day, `d` the time of day, `h` the minutes and what is below them. A date in the future is as good as
- * a past one: it says where windows start, not when the first does.
+ * From a date-time or a Date, `month` uses the day of the month and the time of day, `week` the weekday and the
+ * time of day, `d` the time of day, `h` the minutes and smaller units. The date may lie in the past or in the
+ * future: windows repeat in both directions from it.
  */
 export type CalendarAnchor = number | string | Date
 
 const LOCAL_DATE_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$/
 
-/** Whether `anchor` says where a window of this unit starts; `undefined` does not. Never throws. */
+/** Whether `anchor` is valid for windows of this unit; `undefined` is not. Never throws. */
 export function isAnchor(unit: CalendarUnit, anchor: unknown): anchor is CalendarAnchor {
   if (typeof anchor === 'number') return isDayNumber(unit, anchor)
   if (typeof anchor === 'string') return Number.isFinite(localTime(anchor))
@@ -33,7 +33,7 @@ function isDayNumber(unit: CalendarUnit, day: number): boolean {
   return Number.isInteger(day) && day >= 1 && day <= days
 }
 
-/** NaN for anything but a date-time that exists on some clock. */
+/** The date-time in local ms; NaN when the text is malformed or there is no such date, such as February 30. */
 function localTime(text: string): number {
   if (!LOCAL_DATE_TIME.test(text)) return NaN
   const ms = Date.parse(text.length === 10 ? text : `${text}Z`)
@@ -41,7 +41,7 @@ function localTime(text: string): number {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text) ? ms : NaN
 }
 
-/** Where in its unit a window starts; each unit reads the fields it needs. */
+/** The part of a unit at which its windows start. Each unit reads only the fields it needs. */
 export interface Phase {
   readonly dayOfMonth: number
   readonly weekday: number

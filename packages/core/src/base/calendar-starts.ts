@@ -2,10 +2,10 @@ import { DAY, HOUR, modulo, WEEK } from './local-time.js'
 import type { Phase } from './calendar-anchor.js'
 import type { OffsetAt } from './time-zone.js'
 
-/** Four consecutive starts in epoch ms: the previous, the current (<= now), the next (> now), the one after. */
+/** Four consecutive window starts in ms since 1970: previous, current (<= now), next (> now), and the one after it. */
 export type Starts = readonly [previous: number, current: number, next: number, following: number]
 
-/** The numbered local starts of a unit. Local times are ms, counted as if the wall clock showed UTC. */
+/** Numbers the window starts of a unit. Local times are in ms, as if the wall clock showed UTC. */
 interface LocalStarts {
   numberAt(localMs: number): number
   localOf(number: number): number
@@ -27,7 +27,7 @@ function evenStarts(lengthMs: number, firstMs: number): LocalStarts {
   }
 }
 
-/** Each month is reckoned from the anchor, never from the month before, so the 31st does not become the 28th. */
+/** Each month is computed from the anchor, not from the month before: else a 31st would become a 28th for good. */
 function monthStarts({ dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
   return {
     numberAt(localMs) {
@@ -44,8 +44,8 @@ function monthStarts({ dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
 }
 
 /**
- * Starts grow with their number but need not differ: Samoa had no 2011-12-30, so the starts of the 30th and of
- * the 31st are one instant, and one window.
+ * Finds starts of days, weeks or months. Two numbers can have the same start: Samoa had no 2011-12-30, so the starts
+ * of the 30th and the 31st are one instant, and count as one window.
  */
 export function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: number) => Starts {
   const startOf = (number: number): number => instantOf(starts.localOf(number), offsetAt)
@@ -55,7 +55,7 @@ export function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: num
     return found
   }
   return (nowMs) => {
-    // The number is a first guess: while the clock shows an hour again, a start may look yet to come.
+    // A first guess: when clocks are set back, local times repeat, and the start found can lie after now.
     let number = starts.numberAt(nowMs + offsetAt(nowMs))
     let current = startOf(number)
     while (current > nowMs) current = startOf(--number)
@@ -68,9 +68,9 @@ export function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: num
   }
 }
 
-/** The instant of a local time: the earlier of two, and with the offset before the gap when there is none. */
+/** The instant of a local time. One that occurs twice means the earlier; one that is skipped uses the offset before. */
 function instantOf(localMs: number, offsetAt: OffsetAt): number {
-  // No zone is a day away from UTC, so these two are on either side of a change that could matter.
+  // Offsets are less than a day, so these two instants enclose every change that matters.
   const before = offsetAt(localMs - DAY)
   const after = offsetAt(localMs + DAY)
   const instant = localMs - before
@@ -79,8 +79,8 @@ function instantOf(localMs: number, offsetAt: OffsetAt): number {
 }
 
 /**
- * Hours start at each instant at which the clock shows the phase. Where clocks move by half an hour one window
- * is shorter or longer than an hour, and always shorter than two.
+ * Finds starts of hours: each instant at which the minutes of the clock are those of the anchor. Where clocks move by
+ * half an hour, one window is shorter or longer than an hour, but always shorter than two.
  */
 export function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number) => Starts {
   const intoHour = (instantMs: number): number => modulo(instantMs + offsetAt(instantMs) - phaseMs, HOUR)
@@ -88,7 +88,7 @@ export function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number)
     const start = nowMs - intoHour(nowMs)
     const astray = intoHour(start)
     if (astray === 0) return start
-    // The clock moved after `start`, and showed the phase for the last time before it did.
+    // The clock was changed between `start` and now: the window began earlier, or an hour after that.
     const earlier = start - astray
     const later = earlier + HOUR
     return later <= nowMs && intoHour(later) === 0 ? later : earlier

@@ -3,12 +3,12 @@ import { isAnchor, phaseOf, type CalendarAnchor, type CalendarUnit, type Phase }
 import { dateFinder, hourFinder, localStartsOf, type Starts } from './calendar-starts.js'
 import { DAY, HOUR, WEEK } from './local-time.js'
 
-/** The windows of one unit in one time zone. They touch: each instant is in exactly one of them. */
+/** The windows of one unit in one time zone, without gaps: each instant is in exactly one window. */
 export interface Calendar {
   readonly unit: CalendarUnit
-  /** The same for the same windows, however zone and anchor were written, on every version of Node. */
+  /** Equal for equal windows, on every version of Node, even if zone or anchor are written differently. */
   readonly id: string
-  /** No window is longer, in ms, daylight saving included: 25 h for `d` where clocks move by an hour. */
+  /** The longest window in ms, daylight saving included: 25 h for `d` where clocks move by an hour. */
   readonly maxWindowMs: number
   /**
    * The windows around an instant in epoch ms. Starts are whole ms and strictly increasing.
@@ -23,8 +23,8 @@ export interface Calendar {
 /**
  * Windows that start on the calendar of a time zone. Without an anchor: at minute 0, midnight, Monday, day 1.
  *
- * A start that the clock skips (daylight saving begins) moves later by as much as the clock jumps; one that the
- * clock shows twice is the earlier. Hours are what the clock shows, so an hour shown twice is two windows.
+ * When daylight saving skips a start, the window starts later by the length of the skip. When a start occurs twice,
+ * the first one is used. Hours follow the clock face, so an hour that the clock shows twice is two windows.
  *
  * @throws RangeError when the runtime does not know `timeZone`, or `isAnchor(unit, anchor)` is false.
  */
@@ -52,7 +52,7 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   }
 }
 
-/** Only of what the unit reads: the day of the month says nothing of a week. */
+/** Holds only what the unit reads, so that equal windows have equal ids: a week ignores the day of the month. */
 function idOf(unit: CalendarUnit, { dayOfMonth, weekday, timeOfDayMs }: Phase, zone: Zone): string {
   if (unit === 'h') return `h ${timeOfDayMs % HOUR} ${zone.minutesId}`
   const day = { d: 0, week: weekday, month: dayOfMonth }[unit]

@@ -29,7 +29,7 @@ const ALIASES = new Map<string, Unit>([
   ...(['months'] as const).map((word): [string, Unit] => [word, 'month']),
 ])
 
-/** For error messages: the units one can write. */
+/** The units of time, as error messages list them. */
 export const UNITS = Object.keys(UNIT_MS).join(', ')
 
 const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
@@ -37,7 +37,7 @@ const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
 /**
  * Reads a length of time: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms.
  *
- * @returns undefined when it is not a whole number of ms from 1
+ * @returns undefined for anything that is not a whole number of ms, at least 1
  */
 export function readDuration(text: unknown): Duration | undefined {
   if (typeof text === 'number') return duration(text, 'ms')
@@ -62,7 +62,7 @@ const NAMES = {
   month: 'month',
 } as const
 
-/** `minute`, `15-minutes`, `2500-ms`: how a limit with this window is called unless the user names it. */
+/** The default name of a limit with this window: `minute`, `15-minutes`, `2500-ms`. */
 export function durationName({ count, unit }: Duration): string {
   if (unit === 'ms')
     return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`

@@ -20,8 +20,8 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /**
- * What every error of Tollgate is. Tell errors apart by `code`: a process that loads both the ESM and the
- * CommonJS build has each class twice.
+ * The base class of all errors of Tollgate. Tell errors apart by `code`, not by `instanceof`: a process that loads both
+ * the ESM and the CommonJS build has each class twice.
  */
 export class TollgateError extends Error {
   readonly code: ErrorCode
@@ -35,12 +35,12 @@ export class TollgateError extends Error {
 
 /** An option that cannot work. The message says where it stands, what is wrong and what to type instead. */
 export class ConfigError extends TollgateError {
-  /** Where the user wrote it: `plans.free[0].burst`. Empty for the options as a whole. */
+  /** Where the user wrote the option: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
   /** What is wrong and what to type instead: the message without the path. */
   readonly problem: string
 
-  /** @param problem ends without a full stop; never holds a value of the user's, other than through `show` */
+  /** @param problem without a full stop; may show a value of the user's only through `show` */
   constructor(path: string, problem: string) {
     super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
@@ -52,14 +52,14 @@ export class ConfigError extends TollgateError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
 
-  /** The same error of options that stand in others: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
+  /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
   within(outer: string): ConfigError {
     if (outer === '') return this
     return new ConfigError(this.path === '' ? outer : `${outer}.${this.path}`, this.problem)
   }
 }
 
-/** What kind of fault of a store it is, for those who count or alert on it. */
+/** The kind of a store's fault, for metrics and alerts. */
 export type StoreErrorReason =
   | 'timeout'
   | 'unreachable'
@@ -82,11 +82,11 @@ export interface StoreErrorOptions extends ErrorOptions {
   readonly isOfRequest?: boolean
 }
 
-/** A fault of the store: it never decides a request, the failure policy does. */
+/** A fault of the store. It does not decide a request: the failure policy does. */
 export class StoreError extends TollgateError {
-  /** What kind of fault it is; the message says what to do. */
+  /** The kind of fault; the message says what to do. */
   readonly reason: StoreErrorReason
-  /** Only the key of this request is at fault: the store decides others. */
+  /** True when only this request's key is at fault and the store still decides other keys. */
   readonly isOfRequest: boolean
 
   constructor(message: string, options: StoreErrorOptions = {}) {
@@ -102,18 +102,18 @@ const REASONS: { readonly [Code in ErrorCode]?: StoreErrorReason } = {
   ERR_TOLLGATE_CLOSED: 'closed',
 }
 
-/** What was thrown, as an error: frameworks take `undefined` or a string for something else than a fault. */
+/** A thrown value as an Error. Frameworks do not treat a thrown `undefined` or string as a fault. */
 export function toError(thrown: unknown): Error {
   return isA(thrown, Error) ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
 }
 
-/** What a store threw, as a fault of the store. */
+/** A value thrown by a store, as a StoreError. */
 export function toStoreError(thrown: unknown): StoreError {
   if (isA(thrown, StoreError)) return thrown
   return new StoreError(`the store failed: ${reasonOf(thrown)}`, { cause: thrown })
 }
 
-/** What was thrown, in words. */
+/** The message of a thrown value. Never throws. */
 export function reasonOf(thrown: unknown): string {
   return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
 }

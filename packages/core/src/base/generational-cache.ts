@@ -1,6 +1,6 @@
 /**
- * A map of what was set last, for values that are set far more often than they are read: it costs less than an
- * LruMap, and holds between `most` and twice as many entries once it is full.
+ * A cache for values that are set far more often than read. Setting costs less than in an LruMap. Once full it holds
+ * between `most` and 2 x `most` entries: when the recent half is full, the older half is dropped.
  */
 export class GenerationalCache<T> {
   readonly #most: number
@@ -15,7 +15,7 @@ export class GenerationalCache<T> {
     return this.#recent.get(key) ?? this.#before.get(key)
   }
 
-  /** The value of a key, which counts as set now. */
+  /** Reads a value and makes it recent, as if it had been set now. */
   refresh(key: string): T | undefined {
     const recent = this.#recent.get(key)
     if (recent !== undefined) return recent

@@ -1,5 +1,5 @@
 /**
- * FNV-1a, 32 bits, of the UTF-16 code units of a text. Keys are found again by it, so it must never come out otherwise.
+ * FNV-1a, 32 bits, over the UTF-16 code units of a text. Stored keys depend on it, so its results must never change.
  *
  * @see https://datatracker.ietf.org/doc/draft-eastlake-fnv/
  */

@@ -1,4 +1,4 @@
-/** Local times are ms, counted as if the wall clock showed UTC. */
+/** Lengths in ms. Local times are in ms, too, as if the wall clock showed UTC. */
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 export const WEEK = 7 * DAY

@@ -1,21 +1,21 @@
-/** After so many uses that had nothing forgotten, the place where forgetting goes on is given up. */
+/** The eviction iterator is dropped after this many uses without an eviction. */
 const LONGEST_IDLE = 1024
 
-/** A map that holds so many entries at most, and forgets the one unused longest. */
+/** A map of at most `most` entries. When it is full, it evicts the least recently used one. */
 export class LruMap<T> {
   readonly #most: number
   readonly #longestIdle: number
   readonly #onForgotten: ((key: string, value: T) => void) | undefined
-  /** In the order of last use. */
+  /** In the order of last use, the oldest first. */
   readonly #entries = new Map<string, T>()
   /**
-   * Goes on where it stopped: from the beginning it would step over all that has left since the map was packed. Not
-   * kept while nothing is forgotten, since an iterator that rests keeps every table that the map has outgrown.
+   * Stands at the next key to evict. Kept, since a new iterator would step over every deleted slot at the front of the
+   * map. Dropped when nothing is evicted for long, since it keeps the map's outgrown tables in memory.
    */
   #oldest: Iterator<string> | undefined
   #idle = 0
 
-  /** @param onForgotten told of what had to go for want of room */
+  /** @param onForgotten is called for each evicted entry */
   constructor(most: number, onForgotten?: (key: string, value: T) => void) {
     this.#most = most
     this.#onForgotten = onForgotten
@@ -26,7 +26,7 @@ export class LruMap<T> {
     return this.#entries.get(key)
   }
 
-  /** Makes it the one used last. */
+  /** Adds the entry, or makes it the most recently used. */
   use(key: string, value: T): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
@@ -42,7 +42,7 @@ export class LruMap<T> {
     this.#entries.clear()
   }
 
-  /** All of them, the one unused longest first. */
+  /** All entries, the least recently used first. */
   entries(): IterableIterator<[string, T]> {
     return this.#entries.entries()
   }

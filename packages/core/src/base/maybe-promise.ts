@@ -1,13 +1,13 @@
-/** A value where it is known, else a promise of it. */
+/** A value that is known already, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Whether it is a promise, of whatever make. */
+/** Whether it has a `then`, and so counts as a promise of any library. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
 
-/** `next` on the value now, or when it is there: no promise where none is needed. */
+/** Calls `next` with the value: at once if it is known, so that no promise is made; else when it resolves. */
 export function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  // What only looks like one may not return a promise from its `then`, such as a reply of Fastify.
+  // Some objects have a `then` that does not return a promise, such as Fastify's reply. Promise.resolve makes it one.
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }

@@ -1,11 +1,12 @@
 import { elapsedMs, isDateFaked, startedAtMs } from './timers.js'
 
-/** How far the two clocks of a process may part before the finer one is set anew, in ms. */
+/** The finer clock is set to the system's when they differ by more than this, in ms. */
 const CLOCKS_PART_MS = 1000
 
 /**
- * The time in ms since 1970, to the µs: a clock that counts whole ms would free units up to one of them early. It
- * follows the system's clock when that is set, or the machine has slept; and `Date` to the ms where a test fakes it.
+ * Returns the time in ms since 1970, with µs as decimals. A clock of whole ms would give units back up to 1 ms early.
+ * It follows the system's clock after a change of the time or a sleep of the machine. Where a test fakes `Date`, it
+ * returns that, in whole ms.
  */
 export function microsecondClock(): () => number {
   let origin = startedAtMs

@@ -18,8 +18,8 @@ const MOST_LISTED = 6
 const MOST_TOLD = 3
 
 /**
- * Refuses what is no object of options, or has one that does not exist: most likely a typo, whose meaning would be
- * lost in silence. Values are for the caller to check.
+ * Refuses anything but an object, and options that do not exist: an unknown option is most likely a typo, and to ignore
+ * it would hide the mistake. The caller checks the values.
  *
  * @param path where the user wrote the object, for the error: `headers`; empty for the options themselves
  * @throws {ConfigError} that says which option may have been meant
@@ -30,7 +30,7 @@ export function needOptions(given: unknown, known: readonly string[] | KnownOpti
     const such = 'names' in known ? `, such as ${known.example}` : listed(': ', names)
     throw ConfigError.wrong(path || 'options', given, `an object of options${such}`)
   }
-  // Not Object.keys, which makes an array: requests pass here too.
+  // `for in`, since Object.keys allocates an array, and this also runs once per request.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
     throw unknownOptions(
@@ -77,7 +77,7 @@ function listed(before: string, names: readonly string[]): string {
   return names.length > MOST_LISTED ? '' : before + names.join(', ')
 }
 
-/** Whether one letter was left out, added, changed, or changed places with the next. */
+/** Whether the words differ by one letter: left out, added, changed, or swapped with its neighbour. */
 function isTypo(given: string, meant: string): boolean {
   let same = 0
   while (same < meant.length && given[same] === meant[same]) same += 1
@@ -90,8 +90,8 @@ function isTypo(given: string, meant: string): boolean {
 }
 
 /**
- * An object that can hold options: no array, Date, Map, promise or the like, also not of another realm, nor one of a
- * class, whose inherited options would be read here and missed there.
+ * Whether this is a plain object, also one of another realm. Arrays, Dates, Maps and promises are not. Neither are
+ * objects of a class: some code would see their inherited options, other code would not.
  */
 export function isOptions(given: unknown): given is object {
   if (Object.prototype.toString.call(given) !== '[object Object]') return false

@@ -20,7 +20,7 @@ export function pathIn(outer: string, name: string): string {
   return outer === '' ? name : `${outer}.${name}`
 }
 
-/** Looking at a value runs its proxy traps and getters, which may throw; an error about it must not. */
+/** Inspecting a value can run its getters and proxy traps, which may throw. An error message must not fail by that. */
 export function attempt<T>(look: () => T, otherwise: T): T {
   try {
     return look()
@@ -29,7 +29,7 @@ export function attempt<T>(look: () => T, otherwise: T): T {
   }
 }
 
-/** Whether it is one: `instanceof`, also of what throws when it is looked at. */
+/** `instanceof` that never throws: a proxy can throw when it is inspected. */
 export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   return attempt(() => value instanceof type, false)
 }

@@ -3,13 +3,13 @@ export type OffsetAt = (instantMs: number) => number
 
 export interface Zone {
   readonly offsetAt: OffsetAt
-  /** By how much its clocks ever go back at once. */
+  /** The largest step by which its clocks are ever set back, in ms. */
   readonly setBackMs: number
-  /** Whether they only ever move by whole hours. */
+  /** Whether its clocks only ever move by whole hours. */
   readonly movesByHours: boolean
-  /** The same for zones whose clocks agree, whatever they are called: `UTC`, `utc` and `Etc/GMT`. */
+  /** Equal for zones whose clocks agree, under any name: `UTC`, `utc` and `Etc/GMT`. */
   readonly clockId: number
-  /** The same for zones whose clocks show the same minutes, such as all that are whole hours from UTC. */
+  /** Equal for zones whose clocks show the same minutes, such as all zones that are whole hours from UTC. */
   readonly minutesId: number
 }
 
@@ -20,7 +20,7 @@ const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
 /** Whether this runtime knows the time zone, an IANA name such as `Europe/Berlin`. Never throws. */
 export function isTimeZone(name: string): boolean {
-  // Intl takes undefined for the zone of the machine, which differs from server to server.
+  // For undefined, Intl takes the zone of the machine, which differs from server to server.
   if (typeof name !== 'string') return false
   try {
     return Boolean(zoneOf(name))
@@ -29,7 +29,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What Intl makes of a zone takes it milliseconds and kilobytes, and plans from a database come by the thousand. */
+/** Cached: a zone costs Intl milliseconds and kilobytes, and plans from a database can name one thousands of times. */
 const zones = new Map<string, Zone>()
 
 /** @throws RangeError when the runtime does not know the zone */
@@ -43,10 +43,10 @@ export function zoneOf(timeZone: string): Zone {
   return zone
 }
 
-/** Looks at the offsets of a zone once a season, 1970 to 2100. */
+/** Samples the offsets of a zone every 90 days, from 1970 to 2100. */
 function changesOf(offsetAt: OffsetAt): Pick<Zone, 'setBackMs' | 'movesByHours'> {
   let last = offsetAt(0)
-  // Another server may know a newer law than this one, so a zone at rest is granted an hour too.
+  // At least an hour for every zone: another server may know a newer law that introduces daylight saving there.
   let setBackMs = HOUR
   let movesByHours = true
   for (let instantMs = 0; instantMs < Date.UTC(2101, 0); instantMs += 90 * DAY) {
@@ -58,13 +58,13 @@ function changesOf(offsetAt: OffsetAt): Pick<Zone, 'setBackMs' | 'movesByHours'>
   return { setBackMs, movesByHours }
 }
 
-/** Every Node that Tollgate runs on knows the same of these years. Of later ones laws are still being made. */
+/** Every Node that Tollgate supports knows the same rules for these years. Laws for later years still change. */
 const SETTLED = [Date.UTC(2005, 0), Date.UTC(2022, 0)] as const
 
 /**
- * Ids of what the clocks did, week by week. Not of the zone's name: the one that Intl calls canonical is another in
- * another version of Node (`Asia/Calcutta`, then `Asia/Kolkata`), and the servers of a fleet must agree. Two zones
- * that parted later share an id; units that a subject has used then still count when its plan moves to the other.
+ * Hashes of the clock's offsets, week by week. Not of the zone's name: versions of Node differ in the name that Intl
+ * calls canonical (`Asia/Calcutta`, then `Asia/Kolkata`), and all servers of a fleet must agree on the id. Two zones
+ * that differ only after these years share an id; when a plan moves from one to the other, used units still count.
  */
 function idsOf(offsetAt: OffsetAt): Pick<Zone, 'clockId' | 'minutesId'> {
   let [clockId, minutesId] = [0, 0]
@@ -76,12 +76,12 @@ function idsOf(offsetAt: OffsetAt): Pick<Zone, 'clockId' | 'minutesId'> {
   return { clockId, minutesId }
 }
 
-/** FNV-1a, of whole numbers in place of bytes. */
+/** One step of FNV-1a, over whole numbers in place of bytes. */
 function mix(sum: number, value: number): number {
   return Math.imul(sum ^ value, 0x01000193) >>> 0
 }
 
-/** Asking Intl for the offset alone is a quarter faster than asking for the wall clock. */
+/** Asks Intl for the offset alone: a quarter faster than asking for the wall clock. */
 function offsetsOf(timeZone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, year: 'numeric', timeZoneName: 'longOffset' })
   return (instantMs) => {

@@ -2,28 +2,28 @@ import { performance } from 'node:perf_hooks'
 import * as timers from 'node:timers'
 
 /**
- * Timers that always run. A test of a user's may put fakes in their place that stand still; a request would then
- * never be answered. So they are taken from Node once, when this file is loaded, and not from the globals, which a
- * test runner may have replaced before.
+ * Timers that a user's tests cannot fake. With a fake timer that stands still, a request would never be answered. They
+ * come from `node:timers` when this file is loaded, and not from the globals, which a test runner may have replaced by
+ * then.
  */
 export const { setImmediate, setTimeout, clearTimeout } = timers
 
-/** Resolves after so many ms. A process that has nothing else to do may end before. */
+/** Resolves after `ms`. Does not keep the process alive. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref())
 }
 
-/** The time since this process started, in ms, to the µs. */
+/** The time since this process started, in ms with µs as decimals. */
 export const elapsedMs = performance.now.bind(performance)
 
-/** When that was, in ms since 1970. */
+/** When this process started, in ms since 1970. */
 export const startedAtMs = performance.timeOrigin
 
 const { Date: loadedDate } = globalThis
 const { now: loadedNow } = Date
 const wasFaked = !Function.prototype.toString.call(loadedNow).includes('[native code]')
 
-/** Whether `Date` is a fake that some test sets, in place of the system's clock. */
+/** Whether a test has replaced `Date` or `Date.now`. */
 export function isDateFaked(): boolean {
   return wasFaked || globalThis.Date !== loadedDate || Date.now !== loadedNow
 }

@@ -2,11 +2,24 @@
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+  TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',
+  TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
+  TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',
+  TOLLGATE_POLICY: "A function for onStoreFailure threw or gave no policy, so 'local' was used.",
+  TOLLGATE_LISTENER: 'A listener of an event threw or rejected.',
+  TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back.',
+  TOLLGATE_UNVERIFIED: 'byJwtClaim met a token that nothing has verified, and counts its client by address.',
+  TOLLGATE_LATE_IDENTITY:
+    'Fastify: identify finds nobody in the stage that was chosen, since authentication comes later.',
+  TOLLGATE_HOOK_ORDER: 'Fastify: this version cannot be told to decide requests after all other hooks.',
+  TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
+  TOLLGATE_MOUNTED_TWICE: 'One request passed the same middleware twice and was counted twice.',
+  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so that none is ever limited.',
 } as const
 
 export type WarningCode = keyof typeof WARNING_CODES
 
-/** Says on stderr, through Node's own process warnings, what is wrong and what to type. */
+/** Emits a Node process warning, on stderr by default. The text says what is wrong and what to type. */
 export type Warn = (code: WarningCode, text: string) => void
 
 export const warn: Warn = (code, text) => process.emitWarning(text, { type: 'TollgateWarning', code })

@@ -1,27 +1,28 @@
 import type { StoreError } from '../base/errors.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
 
-/** `half-open`: the store answers again, and is told what was admitted meanwhile before it decides again. */
+/** `half-open`: the store answers again, and is being told what was admitted meanwhile, before it decides requests. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 export interface BreakerOptions {
-  /** Whether the store answers, by asking it something that no request waits for. Never rejects. */
+  /** Asks the store something that no request waits for. Resolves to whether it answers. Never rejects. */
   readonly probe: () => Promise<boolean>
-  /** What is to be done before it decides again. Never rejects. */
+  /** Called before the store decides requests again; the breaker closes when it resolves. Never rejects. */
   readonly recover: () => Promise<void>
-  /** Probes that are past their deadline and have no reply: with each, they are rarer. */
+  /** How many probes are past their deadline without a reply. The more, the longer the pause between probes. */
   readonly overdue: () => number
   readonly onChange: (state: BreakerState, error: StoreError | undefined) => void
 }
 
-/** Failed calls one after another until the store is given up. */
+/** After this many failed calls in a row the breaker opens. */
 const FAILURES = 3
+/** In ms; doubled for each overdue probe, at most 32 times this. */
 const PROBE_EVERY_MS = 250
 const LONGEST_PAUSE = 2 ** 5
 
 /**
- * Knows whether a store is worth asking. Failures open it; then nothing is asked but probes, which no request waits
- * for, until one is answered.
+ * A circuit breaker: knows whether a store is worth asking. Failures open it. While it is open, no request is sent but
+ * only probes, until one of them is answered.
  *
  * @see https://martinfowler.com/bliki/CircuitBreaker.html
  */
@@ -52,12 +53,12 @@ export class Breaker {
     this.#probeIn(PROBE_EVERY_MS)
   }
 
-  /** Something of the store has come: worth a probe now. */
+  /** A late reply came from the store, so probe now instead of later. */
   wake(): void {
     if (this.#state === 'open' && !this.#isProbing) this.#probeIn(0)
   }
 
-  /** Probes no more. */
+  /** Stops probing for good. */
   end(): void {
     this.#isEnded = true
     clearTimeout(this.#timer)
@@ -71,7 +72,7 @@ export class Breaker {
   #probeIn(ms: number): void {
     if (this.#isEnded) return
     clearTimeout(this.#timer)
-    // A process that has nothing else to do may end.
+    // unref: probes do not keep the process alive.
     this.#timer = setTimeout(() => void this.#probe(), ms).unref()
   }
 
@@ -83,7 +84,7 @@ export class Breaker {
     this.#enter('half-open')
     this.#failures = 0
     await this.#options.recover()
-    // It may have failed again in the meantime.
+    // A call may have failed during `recover`.
     if (this.#failures === 0) return this.#enter('closed')
     this.#enter('open')
     this.#probeIn(PROBE_EVERY_MS)

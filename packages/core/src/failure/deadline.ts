@@ -3,19 +3,18 @@ import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Call } from '../stores/contract.js'
 import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
 
-/** What becomes of one call of a store. */
+/** Receives the result of one call of a store. */
 export interface CallListener<T> {
   onValue(value: T): void
   onError(error: StoreError): void
-  /** In place of those two, when the caller has been answered that it took too long. */
+  /** Called for a result after the deadline, when `onError` has told the caller already. */
   onLate(value: T | StoreError): void
 }
 
 /**
- * Calls a store, and answers within the deadline in any case. The listener is told once within the deadline, and
- * once more when the store answers after it.
- *
- * @param ready waited for before the call; its time counts, and a call whose deadline has passed is not made
+ * Calls a store and ends within the deadline in any case. The listener gets a value or an error within the deadline,
+ * and `onLate` if the store answers after it. Waiting for the store to be ready counts, too; a call whose deadline has
+ * passed by then is not sent.
  */
 export class DeadlineCall<T> implements Call {
   isOver = false
@@ -25,7 +24,7 @@ export class DeadlineCall<T> implements Call {
   #isSent = false
   #isSettled = false
 
-  /** @param isAwaited whether a request waits for it; else a process that has nothing else to do may end before */
+  /** @param isAwaited whether a request waits for the result; if not, the timer does not keep the process alive */
   constructor(
     ask: (call: Call) => MaybePromise<T>,
     listener: CallListener<T>,
@@ -34,7 +33,7 @@ export class DeadlineCall<T> implements Call {
   ) {
     this.#ask = ask
     this.#listener = listener
-    // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
+    // When the process was busy, replies that have arrived are read before the immediate runs: they are not late.
     this.#timer = setTimeout(() => setImmediate(() => this.#expire(deadlineMs)), deadlineMs)
     if (!isAwaited) this.#timer.unref()
   }
@@ -48,7 +47,7 @@ export class DeadlineCall<T> implements Call {
     try {
       const asked = this.#ask(this)
       if (!isPromise(asked)) return this.#succeed(asked)
-      // What only looks like a promise may answer twice.
+      // Promise.resolve, since a promise of a user's own kind may call back twice.
       Promise.resolve(asked).then(
         (value) => this.#succeed(value),
         (error: unknown) => this.fail(error),
@@ -75,7 +74,7 @@ export class DeadlineCall<T> implements Call {
     else this.#listener.onValue(value)
   }
 
-  /** Whether it is too late. */
+  /** Returns whether the deadline has passed. */
   #settle(): boolean {
     this.#isSettled = true
     clearTimeout(this.#timer)
@@ -90,7 +89,7 @@ export class DeadlineCall<T> implements Call {
   }
 }
 
-/** A list of a store of the user's own can throw when it is read: here that is a fault, later nobody would be answered. */
+/** Copies a list, since reading a user's own list can throw. Here that is a fault; later, requests would hang. */
 function copied<T>(given: T): T {
   return Array.isArray(given) ? (Array.from(given) as T) : given
 }

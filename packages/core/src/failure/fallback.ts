@@ -1,4 +1,5 @@
-import type { StoreError } from '../base/errors.js'
+import { reasonOf, type StoreError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
 import { refundOf } from '../stores/receipts.js'
@@ -13,20 +14,23 @@ import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
 export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption
   readonly local: LocalOptions
-  /** Gives back what the store took of a request that had been answered otherwise. Never rejects. */
+  /** What all keys of the limiter begin with. */
+  readonly begin: string
+  readonly warn: Warn
+  /** Gives back units that the store took for a request after it was answered otherwise. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<boolean>
 }
 
 const MOST_SUBJECTS = 10_000
 
-/** Decides where the store could not, by the failure policy, and squares that with the store when it is back. */
+/** Decides what the store could not, by the failure policy, and reconciles that with the store when it is back. */
 export class Fallback {
   readonly #options: FallbackOptions
   readonly #local: LocalLimiter
   readonly #reconciliation: Reconciliation
-  /** Undefined where the user says how many there are. */
+  /** Undefined if the user says how many processes there are. */
   readonly #instances: InstanceCounter | undefined
-  /** Requests that were let pass though the store may have counted them: they stay counted. */
+  /** Requests that were let pass. The store may count them late, and then they stay counted. */
   readonly #letPass = new WeakSet<StoreRequest>()
 
   constructor(options: FallbackOptions) {
@@ -36,37 +40,42 @@ export class Fallback {
     const { instances } = options.local
     const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
-      const { store, giveBack } = options
-      this.#instances = new InstanceCounter({ consume: (batch) => store.charge(batch), giveBack, onCount })
+      const { begin, store, giveBack } = options
+      this.#instances = new InstanceCounter({
+        begin,
+        consume: (batch) => store.charge(batch),
+        giveBack,
+        onCount,
+      })
     } else {
       onCount(instances)
     }
   }
 
-  /** Remembers what the store said, to go on from. */
+  /** Remembers an answer of the store, from which the local limiter goes on. */
   note(request: Request, outcome: Outcome): void {
     if (!request.parts.some((part) => mayLimit(this.#policyOf(part)))) return
     const nowMs = this.#local.note(request, outcome)
     this.#instances?.tick(nowMs)
   }
 
-  /** What is answered to a request that the store could not decide. Each subject's own policy holds, and all must allow. */
+  /** Decides a request that the store could not. Each subject has its own policy, and all must allow. */
   decide(request: Request, error: StoreError): Verdict {
     const { parts, isClosed } = this.#choose(request, error)
     if (isClosed) return { source: 'closed', allowed: false, step: request, error }
     if (parts.length === 0) {
-      // Of more units that are asked for afterwards nothing is given: what is counted late of them goes back.
+      // An upTo request is given no units here. If the store counts it late, its units go back.
       if (request.grant !== 'upTo') this.#letPass.add(request)
       return { source: 'open', allowed: true, step: request, error }
     }
     const outcome = this.#local.consume(request, parts)
     const allowed = isGiven(request, outcome)
-    // Of a step it is due when all others are decided.
+    // A step is charged later, by `release`, when all steps of its request are decided.
     if (allowed && !request.turn) this.#reconciliation.due(request)
     return { source: 'local', allowed, step: request, outcome, parts, error }
   }
 
-  /** The same, with nothing taken. */
+  /** As `decide`, but takes nothing. */
   peek(request: Request, error: StoreError): Verdict {
     const { parts, isClosed } = this.#choose(request, error)
     if (isClosed) return { source: 'closed', allowed: false, step: request, error }
@@ -75,7 +84,10 @@ export class Fallback {
     return { source: 'local', allowed: isTaken(outcome), step: request, outcome, parts, error }
   }
 
-  /** What the store took late: of requests that were let pass it stays, others are charged apart, or were denied. */
+  /**
+   * Requests that the store decided after they were answered here. Their units are given back: they were denied, or
+   * are charged by reconciliation. Only the units of requests that were let pass stay counted.
+   */
   late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
     batch.forEach((request, i) => {
       const answer: unknown = answers[i]
@@ -85,17 +97,17 @@ export class Fallback {
     })
   }
 
-  /** A request that was let pass has been denied after all. */
+  /** For a request that was let pass here, but denied by another step. */
   revoke(request: StoreRequest): void {
     this.#letPass.delete(request)
   }
 
-  /** Whether units of a request that was decided here went back. */
+  /** Gives back units of a request that was decided here. Returns whether any were given. */
   refund(request: Request, units: number): boolean {
     return this.#local.refund(request, units)
   }
 
-  /** All steps of a request have been decided. */
+  /** Called when all steps of a request have been decided. */
   release(request: Request): void {
     this.#local.release(request)
     this.#reconciliation.due(request)
@@ -105,12 +117,12 @@ export class Fallback {
     for (const key of keys) this.#local.forget(key)
   }
 
-  /** Tells a shard what was admitted beside it, before it decides again. */
+  /** Charges a shard for what was admitted without it. Called before it decides requests again. */
   recover(shard: number): Promise<void> {
     return this.#reconciliation.recover(shard)
   }
 
-  /** The same for the last time, as far as the store answers. */
+  /** Charges all shards a last time, as far as they answer. */
   async end(): Promise<void> {
     await Promise.all([this.#reconciliation.end(), this.#instances?.leave()])
   }
@@ -119,14 +131,25 @@ export class Fallback {
     return onStoreFailure ?? this.#options.policy
   }
 
+  /** What a function of the user does wrong must not decide a request: then it is `local`. */
+  #policyFor(part: Part, error: StoreError): FailurePolicy {
+    try {
+      return choosePolicy(this.#policyOf(part), part.subject, error)
+    } catch (thrown) {
+      const text = `onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`
+      this.#options.warn('TOLLGATE_POLICY', text)
+      return 'local'
+    }
+  }
+
   #choose(request: Request, error: StoreError): Choice {
-    // A function is asked once a subject, however many limits that has.
+    // A policy function is called once per subject, not once per limit.
     const chosen = new Map<Subject, FailurePolicy>()
     const parts: Part[] = []
     let isClosed = false
     for (const part of request.parts) {
       const { subject } = part
-      const policy = chosen.get(subject) ?? choosePolicy(this.#policyOf(part), subject, error)
+      const policy = chosen.get(subject) ?? this.#policyFor(part, error)
       chosen.set(subject, policy)
       if (policy === 'closed') isClosed = true
       if (policy === 'local') parts.push(part)
@@ -135,9 +158,9 @@ export class Fallback {
   }
 }
 
-/** What the policies of a request's subjects come to. */
+/** The result of all policies of a request. */
 interface Choice {
-  /** Those that this process limits by itself. */
+  /** The parts with the policy `local`. */
   readonly parts: readonly Part[]
   readonly isClosed: boolean
 }

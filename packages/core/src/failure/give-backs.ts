@@ -3,19 +3,19 @@ import { Batcher } from '../stores/batcher.js'
 import { newId } from './ids.js'
 import { Outbox } from './outbox.js'
 
-/** What giving back needs of the store. */
+/** The part of the store that refunds need. */
 export interface RefundingStore {
   readonly answersAtOnce: boolean
-  /** Refunds of one shard, also while its breaker is open where forced. Never rejects. */
+  /** Sends refunds of one shard; if forced, also while its breaker is open. Never rejects. */
   refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]>
-  /** Whether a shard is not asked. */
+  /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
   isOpen(shard: number): boolean
 }
 
-/** What became of units that were to go back: `gone` had come back by themselves; of `unknown` nothing is known yet. */
+/** The result of a refund. `gone`: the units had come back by themselves. `unknown`: the store has not answered yet. */
 export type GivenBack = 'given' | 'gone' | 'unknown'
 
-/** Gives units back to the store: those of one tick in one call of each shard, each once, whatever replies are lost. */
+/** Gives units back to the store: one call per shard and tick, each refund counted once, even if replies are lost. */
 export class GiveBacks {
   readonly #store: RefundingStore
   readonly #outbox: Outbox<RefundRequest, boolean>
@@ -33,7 +33,8 @@ export class GiveBacks {
   }
 
   /**
-   * Where the store does not say, units are given back later, if it answers within five minutes. Never rejects.
+   * Gives units back. Without an answer of the store it resolves to `unknown`, and is repeated for five minutes. Never
+   * rejects.
    */
   async give(request: RefundRequest): Promise<GivenBack> {
     if (!this.#store.answersAtOnce) {
@@ -43,7 +44,7 @@ export class GiveBacks {
     return meaningOf(answer)
   }
 
-  /** Sends again what has waited for a shard that answers now. */
+  /** Repeats the waiting refunds of a shard that answers again. */
   recover(shard: number): Promise<void> {
     return this.#outbox.recover(shard)
   }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 const prefix = randomBytes(9).toString('base64url')
 let count = 0
 
-/** An id that no process has used before: what carries it counts once. */
+/** A new id, unique over all processes. Whatever carries it counts once. */
 export function newId(): string {
   count += 1
   return `${prefix}${count.toString(36)}`

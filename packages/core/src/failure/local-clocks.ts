@@ -3,9 +3,9 @@ import { elapsedMs } from '../base/timers.js'
 
 /** The clocks of this process; tests pass their own. */
 export interface LocalClocks {
-  /** ms since 1970. */
+  /** The time in ms since 1970. */
   readonly nowMs: () => number
-  /** µs of a clock that nobody sets. */
+  /** A monotonic clock, in µs. */
   readonly elapsedUs: () => number
 }
 

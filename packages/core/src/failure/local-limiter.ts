@@ -11,19 +11,19 @@ import { refundOf } from '../stores/receipts.js'
 
 export interface LocalOptions {
   /**
-   * How many processes share the store: each holds subjects to so many parts of their plans while the store cannot
-   * answer. Default: as many as were seen in the store in the last half minute.
+   * How many processes share the store. While it cannot answer, each allows a subject the plan divided by this number.
+   * Default: the number that used the store in the last 30 s.
    */
   readonly instances?: number
-  /** How many subjects are remembered at most, each with 0.5 to 6 kB. Default: 10 000. */
+  /** The most subjects that are remembered, each with 0.5 to 6 kB. Default: 10 000. */
   readonly maxSubjects?: number
 }
 
-/** What is asked of this process, as of a store. */
+/** A request to the local limiter. */
 export interface LocalRequest {
   readonly parts: readonly SubRequest[]
   readonly grant: Grant
-  /** Of a step: there are others, which may deny. */
+  /** Set for a step of a request: other steps may still deny it. */
   readonly turn?: object | undefined
 }
 
@@ -31,20 +31,20 @@ interface LocalKey {
   readonly shard: number
   /** Reports of the store from before this time are ignored, in ms. */
   fromMs: number
-  /** Whether units were admitted that the store has not been told of. */
+  /** Whether units were admitted that the store has not been charged for. */
   owes: boolean
-  /** How many messages that tell it are under way. */
+  /** How many charges for this key have been sent and not been answered. */
   underWay: number
 }
 
-/** What was admitted of a key beside the store, for it to be told. */
+/** Units admitted for a key without the store, which it must be charged for. */
 export interface Owed {
   readonly key: string
   readonly shard: number
   readonly used: Used
 }
 
-/** What was decided here of a request, for a refund. */
+/** What was decided here for a request; kept for a refund. */
 interface Decided {
   readonly parts: readonly SubRequest[]
   readonly outcome: Outcome
@@ -53,21 +53,21 @@ interface Decided {
 }
 
 /**
- * Limits in this process while the store cannot: by the same plans, at a share of their quotas, from what the store
- * last said of a subject. Remembers what it has admitted, so that the store can be told.
+ * Limits in this process while the store cannot: by the same plans, with a share of their quotas, starting from the
+ * store's last answer for a subject. Remembers what it admits, so that the store can be charged.
  */
 export class LocalLimiter {
-  /** This process's part of every quota. */
+  /** This process's share of every quota, 0 to 1. */
   share = 1
   readonly #clocks: LocalClocks
   #nowMs = 0
   readonly #known: StoreKnowledge
   readonly #keys: LruMap<LocalKey>
-  /** What decides: shares, and in them what the store knew. */
+  /** Decides by the shares, starting from what the store had counted. */
   readonly #shares: ProcessStore
   readonly #ledger = new UsageLedger()
   readonly #decided = new WeakMap<LocalRequest, Decided>()
-  /** Keys of requests whose other steps are not decided yet, and how many those are: their units may go back. */
+  /** For each key, how many of its requests have undecided steps. Their units may go back: they are not charged yet. */
   readonly #held = new Map<string, number>()
   #unitsForgotten = 0
 
@@ -78,14 +78,14 @@ export class LocalLimiter {
     this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs)
   }
 
-  /** Remembers what the store said. Returns the time, in ms of the process's clock. */
+  /** Remembers an answer of the store. Returns the time in ms, by this process's clock. */
   note({ parts }: StoreRequest, outcome: Outcome): number {
     const atMs = this.#clocks.nowMs()
     this.#known.note(parts, outcome, atMs)
     return atMs
   }
 
-  /** Decides the parts of a request that this process is to decide. */
+  /** Decides the given parts of a request. */
   consume(request: LocalRequest & { readonly shard: number }, parts: readonly SubRequest[]): Outcome {
     const asked = this.#prepare(request, parts)
     const outcome = first(this.#shares.consume([asked]))
@@ -107,9 +107,9 @@ export class LocalLimiter {
   }
 
   /**
-   * Gives back units that a request was admitted for, unless the store has been told of it.
+   * Gives back units that a request took here. Returns false when the store has been charged for them already.
    *
-   * @param units at most those it took
+   * @param units at most the units it took
    */
   refund(request: LocalRequest, units: number): boolean {
     const decided = this.#decided.get(request)
@@ -122,13 +122,13 @@ export class LocalLimiter {
     return true
   }
 
-  /** All steps of a request have been decided: what it took here stays, or has gone back. */
+  /** Called when all steps of a request have been decided: its units can be charged now, unless they went back. */
   release(request: LocalRequest): void {
     const decided = this.#decided.get(request)
     if (decided && request.turn) this.#hold(decided.parts, -1)
   }
 
-  /** What is owed of keys that are due, of about so many keys at most; each is to be confirmed. */
+  /** Takes the debts of due shards, for about `most` keys. The caller must `confirm` each. */
   takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
     const owed: Owed[] = []
     for (const [key, known] of this.#keys.entries()) {
@@ -142,7 +142,7 @@ export class LocalLimiter {
     return owed
   }
 
-  /** What is owed of some keys, in units of all limits together, when nobody will be told of it: it is owed no more. */
+  /** Forgets the debts of some keys: the store will not be charged any more. Returns their units, of all limits. */
   dropOwed(parts: readonly SubRequest[]): number {
     let units = 0
     for (const { key } of parts) {
@@ -153,7 +153,7 @@ export class LocalLimiter {
     return units
   }
 
-  /** The store has been told, or never will be. */
+  /** Called when the store has been charged, or never will be. */
   confirm({ key }: Owed): void {
     const known = this.#keys.get(key)
     if (!known) return
@@ -161,14 +161,14 @@ export class LocalLimiter {
     known.fromMs = this.#clocks.nowMs()
   }
 
-  /** Units that were owed of subjects that had to be forgotten for want of room, since this was last asked. */
+  /** Units owed by subjects that were forgotten for want of room, counted since the last call. */
   takeForgotten(): number {
     const units = this.#unitsForgotten
     this.#unitsForgotten = 0
     return units
   }
 
-  /** The time that ages of what is owed are counted to, in µs. */
+  /** The monotonic clock by which debts age, in µs. */
   elapsedUs(): number {
     return this.#clocks.elapsedUs()
   }
@@ -203,7 +203,7 @@ export class LocalLimiter {
     return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
   }
 
-  /** Goes on from what the store last said, unless it has been told of less since. */
+  /** Starts from the store's last answer, unless units were admitted here that this answer does not include. */
   #takeOver(key: string, shard: number, nowMs: number): void {
     const known = this.#known.get(key)
     const before = this.#keys.get(key)

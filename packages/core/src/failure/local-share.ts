@@ -4,7 +4,7 @@ import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import { NEVER } from '../algorithms/implementation.js'
 
-/** What of each limit's share the store had used. */
+/** How many units of each limit's local share the store had counted, rounded up. */
 export function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
   return set.limits.map((limit, i) => {
     const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
@@ -12,10 +12,10 @@ export function usedOf({ set, remaining, atMs }: Known, share: number): number[]
   })
 }
 
-/** When the store may be back, in µs. */
+/** A guess when the store may be back, in µs. */
 const LATER = 1_000_000
 
-/** A cost that never fits a share may fit the plan, once the store is back. */
+/** For a cost that is larger than the share but fits the plan: tells to retry, since the store may be back then. */
 export function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
   if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
   const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))

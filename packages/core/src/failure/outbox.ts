@@ -3,12 +3,12 @@ import { isA, StoreError } from '../base/errors.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
 
 export interface OutboxOptions<Item, Answer> {
-  /** Sends items of one shard, also while its breaker is open where forced. Never rejects. */
+  /** Sends items of one shard; if forced, also while its breaker is open. Never rejects. */
   readonly send: (items: readonly Item[], isForced: boolean) => Promise<readonly (Answer | StoreError)[]>
   readonly isOpen: (shard: number) => boolean
-  /** Told of each item once, when the store has answered it for good. */
+  /** Called once per item, with the store's final answer. */
   readonly onDelivered: (item: Item, answer: Answer | StoreError) => void
-  /** Told of each item that will not be sent any more. */
+  /** Called for each item that will not be sent any more. */
   readonly onDropped: (item: Item) => void
 }
 
@@ -17,17 +17,17 @@ interface Waiting<Item> {
   readonly firstMs: number
 }
 
-/** Half as long as a store remembers ids, so that no repetition meets a store that has forgotten the first. */
+/** Half as long as a store remembers ids, in ms: so a repetition never meets a store that has forgotten the first. */
 const LONGEST_MS = ID_KEPT_MS / 2
 const AGAIN_AFTER_MS = 250
-/** So many wait at most: beyond it the oldest are dropped. */
+/** The most items that wait per shard; beyond it the oldest are dropped. */
 const MOST_WAITING = 10_000
-/** No more at a time, so that requests get their turn. */
+/** The most items in one call, so that requests get their turn in between. */
 export const LARGEST_BATCH = 128
 
 /**
- * Sends what must reach the store and carries an id: where no answer came, the same is sent again, for five minutes.
- * The store counts it once.
+ * Sends items that must reach the store and carry an id. An item without an answer is sent again, for five minutes. The
+ * store counts it once.
  */
 export class Outbox<Item extends { readonly shard: number }, Answer> {
   readonly #options: OutboxOptions<Item, Answer>
@@ -43,7 +43,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   /**
    * Sends items of one shard now.
    *
-   * @returns the answers; those that are errors of the store are sent again, unless they are of the request itself
+   * @returns the answers. Items answered with an error are sent again, unless the error is of the request itself
    */
   deliver(items: readonly Item[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
     const firstMs = elapsedMs()
@@ -53,12 +53,12 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     )
   }
 
-  /** Sends again what has waited for a shard that answers now. */
+  /** Sends the waiting items of a shard that answers again. */
   async recover(shard: number): Promise<void> {
     await this.#sendAgain(shard, true)
   }
 
-  /** Sends all that waits a last time, and says what was not delivered. */
+  /** Sends all waiting items a last time, and drops those that were not delivered. */
   async end(): Promise<void> {
     this.#isEnded = true
     clearTimeout(this.#timer)
@@ -69,7 +69,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     this.#waiting.clear()
   }
 
-  /** Under way until the last of them is sent, so that whoever ends waits for all. */
+  /** Tracked until the last item is sent, so that `end` waits for all. */
   #sendAgain(shard: number, isForced: boolean): Promise<void> {
     return this.#track(this.#sendWaiting(shard, isForced))
   }
@@ -101,7 +101,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   }
 
   #settle(waiting: Waiting<Item>, answer: Answer | StoreError): void {
-    // What fails for its own sake would fail for ever.
+    // An error of the request itself would come back at every repetition.
     if (!isA(answer, StoreError) || answer.isOfRequest) return this.#options.onDelivered(waiting.item, answer)
     const { shard } = waiting.item
     const others = this.#waiting.get(shard) ?? new Set()
@@ -117,7 +117,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     this.#options.onDropped(oldest.item)
   }
 
-  /** While the breaker is open a probe comes first, and then `recover`. */
+  /** Skips shards with an open breaker: those wait for a successful probe, which calls `recover`. */
   #againLater(): void {
     if (this.#isEnded) return
     this.#timer ??= setTimeout(() => {

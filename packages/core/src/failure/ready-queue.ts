@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Where calls wait for a store to be ready. Not on its promise itself: what waits there cannot leave at its deadline,
- * and would be held for as long as the store is down.
+ * Holds calls while a store is not ready. They do not wait on the store's promise itself: a promise keeps its
+ * callbacks, so calls that have reached their deadline would stay in memory while the store is down.
  */
 export class ReadyQueue {
   readonly #store: Store

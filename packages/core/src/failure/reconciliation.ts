@@ -7,11 +7,11 @@ import type { LocalLimiter, Owed } from './local-limiter.js'
 import { LARGEST_BATCH, Outbox } from './outbox.js'
 import { unitsOf, usageAt } from './usage-ledger.js'
 
-/** What reconciliation needs of the store. */
+/** The part of the store that reconciliation needs. */
 export interface ChargedStore {
-  /** Charges of one shard, also while its breaker is not closed. Never rejects. */
+  /** Charges one shard, also while its breaker is open. Never rejects. */
   charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]>
-  /** Whether a shard is not asked. */
+  /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
   isOpen(shard: number): boolean
 }
 
@@ -20,27 +20,27 @@ export interface ReconciliationOptions {
   readonly onReconciled: (reconciled: Reconciled) => void
 }
 
-/** What the store was told of. */
+/** The result of charging the store. */
 export interface Reconciled {
-  /** Units that were charged, of all limits together. */
+  /** Units charged, of all limits together. */
   readonly units: number
-  /** Units that will not be: the store's state has no room for them, or did not answer in time. */
+  /** Units that will never be charged: the store's state had no room for them, or it did not answer in time. */
   readonly dropped: number
 }
 
-/** What one message tells the store: the same units whenever it is sent, older each time. */
+/** One charge. It can be sent repeatedly with the same units; only their age grows. */
 interface Charge {
   readonly shard: number
   readonly id: string
   readonly owed: Owed
 }
 
-/** How long after units were admitted beside a store that still answers others. */
+/** How long to wait before charging a shard that still answers other requests, in ms. */
 const DUE_AFTER_MS = 100
-/** What is owed after so long is charged while the store decides again. */
+/** Recovery charges for at most this long, in ms. The rest is charged while the store decides requests again. */
 const LONGEST_RECOVERY_MS = 500
 
-/** Tells the store what was admitted beside it: an outage is no free quota. Nothing is told twice. */
+/** Charges the store for what was admitted without it, so that an outage gives no free quota. Charges count once. */
 export class Reconciliation {
   readonly #local: LocalLimiter
   readonly #options: ReconciliationOptions
@@ -48,7 +48,7 @@ export class Reconciliation {
   #timer: NodeJS.Timeout | undefined
   readonly #running = new Set<Promise<boolean>>()
   #isEnding = false
-  /** Nobody will be told of what is admitted from now on. */
+  /** Set by `end`: units that are admitted from now on are dropped. */
   #isEnded = false
 
   constructor(local: LocalLimiter, options: ReconciliationOptions) {
@@ -62,20 +62,20 @@ export class Reconciliation {
     })
   }
 
-  /** Units of a shard were admitted that are to be charged: soon, where it still answers others. */
+  /** Called when units were admitted without the store. Charges them soon if the shard answers other requests. */
   due({ shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>): void {
     if (this.#isEnded) this.#drop(this.#local.dropOwed(parts))
     else if (!this.#options.store.isOpen(shard)) this.#chargeSoon()
   }
 
-  /** Charges what is owed in a shard that answers again. */
+  /** Charges a shard that answers again. */
   async recover(shard: number): Promise<void> {
     const until = elapsedMs() + LONGEST_RECOVERY_MS
     await this.#outbox.recover(shard)
     await this.#charge((one) => one === shard, until)
   }
 
-  /** Charges all that can be, a last time, also where the store has not been asked lately; and says what cannot. */
+  /** Charges all shards a last time, also those whose breaker is open. Reports what cannot be charged as dropped. */
   async end(): Promise<void> {
     this.#isEnding = true
     clearTimeout(this.#timer)
@@ -103,7 +103,7 @@ export class Reconciliation {
     if (!isDone) this.#chargeSoon()
   }
 
-  /** Whether all that was due has been sent. */
+  /** Returns whether all that was due has been charged. */
   async #chargeUntil(isDue: (shard: number) => boolean, until: number): Promise<boolean> {
     const failed = new Set<number>()
     const isToBe = (shard: number): boolean => isDue(shard) && !failed.has(shard)
@@ -131,7 +131,7 @@ export class Reconciliation {
     return batch.map((request, i) => {
       const answer: unknown = answers[i]
       if (isOutcome(answer, request)) return answer
-      // A store that gives no outcomes would never.
+      // A store that returns no outcome will not do so at a repetition either.
       return isA(answer, StoreError) ? answer : new StoreError('no outcome', { isOfRequest: true })
     })
   }
@@ -140,7 +140,7 @@ export class Reconciliation {
     if (dropped > 0) this.#options.onReconciled({ units: 0, dropped })
   }
 
-  /** @param outcome undefined where the store will not be told */
+  /** @param outcome undefined if the store will never be charged */
   #settle({ owed }: Charge, outcome: Outcome | undefined): void {
     this.#local.confirm(owed)
     const units = sum(outcome?.limits.map(({ granted = 0 }) => granted) ?? [])

@@ -2,7 +2,7 @@ import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { isRefundAnswer } from '../stores/outcome-check.js'
 
-/** One answer for each refund of a batch, whatever a store of the user's own gave. Never throws. */
+/** One answer for each refund of a batch, whatever a user's own store returned. Never throws. */
 export function readRefundAnswers(batch: readonly RefundRequest[], given: unknown): readonly RefundAnswer[] {
   return batch.map((_, i) => {
     try {

@@ -8,24 +8,24 @@ import { probeOf } from './probe.js'
 import type { ReadyQueue } from './ready-queue.js'
 
 export interface ShardGuardOptions {
-  /** How long a call may take, in ms, waiting for the store to be ready included. */
+  /** How long a call may take, in ms, including the wait for the store to be ready. */
   readonly deadlineMs: number
   readonly onBreaker: (state: BreakerState, shard: number, error: StoreError | undefined) => void
-  /** What the shard is to be told before it decides again. Never rejects. */
+  /** Called before the shard decides requests again, to tell it what was admitted meanwhile. Never rejects. */
   readonly recover: (shard: number) => Promise<void>
 }
 
-/** How a call is made. */
+/** Options of one call. */
 export interface Way<T> {
-  /** Also while the breaker is open. */
+  /** Call the store even while the breaker is open. */
   readonly isForced?: boolean
-  /** Told what the store gave after the deadline, when the caller had been answered otherwise. */
+  /** Called with a value that came after the deadline, when the caller had got another answer. */
   readonly onLate?: (value: T) => void
 }
 
 /**
- * Calls one shard of a store, and answers within the deadline in any case. After a few failures in a row it is not
- * asked any more, until a probe is answered.
+ * Calls one shard of a store and ends within the deadline in any case. After a few failures in a row it rejects calls
+ * at once, until the store answers a probe.
  */
 export class ShardGuard {
   readonly breaker: Breaker
@@ -33,9 +33,9 @@ export class ShardGuard {
   readonly #store: Store
   readonly #queue: ReadyQueue
   readonly #deadlineMs: number
-  /** What is answered while it is not asked: made once, since an error takes longer than the answer. */
+  /** The error for calls while the breaker is open. Made once, since creating an error costs more than the answer. */
   #refusal: StoreError | undefined
-  /** Probes and other forced calls that are past their deadline and have no reply. */
+  /** Forced calls, such as probes, that are past their deadline without a reply. */
   #overdue = 0
 
   constructor(shard: number, store: Store, queue: ReadyQueue, options: ShardGuardOptions) {
@@ -54,15 +54,15 @@ export class ShardGuard {
     })
   }
 
-  /** Why it is not asked. */
+  /** Why calls are rejected at the moment; undefined when they are not. */
   get refusal(): StoreError | undefined {
     return this.breaker.state === 'closed' ? undefined : this.#refusal
   }
 
   /**
-   * What `ask` gives.
+   * Resolves to what `ask` returns.
    *
-   * @throws {StoreError} when it fails, takes longer than the deadline, or is not asked
+   * @throws {StoreError} when `ask` fails or takes longer than the deadline, or the breaker is open
    */
   call<T>(ask: (call: Call) => MaybePromise<T>, { isForced = false, onLate }: Way<T> = {}): Promise<T> {
     const refused = isForced ? undefined : this.refusal
@@ -92,7 +92,7 @@ export class ShardGuard {
     })
   }
 
-  /** Takes a unit that nobody needs, since a store that can be read may still not be written to. */
+  /** Takes a unit rather than reads, since a store that can be read may still refuse writes. */
   #probe(): Promise<boolean> {
     const request: StoreRequest = probeOf(this.#shard)
     return this.call((call) => this.#store.consume([request], call), { isForced: true }).then(
@@ -102,7 +102,7 @@ export class ShardGuard {
   }
 }
 
-/** Why none of the answers could be given, when that is not for the requests' own sake. */
+/** The first error, if every answer is an error and none of them is a request's own fault. */
 function systemicErrorIn(answers: unknown): StoreError | undefined {
   if (!Array.isArray(answers)) return undefined
   const [first] = answers as readonly unknown[]

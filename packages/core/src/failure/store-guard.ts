@@ -6,21 +6,21 @@ import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
 
-/** A request that may be over before it is sent, since it was answered otherwise. */
+/** A request that may have been answered otherwise before it is sent: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
 
 export interface StoreGuardOptions extends ShardGuardOptions {
-  /** Told of every fault once per batch, with how many requests it left without an outcome. */
+  /** Called once per failed batch, with the number of requests that got no outcome. */
   readonly onFailure: (error: StoreError, requests: number) => void
-  /** Told when requests turn out to have been decided by the store after they were answered otherwise. */
+  /** Called when the store decided requests after they had been answered otherwise. */
   readonly onLate: (batch: readonly Asked[], answers: readonly Answer[]) => void
 }
 
 /**
- * Between the pipeline and a store that may fail: what the store cannot decide within the deadline is answered with
- * an error, for the failure policy to decide. Nothing is asked twice, since it may have been counted, and nothing but
- * what has an id or gives units back is sent after its deadline. What is held for a store that hangs or is down is
- * bounded: it is what came within one deadline. Every batch is of one shard, and shards fail apart.
+ * Between the pipeline and a store that may fail. Requests that the store does not decide within the deadline get an
+ * error, and the failure policy decides them. A request is never sent twice, since it may have been counted, and never
+ * after its deadline; only refunds and requests with an id are. Memory is bounded: while the store hangs or is down,
+ * only requests of the last deadline are held. Every batch is for one shard, and each shard can fail alone.
  */
 export class StoreGuard {
   readonly #store: Store
@@ -34,17 +34,17 @@ export class StoreGuard {
     this.#queue = new ReadyQueue(store)
   }
 
-  /** Whether requests of this shard are not asked of the store. */
+  /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
   isOpen(shard: number): boolean {
     return this.#of(shard).breaker.state !== 'closed'
   }
 
-  /** Why they are not. */
+  /** Why requests are not sent to the shard; undefined when they are. */
   refusal(shard: number): StoreError | undefined {
     return this.#of(shard).refusal
   }
 
-  /** Of every shard that has been asked. */
+  /** The breaker of every shard that has been used. */
   states(): ReadonlyMap<number, BreakerState> {
     return new Map([...this.#shards].map(([shard, { breaker }]) => [shard, breaker.state]))
   }
@@ -66,14 +66,14 @@ export class StoreGuard {
     )
   }
 
-  /** Counts what has been admitted already, also while the breaker is open. Never rejects. */
+  /** Counts what has been admitted already; works while the breaker is open, too. Never rejects. */
   async charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
       const answers = await guard.call((call) => this.#store.consume(batch, call), { isForced: true })
       return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
     } catch (error) {
-      // No request has been left without an answer by a charge that failed.
+      // Not reported to onFailure: no request waits for a charge.
       return batch.map(() => error as StoreError)
     }
   }
@@ -81,14 +81,14 @@ export class StoreGuard {
   /**
    * Gives units back. Never rejects.
    *
-   * @param isForced also while the breaker is open
+   * @param isForced call the store even while the breaker is open
    */
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
       return readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), { isForced }))
     } catch (error) {
-      // That a store which was given up is not asked has been told.
+      // A refusal by the breaker is not reported: the failures before it were.
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, batch.length)
       return batch.map(() => error as StoreError)
     }
@@ -105,7 +105,7 @@ export class StoreGuard {
     }
   }
 
-  /** Probes no more. */
+  /** Stops probing for good. */
   end(): void {
     for (const { breaker } of this.#shards.values()) breaker.end()
   }
@@ -118,7 +118,7 @@ export class StoreGuard {
     return guard
   }
 
-  /** Leaves out what was answered while it waited to be sent. */
+  /** Sends a batch without the requests that were answered otherwise while they waited. */
   #send(batch: readonly Asked[], call: Call): MaybePromise<readonly Answer[]> {
     if (!batch.some(({ turn }) => turn)) return this.#store.consume(batch, call)
     const sent = batch.filter(({ turn }) => !turn?.isOver)

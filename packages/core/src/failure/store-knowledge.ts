@@ -2,16 +2,16 @@ import { GenerationalCache } from '../base/generational-cache.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 
-/** What the store last said of a key: changed in place, since what every request replaces is dear to collect. */
+/** The store's last answer for a key. Changed in place: a new object per request would be expensive to collect. */
 export interface Known {
   readonly set: LimitSet
-  /** Of each limit, in units. */
+  /** Units left of each limit. */
   readonly remaining: number[]
-  /** When, in ms of the process's clock. */
+  /** When the store said so, in ms of this process's clock. */
   atMs: number
 }
 
-/** Remembers what the store last said of the keys that were asked for latest. */
+/** Remembers the store's last answers for the most recently used keys. */
 export class StoreKnowledge {
   readonly #known: GenerationalCache<Known>
 

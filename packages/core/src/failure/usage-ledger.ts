@@ -1,24 +1,24 @@
 import type { Usage } from '../algorithms/implementation.js'
 import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
 
-/** Units of one limit that were admitted at about the same time, of a monotonic clock in µs. */
+/** Units of one limit that were admitted at about the same time. Times in µs of a monotonic clock. */
 interface Entry {
   readonly firstUs: number
   lastUs: number
   units: number
 }
 
-/** What was admitted of the limits of one key beside the store. */
+/** What was admitted of the limits of one key without the store. */
 export interface Used {
   readonly set: LimitSet
-  /** Of each limit, oldest first. */
+  /** For each limit, oldest first. */
   readonly entries: readonly (readonly Readonly<Entry>[])[]
 }
 
-/** A part of the window in which what is admitted is kept together: it ages as its last unit does, so never early. */
+/** Units within this part of a window share an entry. It ages from its last unit, so no unit comes back early. */
 const PARTS_OF_WINDOW = 8
 
-/** Remembers of each limit what was admitted, and when, for as long as it can count. */
+/** Remembers what was admitted of each limit, and when, as long as it can count. */
 export class UsageLedger {
   readonly #keys = new Map<string, { set: LimitSet; entries: Entry[][] }[]>()
 
@@ -37,9 +37,9 @@ export class UsageLedger {
   }
 
   /**
-   * Takes units back out that were added at a time; whether they were still there.
+   * Removes units that were added at `atUs`.
    *
-   * @returns false when they have been handed over, or no longer count
+   * @returns false when they have been taken by `take`, or no longer count
    */
   remove(key: string, set: LimitSet, units: number, atUs: number): boolean {
     const found = this.#keys.get(key)?.find((one) => one.set === set)
@@ -53,7 +53,7 @@ export class UsageLedger {
     return removed
   }
 
-  /** Hands over what there is of a key, and forgets it. */
+  /** Returns what was admitted of a key, and forgets it. */
   take(key: string): readonly Used[] {
     const found = this.#keys.get(key) ?? []
     this.#keys.delete(key)
@@ -68,7 +68,7 @@ export class UsageLedger {
     const known = this.#keys.get(key)
     const same = known?.find((one) => one.set === set)
     if (same) return same
-    // Plans can have changed meanwhile: what was used of each is told by its own limits.
+    // One entry per set, since the subject's plan may change while the store is away.
     const made = { set, entries: set.limits.map((): Entry[] => []) }
     if (known) known.push(made)
     else this.#keys.set(key, [made])
@@ -82,7 +82,7 @@ function dropOld(limit: Entry[], beforeUs: number): void {
   if (old > 0) limit.splice(0, old)
 }
 
-/** As a store is told it, at a time of the same clock. */
+/** The form in which a store is charged at `nowUs`, by the same clock. */
 export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
   return entries.map((limit) =>
     limit
@@ -91,7 +91,7 @@ export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
   )
 }
 
-/** Units of all limits together. */
+/** Units of all limits together. Only a measure of size: one request counts once per limit. */
 export function unitsOf({ entries }: Used): number {
   return entries.flat().reduce((sum, { units }) => sum + units, 0)
 }

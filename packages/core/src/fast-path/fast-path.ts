@@ -3,16 +3,16 @@ import type { Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 
 /**
- * Answers that need no store. The pipeline asks each in turn before the breaker, tells it what the store said, and
- * sends what it wants to know of its own. All it knows of the pipeline are these four.
+ * A source of decisions that needs no store. The pipeline tries each before the breaker, passes it the store's
+ * outcomes, and sends the requests it has due. It knows nothing else of the pipeline.
  */
 export interface FastPath {
-  /** The answer, where it is known; undefined: ask the next, or the store. Must be quick, and never throw. */
+  /** The verdict if it is known, else undefined. Called for every request: must be quick, and never throw. */
   answer(request: Request): Verdict | undefined
-  /** What the store said of a request, or of one that was `due`. */
+  /** Called with the store's outcome for any request, also for those from `due`. */
   learn?(request: Request, outcome: Outcome): void
-  /** Subjects were reset: what is known of their keys no longer holds. */
+  /** Called when subjects were reset: forget what is known of these keys. */
   forget?(keys: readonly string[]): void
-  /** Requests of its own that are to be sent now, asked for after each answer of the store. Their answers are learnt. */
+  /** Own requests to send now. Called after each outcome of the store. */
   due?(): readonly Request[]
 }

@@ -1,6 +1,6 @@
 import type { FastPath } from './fast-path.js'
 
-/** Subjects whose plan has no limits: nothing is counted of them. */
+/** Allows subjects whose plan has no limits. Nothing is counted for them. */
 export const unlimited: FastPath = {
   answer: (step) => (step.parts.length === 0 ? { source: 'unlimited', allowed: true, step } : undefined),
 }

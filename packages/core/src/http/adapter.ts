@@ -36,8 +36,14 @@ export interface HttpAdapter<Req, Res> {
   hasLeft(req: Req): boolean
   /** Whether that setting is on. */
   trustsProxy(req: Req): boolean
-  /** Puts the decision where the application finds it. */
-  attach(req: Req, decision: Decision): void
+  /** The pattern of the request's route, such as `/items/:id`, where it is known by now; never the URL itself. */
+  route?(req: Req): string | undefined
+  /**
+   * Puts the decision where the application finds it.
+   *
+   * @param property under which name: `rateLimit`, unless the user chose another
+   */
+  attach(req: Req, decision: Decision, property: string): void
   /** Whether the response has begun, so that headers can no longer be set. */
   isSent(res: Res): boolean
   /** A response header that was set before. */

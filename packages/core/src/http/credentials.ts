@@ -1,6 +1,7 @@
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
+import { warn } from '../base/warnings.js'
 import type { Subject } from '../plans/subject.js'
 import type { RequestWithHeaders } from './identify.js'
 import { hashOf } from './identify.js'
@@ -135,9 +136,9 @@ function bearerOf({ headers }: RequestWithHeaders): string | undefined {
 }
 
 function warnOfUnverified(): void {
-  process.emitWarning(
+  warn(
+    'TOLLGATE_UNVERIFIED',
     'byJwtClaim met a request with a bearer token that nothing has verified, and counts it by client address. ' +
       'Mount the limiter behind what verifies tokens, or say with `token` where that leaves them.',
-    'TollgateWarning',
   )
 }

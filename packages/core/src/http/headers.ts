@@ -136,7 +136,8 @@ function closest({ limits, violated }: Decision): LimitState {
 }
 
 function setSingle(prefix: string, limit: LimitState, reset: number, { set }: ResponseHeaders): void {
-  set(`${prefix}-Limit`, String(limit.quota))
+  // Not the quota, where a token bucket holds more or less than that: what remains is never above this.
+  set(`${prefix}-Limit`, String(limit.used + limit.remaining))
   set(`${prefix}-Remaining`, String(limit.remaining))
   set(`${prefix}-Reset`, String(reset))
 }

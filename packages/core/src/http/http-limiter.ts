@@ -9,9 +9,13 @@ import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
+import { writeDenial } from './answer.js'
+import { noteDecision } from './decisions.js'
+import { contextOf } from './event-context.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfAddress } from './identify.js'
 import { compileList, type List } from './lists.js'
+import { MakingWatch, MountWatch } from './mistakes.js'
 import {
   limiterOptions,
   placeOptions,
@@ -19,7 +23,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
-import { problemOf, renderBody, renderProblem, retryAfterOf } from './problem.js'
+import { problemOf, renderBody, renderProblem } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
@@ -53,7 +57,8 @@ export function createHttpLimiter<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
-  return new Road(adapter, options)
+  const watch = options?.limiter || options?.store ? undefined : new MakingWatch()
+  return new Road(adapter, options, watch)
 }
 
 class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
@@ -68,26 +73,37 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #blockList: List<Req> | undefined
   /** Of requests that something is waited for. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
+  readonly #mounts = new MountWatch()
+  /** Undefined where counts outlive this limiter in any case. */
+  readonly #making: MakingWatch | undefined
 
   /** @throws {ConfigError} when an option is wrong */
-  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
+  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
     checkHttpOptions(options, adapter.mounting)
     const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
+    this.#making = making
     // A copy, so that what was checked stays as it was.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? makeLimiter(options)
     const internals = internalsOf(this.limiter)
-    this.#writeHeaders = headerWriter(headers, internals.hide)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
-    const scope = scopeOptions(options)
-    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
+    try {
+      this.#writeHeaders = headerWriter(headers, internals.hide)
+      const scope = scopeOptions(options)
+      this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
+    } catch (error) {
+      // A limiter that nobody gets to see must not keep its name.
+      if (!limiter) internals.freeName()
+      throw error
+    }
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
+    this.#making?.met(this.#warn)
     if (!isLimited(this.#adapter, req, this.#options.methods)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
@@ -158,11 +174,13 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {
-    const { cost = 1, refundWhen } = this.#options
+    const { cost = 1, refundWhen, eventContext } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
     return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
       needCost(units, 1)
-      return chain(this.#consumer.consume(subjects, { cost: units }), (decision) => {
+      const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
+      const asked = context ? { cost: units, context } : { cost: units }
+      return chain(this.#consumer.consume(subjects, asked), (decision) => {
         settle?.(decision)
         return this.#answer(req, res, decision)
       })
@@ -171,7 +189,8 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
-    adapter.attach(req, decision)
+    adapter.attach(req, decision, this.#options.requestProperty ?? 'rateLimit')
+    if (noteDecision(req, decision, this)) this.#mounts.metAgain(this.#warn)
     if (adapter.isSent(res)) return decision.allowed
     const headers: ResponseHeaders = {
       get: (name) => adapter.getHeader(res, name),
@@ -183,12 +202,11 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
-    const { onDenied, body, retryJitterMs = 0 } = this.#options
-    const retryAfter = retryAfterOf(decision, retryJitterMs)
-    adapter.setHeader(res, 'Cache-Control', 'no-store')
-    if (retryAfter !== undefined) adapter.setHeader(res, 'Retry-After', String(retryAfter))
+    const { onDenied, body, namePlan } = this.#options
+    const set = (name: string, value: string): void => adapter.setHeader(res, name, value)
+    const retry = writeDenial(decision, this.#options, set)
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    const problem = problemOf(decision, retryAfter)
+    const problem = problemOf(decision, retry, namePlan)
     if (!body) {
       adapter.end(res, { ...renderProblem(problem, adapter.header(req, 'accept')), decision })
       return false

@@ -1,12 +1,14 @@
-import { METHODS } from 'node:http'
+import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
 import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { checkDenialOptions } from './answer.js'
+import { checkEventContext } from './event-context.js'
 
-const HTTP_OPTIONS = [
+export const HTTP_OPTIONS: readonly string[] = [
   'limiter',
   'identify',
   'cost',
@@ -17,8 +19,12 @@ const HTTP_OPTIONS = [
   'refundWhen',
   'headers',
   'retryJitterMs',
+  'maxRetryAfterMs',
+  'namePlan',
   'body',
   'onDenied',
+  'requestProperty',
+  'eventContext',
   'group',
   'stacked',
 ]
@@ -49,8 +55,6 @@ function ofAllPlaces(name: string): string {
   return `give it where the limiter is made: app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
 }
 
-const LONGEST_JITTER_MS = 3_600_000
-
 /**
  * @param mounting how the framework's limiter is put into an application, for errors
  * @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own
@@ -60,7 +64,7 @@ export function checkHttpOptions<Req, Res>(
   mounting: string | undefined,
 ): void {
   needOptions(options, mounting === undefined ? KNOWN : { ...KNOWN, example: mounting })
-  const { limiter, cost, methods, retryJitterMs = 0 } = options
+  const { limiter, cost, methods } = options
   for (const name of Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]) {
     const given = options[name]
     if (given === undefined || typeof given === 'function') continue
@@ -71,13 +75,9 @@ export function checkHttpOptions<Req, Res>(
     throw ConfigError.wrong('cost', cost, expected)
   }
   if (methods !== undefined) checkMethods(methods)
-  if (!(Number.isInteger(retryJitterMs) && retryJitterMs >= 0 && retryJitterMs <= LONGEST_JITTER_MS)) {
-    throw ConfigError.wrong(
-      'retryJitterMs',
-      retryJitterMs,
-      `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`,
-    )
-  }
+  checkDenialOptions(options)
+  checkEventContext(options.eventContext)
+  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
@@ -86,6 +86,48 @@ export function checkPlaceOptions(own: unknown): void {
   if (!isOptions(own))
     throw ConfigError.wrong('', own, `an object of options, such as ${KNOWN_AT_PLACE.example}`)
   needOptions(own, KNOWN_AT_PLACE)
+}
+
+/** Of a request of Node, Express or Fastify: with a decision there much else would break. */
+const TAKEN = [
+  ...[
+    'app',
+    'auth',
+    'baseUrl',
+    'body',
+    'complete',
+    'cookies',
+    'host',
+    'hostname',
+    'httpVersion',
+    'id',
+    'ip',
+    'ips',
+  ],
+  ...[
+    'log',
+    'method',
+    'originalUrl',
+    'params',
+    'path',
+    'protocol',
+    'query',
+    'raw',
+    'rawHeaders',
+    'res',
+    'route',
+  ],
+  ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
+]
+
+function checkRequestProperty(given: unknown): void {
+  const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
+  if (isName && !TAKEN.includes(given) && !(given in IncomingMessage.prototype)) return
+  throw ConfigError.wrong(
+    'requestProperty',
+    given,
+    "a name that requests do not have yet, such as 'loginLimit'",
+  )
 }
 
 function checkMethods(given: unknown): void {

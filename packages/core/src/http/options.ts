@@ -7,10 +7,12 @@ import type { ListOption } from './lists.js'
 import { LIMITER_OPTIONS, type LimiterOptions } from '../limiter/limiter-options.js'
 import type { HeaderOptions } from './header-options.js'
 import type { ResponseEnd } from './adapter.js'
+import type { DenialOptions } from './answer.js'
+import type { EventContextOption } from './event-context.js'
 
 /** What every adapter takes. `Req` and `Res` are the framework's own. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
-  extends LimiterOptions<Plans>, ScopeOptions {
+  extends LimiterOptions<Plans>, ScopeOptions, DenialOptions {
   /** A limiter made by `createLimiter`, in place of its options, to share it. */
   readonly limiter?: Limiter
   /** Who pays. Default: the client's address, on the default plan. */
@@ -35,8 +37,6 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
   /** Which headers tell clients where they stand; false: none. `Retry-After` of a denial is always sent. */
   readonly headers?: HeaderOptions | false
-  /** `Retry-After` is up to so many ms later, at random, so that not all clients come back at once. Default: 0. */
-  readonly retryJitterMs?: number
   /** The body of a denial in place of the problem details: text, or an object that is sent as JSON. */
   readonly body?: (decision: Decision, req: Req) => unknown
   /**
@@ -44,6 +44,16 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
    * tells a used up limit from a store that failed.
    */
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
+  /**
+   * The name that the decision has on the request, or in Koa on `ctx.state`. Give each limiter that a request passes
+   * another, or read them all with `decisionsOf`. Default: `rateLimit`.
+   */
+  readonly requestProperty?: string
+  /**
+   * What listeners of `decision` and `limited` are told of the request, as a second argument: with true its method,
+   * route and address, as `RequestContext`; or what a function makes of it. Default: false, nothing.
+   */
+  readonly eventContext?: EventContextOption<Req>
 }
 
 /** What one place of an application can have otherwise than the rest: all but what makes the limiter. */

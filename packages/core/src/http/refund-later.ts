@@ -1,6 +1,7 @@
 import { reasonOf } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
+import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 
@@ -32,7 +33,7 @@ export function refundLater<Req extends object, Res>(
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {
       // The response is gone: there is no other way left to tell of it.
-      process.emitWarning(`refundWhen threw: ${reasonOf(error)}`, 'TollgateWarning')
+      internalsOf(limiter).warn('TOLLGATE_REFUND', `refundWhen threw: ${reasonOf(error)}`)
     }
   }
   adapter.onEnd(res, (end) => {

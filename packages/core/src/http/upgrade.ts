@@ -1,10 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Decision } from '../limiter/decision.js'
-import { headerWriter } from './headers.js'
-import { problemOf, renderProblem, retryAfterOf } from './problem.js'
-
-const writeHeaders = headerWriter()
+import { answerOf, type AnswerOptions } from './answer.js'
 
 /**
  * Answers a request to upgrade that was denied, as a middleware would have: 429, or 503 when the store could not answer,
@@ -12,6 +9,7 @@ const writeHeaders = headerWriter()
  * there is a raw socket and no response.
  *
  * @param socket what the event gave, of HTTP/1.1
+ * @throws {ConfigError} when an option is wrong
  * @example
  * server.on('upgrade', async (req, socket, head) => {
  *   const decision = await limiter.consume(subjectOfIp(req.socket.remoteAddress))
@@ -19,20 +17,10 @@ const writeHeaders = headerWriter()
  *   sockets.handleUpgrade(req, socket, head, (opened) => sockets.emit('connection', opened, req))
  * })
  */
-export function refuseUpgrade(socket: Duplex, decision: Decision): void {
-  const retryAfter = retryAfterOf(decision, 0)
-  const { status, contentType, body } = renderProblem(problemOf(decision, retryAfter), undefined)
-  const headers = new Map<string, string>()
-  writeHeaders(decision, {
-    get: (name) => headers.get(name),
-    set: (name, value) => void headers.set(name, value),
-  })
-  if (retryAfter !== undefined) headers.set('Retry-After', String(retryAfter))
-  headers.set('Cache-Control', 'no-store')
-  headers.set('Content-Type', contentType)
-  headers.set('Content-Length', String(Buffer.byteLength(body)))
-  headers.set('Connection', 'close')
-  const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`)
+export function refuseUpgrade(socket: Duplex, decision: Decision, options?: AnswerOptions): void {
+  const { status = 429, headers, body = '' } = answerOf(decision, options)
+  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   // A client that has left is no error of anyone here; without a listener it would end the process.
   socket.once('error', () => {})
   // Not by the client, who could keep half of the connection open.

@@ -1,3 +1,4 @@
+import type { Warn } from '../base/warnings.js'
 import { Fallback } from '../failure/fallback.js'
 import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
@@ -11,17 +12,20 @@ export interface BackingOptions {
   readonly onStoreFailure: FailurePolicyOption
   readonly local: LocalOptions
   readonly deadlineMs: number
+  /** What all keys begin with. */
+  readonly begin: string
+  readonly warn: Warn
 }
 
-/** What decides behind the fast paths. */
+/** What decides requests when no fast path does. */
 export interface Backing {
   readonly store: StoreAccess
-  /** Stands in where the store cannot answer. */
+  /** Decides when the store cannot. */
   readonly fallback: Fallback
   readonly giveBacks: GiveBacks
 }
 
-/** The store and what stands in for it, each told what it must know of the others. */
+/** Makes the store, its fallback and the refunds, and connects them with each other. */
 export function makeBacking(options: BackingOptions, telling: Telling): Backing {
   const { deadlineMs, onStoreFailure, local } = options
   const store: StoreAccess = new StoreAccess(options.store, {
@@ -37,6 +41,8 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,
+    begin: options.begin,
+    warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),

@@ -16,11 +16,11 @@ import { limitsIn, statesOf, statesOfAll, toldParts, toMs } from './told-limits.
 /** How a decision was made. */
 export interface Origin {
   readonly isPeek: boolean
-  /** What alone may give its units back. */
+  /** The pipeline that decided; no other may give the units back. */
   readonly by: object
 }
 
-/** A decision of limits that were counted, by the store or by this process. It keeps what a refund needs. */
+/** A decision of counted limits, by the store or by this process. Keeps what a refund needs. */
 export class CountedDecision implements Decision {
   readonly allowed: boolean
   readonly subject: Subject
@@ -31,7 +31,7 @@ export class CountedDecision implements Decision {
   readonly retryAfterMs: number | null
   declare readonly reason?: DenialReason
   readonly source: DecisionSource
-  // Not for users, who can change what is above.
+  // Private, since a refund must not depend on the fields above, which users can change.
   readonly #request: Request
   readonly #verdicts: readonly Verdict[]
   readonly #denial: Verdict | undefined
@@ -39,7 +39,7 @@ export class CountedDecision implements Decision {
   #taken: number
   #isSettled = false
 
-  /** @param verdicts of every step that was asked; the first that denies decides */
+  /** @param verdicts of every step that was asked; the first denial decides */
   constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
     const denial = verdicts.find(({ allowed }) => !allowed)
     this.allowed = denial === undefined
@@ -70,7 +70,14 @@ export class CountedDecision implements Decision {
     return decision.#verdicts
   }
 
-  /** The limits that it tells of: the same array for every such decision, until the plans change. */
+  /** What denied it. */
+  static denialOf(decision: CountedDecision): Verdict | undefined {
+    return decision.#denial
+  }
+
+  /**
+   * The limits it reports. The same array for all such decisions until the plans change, so that headers are cached.
+   */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial
     if (denial) return limitsIn(denial)
@@ -80,7 +87,7 @@ export class CountedDecision implements Decision {
       : toldParts(decision.#verdicts).flatMap((part) => part.limits)
   }
 
-  /** Whose each of those is. */
+  /** The subject of each of those limits. */
   static ownersOf(decision: CountedDecision): readonly Subject[] {
     const told = decision.#denial?.step.parts ?? toldParts(decision.#verdicts)
     const { parts } = decision.#request
@@ -95,7 +102,7 @@ export class CountedDecision implements Decision {
     decision.#taken = units
   }
 
-  /** Whether this is the first time, and there is something to settle. */
+  /** Marks it as settled. Returns false if it was settled before or took nothing. */
   static settle(decision: CountedDecision): boolean {
     if (decision.#isSettled || decision.#taken === 0) return false
     decision.#isSettled = true
@@ -112,7 +119,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   store: 4,
 }
 
-/** Of what allowed: what knew least of the store. */
+/** Of verdicts that allow, the one whose source is furthest from the store. */
 function weakestOf(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }

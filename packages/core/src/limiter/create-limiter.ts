@@ -5,17 +5,19 @@ import { blocked } from '../fast-path/blocked.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
-import { hideWith } from '../requests/key.js'
+import { hideWith, keysOf } from '../requests/key.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type ScopeOptions } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
+import type { BackingOptions } from './backing.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
 import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
+import { needFreeName, takeName } from './names.js'
 import { Pipeline } from './pipeline.js'
 import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
@@ -25,9 +27,9 @@ import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
 
 /**
- * Makes a limiter, to be used without HTTP or shared by several adapters. Does no I/O.
+ * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
  *
- * @throws {ConfigError} when an option is wrong: a request never meets that error
+ * @throws {ConfigError} when an option is wrong; no later call reports that
  * @example
  * const limiter = createLimiter({ plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] } })
  * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
@@ -37,9 +39,9 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
 }
 
 /**
- * The same for a place that has subjects without a plan.
+ * As createLimiter, for a caller with subjects that name no plan.
  *
- * @param whose whose plan the default one is there, for the error
+ * @param whose who gets the default plan, for the error
  * @throws {ConfigError} when an option is wrong, or there is no default plan
  */
 export function createLimiterWithDefault(options: LimiterOptions, whose: string): Limiter {
@@ -47,48 +49,45 @@ export function createLimiterWithDefault(options: LimiterOptions, whose: string)
 }
 
 class StoreLimiter implements Limiter {
-  readonly #events = new Events(this)
+  readonly #events: Events
   readonly #store: StoreAbilities
   readonly #plans: PlanResolver
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: Consumer
+  readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  /** @param defaultFor who needs a default plan, if somebody does */
+  /** @param defaultFor who needs a default plan, if anybody does */
   constructor(options: LimiterOptions, defaultFor?: string) {
     checkLimiterOptions(options)
-    const {
-      store = memoryStore(),
-      hashIds,
-      onStoreFailure = 'local',
-      local = {},
-      deadlineMs = 100,
-      warnings = true,
-    } = options
-    const events = this.#events
-    const hide = hashIds === undefined ? undefined : hideWith(hashIds)
-    this[INTERNALS] = { hide, warn: warnings ? warn : keepSilent }
-    this.#plans = new PlanResolver(options, {
-      onPlanError: (error, subject) => events.emit('planError', error, subject),
-      onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
-    })
-    if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
+    const { store = memoryStore(), name, hashIds, warnings = true } = options
+    needFreeName(store, name)
     this.#store = store
+    const warnOf = warnings ? warn : keepSilent
+    this.#events = new Events(this, warnOf)
+    this.#plans = resolverOf(options, this.#events)
+    if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
     }
+    const hide = hashIds === undefined ? undefined : hideWith(hashIds)
+    const begin = keysOf(name)
     this.#builder = new RequestBuilder({
       plans: this.#plans,
       hide,
+      begin,
       shards: store.shards ?? 1,
       isAtomic: store.atomic ?? false,
     })
     this.#pipeline = new Pipeline(
-      { store, onStoreFailure, local, deadlineMs, fastPaths: [blocked, unlimited] },
-      events,
+      { ...failureOptions(options), store, begin, warn: warnOf, fastPaths: [blocked, unlimited] },
+      this.#events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
+    // Last, so that a limiter that could not be made keeps no name.
+    this.#freeName = takeName(store, name)
+    this[INTERNALS] = { hide, warn: warnOf, freeName: this.#freeName }
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
@@ -114,7 +113,7 @@ class StoreLimiter implements Limiter {
     return takenBy(decision)
   }
 
-  /** Resolves with the units that were taken in all. */
+  /** Resolves to the units that the request has taken in all. */
   async #settle(settlement: Settlement, cost: number): Promise<number> {
     const { request, units } = settlement
     if (units > 0) return this.#settleDown(settlement, cost)
@@ -122,7 +121,7 @@ class StoreLimiter implements Limiter {
     return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
   }
 
-  /** What one subject may still hold was taken. */
+  /** Unless every step gave its units back, the old cost is reported: one of the subjects may still hold it. */
   async #settleDown(settlement: Settlement, cost: number): Promise<number> {
     const given = await this.#pipeline.refund(settlement)
     return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost
@@ -174,6 +173,21 @@ class StoreLimiter implements Limiter {
   }
 
   async close(): Promise<void> {
+    this.#freeName()
     await this.#pipeline.close()
   }
+}
+
+function resolverOf(options: LimiterOptions, events: Events): PlanResolver {
+  return new PlanResolver(options, {
+    onPlanError: (error, subject) => events.emit('planError', error, subject),
+    onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
+  })
+}
+
+function failureOptions(
+  options: LimiterOptions,
+): Pick<BackingOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
+  const { onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
+  return { onStoreFailure, local, deadlineMs }
 }

@@ -2,7 +2,7 @@ import type { Verdict } from '../requests/verdict.js'
 import type { Request } from '../requests/request.js'
 import type { Subject } from '../plans/subject.js'
 
-/** Where one limit stands, as of the decision. */
+/** Where one limit stands after the decision. */
 export interface LimitState {
   /** The limit's name, such as `minute`. */
   readonly name: string
@@ -10,21 +10,26 @@ export interface LimitState {
   readonly quota: number
   /** Length of the window in ms; a calendar month counts as 30 days. */
   readonly windowMs: number
-  /** Requests of cost 1 that would pass at this moment. A token bucket with a burst can hold more than its quota. */
+  /**
+   * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
+   * 0 to the quota or burst. Units that a sliding window counts in part are rounded up.
+   */
+  readonly used: number
+  /** How many requests of cost 1 would pass now. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
   readonly resetMs: number
 }
 
 /**
- * What answered: the `store`; `unlimited` or `blocked`, a plan that needs no store; a `list` of those who are blocked; or
- * the failure policy, `local`, `open` or `closed`, since the store could not.
+ * What decided: the `store`; `unlimited` or `blocked`: the plan needs no store; `list`: the block list; or, since the
+ * store could not answer, the failure policy: `local`, `open` or `closed`.
  */
 export type DecisionSource = 'store' | 'unlimited' | 'blocked' | 'list' | 'local' | 'open' | 'closed'
 
 /**
- * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or who
- * pays is on the block list, or one of the subjects on a plan that is `blocked`.
+ * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or a
+ * subject is on the block list or on a plan that is `blocked`.
  */
 export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable' | 'blocked'
 
@@ -33,24 +38,24 @@ export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unav
  *
  * @example
  * { allowed: false, subject: { id: 'acme', plan: 'free' }, plan: 'free', cost: 1, violated: ['minute'],
- *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, remaining: 0, resetMs: 12345 }],
+ *   limits: [{ name: 'minute', quota: 100, windowMs: 60000, used: 100, remaining: 0, resetMs: 12345 }],
  *   retryAfterMs: 12345, reason: 'quota-exceeded', source: 'store' }
  */
 export interface Decision {
   readonly allowed: boolean
-  /** Who pays: of several subjects, the first. */
+  /** The subject that pays: the first one, if there are several. */
   readonly subject: Subject
-  /** The plan it was held to. */
+  /** The name of the plan that was applied to it. */
   readonly plan: string
-  /** Units asked for, and taken when allowed by the store. */
+  /** The units asked for. They were taken only if the request was allowed. */
   readonly cost: number
   /**
-   * Every limit of the plan, in its order, then those held at the same time; only of what the store answered, and of a
-   * denial in several steps those of the step that denied. Empty when the plan is unlimited or blocked, or the store did
-   * not answer.
+   * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
+   * store decided; of a denial in several steps, only those of the step that denied. Empty when the plan is unlimited
+   * or blocked, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
-  /** The names of the limits that denied it. */
+  /** The names of the limits that denied the request. */
   readonly violated: readonly string[]
   /** ms after which the same request passes if nobody else consumes; 0 when allowed, null when it never can. */
   readonly retryAfterMs: number | null
@@ -67,12 +72,12 @@ export const NONE: readonly string[] = Object.freeze([])
 
 type Uncounted = Exclude<Verdict['source'], 'store' | 'local'>
 
-/** The decision where no limit has been counted: the plan has none, or the failure policy says so. */
+/** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(
   { subject, plan, cost }: Request,
   { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
 ): Decision {
-  // Written twice, since a copy of what they share would be most of what a plan without limits costs.
+  // Two literals, since copying their common part would be most of the cost of a request without limits.
   if (allowed) {
     return {
       allowed,
@@ -98,7 +103,7 @@ export function decideWithoutLimits(
   }
 }
 
-/** The decision on who is on a block list: before any plan, and for as long as the list says so. */
+/** The decision for a subject on the block list, which is checked before any plan. */
 export function decideBlocked(subject: Subject): Decision {
   return {
     allowed: false,

@@ -2,47 +2,59 @@ import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
 import { ConfigError, reasonOf, type StoreError, type TollgateError } from '../base/errors.js'
+import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Subject } from '../plans/subject.js'
 
-/** A change of what is known of a shard of the store; 0 is the whole of a store that has one. */
+/** A state change of one shard's breaker. A store without shards is shard 0. */
 export interface BreakerChange {
   /**
-   * `open`: the store has failed several times, and is not asked until a probe is answered. `half-open`: it answers, and
-   * is told what was admitted meanwhile. `closed`: it decides.
+   * `open`: the store has failed several times, and gets no requests until it answers a probe. `half-open`: it answers,
+   * and is being told what was admitted meanwhile. `closed`: it decides.
    */
   readonly state: BreakerState
   readonly shard: number
-  /** What opened it. */
+  /** The error that opened it. */
   readonly error: StoreError | undefined
 }
 
-/** What a limiter tells, by the name of the event. */
+/**
+ * What was said of a request beside who pays: by `context` of `consume`, or in HTTP by `eventContext`, which with true
+ * gives `method`, `route` and `address`.
+ */
+export interface EventContext {
+  readonly method?: string
+  readonly route?: string | undefined
+  readonly address?: string | undefined
+  readonly [name: string]: unknown
+}
+
+/** The events of a limiter and the arguments of their listeners. */
 export interface LimiterEvents {
-  /** A request was decided: by the store, a plan that needs none or the failure policy. Those on a list are not told. */
-  decision: [decision: Decision]
+  /** A request was decided: by the store, by a plan that needs none, or by the failure policy, but not by a list. */
+  decision: [decision: Decision, context?: EventContext]
   /** A request was denied, by a limit or by the failure policy. */
-  limited: [decision: Decision]
+  limited: [decision: Decision, context?: EventContext]
   /**
-   * The store failed or was late with that many requests, which were left to the failure policy; or with a peek, a
-   * refund or a reset. Once per batch, but once per request when it gave something that is not an outcome.
+   * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
+   * or reset. Once per batch; once per request if the answer was not an outcome.
    */
   storeError: [error: StoreError, requests: number]
-  /** The store was given up, or is back. */
+  /** A breaker changed its state: the store is not asked any more, or is back. */
   breaker: [change: BreakerChange]
   /** The failure policy decided a request, since the store could not. */
   fallback: [decision: Decision, error: StoreError]
-  /** The store was told of units that were admitted while it could not answer. */
+  /** The store was charged for units that were admitted while it could not answer. */
   reconciliation: [reconciled: Reconciled]
   /**
-   * The store forgot so many subjects whose units still counted, for want of room: they start anew. Once a second at
-   * most. Of a memory store: give it a larger `maxSubjects`.
+   * For want of room, the store forgot this many subjects whose units still counted, so they start anew. At most once a
+   * second. With a memory store, set a larger `maxSubjects`.
    */
   evicted: [subjects: number]
-  /** `planOf` threw, was late or gave no name; the subject's previous plan holds, or the default one. */
+  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
-  /** A subject named a plan that does not exist, or none where there is no default, and is held to `used`. */
+  /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
   unknownPlan: [subject: Subject, used: string]
 }
 
@@ -50,10 +62,10 @@ type EventName = keyof LimiterEvents
 type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
 type AnyListener = (...args: never[]) => unknown
 
-/** What the events of all limiters are told as on their channels: these, and the `limiter`. */
+/** The message of each event on its diagnostics channel; the `limiter` is added. */
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
-  decision: (decision) => ({ decision }),
-  limited: (decision) => ({ decision }),
+  decision: (decision, context) => (context ? { decision, context } : { decision }),
+  limited: (decision, context) => (context ? { decision, context } : { decision }),
   storeError: (error, requests) => ({ error, requests }),
   breaker: (change) => change,
   fallback: (decision, error) => ({ decision, error }),
@@ -63,17 +75,17 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   unknownPlan: (subject, used) => ({ subject, used }),
 }
 
-/** The channel of `node:diagnostics_channel` that all limiters of the process tell an event on: `tollgate:store-error`. */
+/** The channel of `node:diagnostics_channel` for this event of all limiters in the process: `tollgate:store-error`. */
 export function channelOf(event: EventName): string {
   return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /**
- * The events of one limiter. A listener that throws or rejects is told as a warning: it must not decide a request,
- * nor keep an event from other listeners. That is why this is no EventEmitter, which stops at the first error.
+ * The events of one limiter. An error of a listener becomes a process warning: it must neither affect a request nor
+ * keep the event from other listeners. An EventEmitter would stop at the first error.
  */
 export class Events {
-  // Never changed in place, so that who listens may change while an event is told.
+  // The arrays are replaced, never changed, so that listeners can be added or removed during an event.
   readonly #listeners: Record<EventName, readonly AnyListener[]> = {
     decision: [],
     limited: [],
@@ -87,11 +99,13 @@ export class Events {
   }
 
   readonly #limiter: object
+  readonly #warn: Warn
   readonly #channels = mapChannels()
 
-  /** @param limiter what subscribers of the channels are told it is of */
-  constructor(limiter: object) {
+  /** @param limiter sent along on the channels, so that subscribers can tell limiters apart */
+  constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
+    this.#warn = warn
   }
 
   on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
@@ -109,14 +123,19 @@ export class Events {
     for (const listener of this.#listeners[name] as readonly Listener<Name>[]) {
       try {
         const returned: unknown = listener(...args)
-        if (returned !== undefined) Promise.resolve(returned).catch((error: unknown) => warn(name, error))
+        if (returned !== undefined)
+          Promise.resolve(returned).catch((error: unknown) => this.#tellThrown(name, error))
       } catch (error) {
-        warn(name, error)
+        this.#tellThrown(name, error)
       }
     }
     const channel = this.#channels[name]
-    // Subscribers that throw are told by Node, as an uncaught exception.
+    // Node reports errors of channel subscribers itself, as uncaught exceptions.
     if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
+  }
+
+  #tellThrown(name: EventName, thrown: unknown): void {
+    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${reasonOf(thrown)}`)
   }
 
   #check(name: unknown, listener: unknown): void {
@@ -133,8 +152,4 @@ function mapChannels(): Record<EventName, Channel> {
     diagnostics.channel(channelOf(name as EventName)),
   ])
   return Object.fromEntries(entries) as Record<EventName, Channel>
-}
-
-function warn(name: string, thrown: unknown): void {
-  process.emitWarning(`A listener of the event '${name}' threw: ${reasonOf(thrown)}`, 'TollgateWarning')
 }

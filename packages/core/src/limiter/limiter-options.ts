@@ -4,37 +4,45 @@ import { needPolicyOption, type FailurePolicyOption } from '../plans/failure-pol
 import type { LocalOptions } from '../failure/local-limiter.js'
 import type { PlanOf } from '../requests/plan-cache.js'
 import type { PlanCacheOptions } from '../requests/plan-cache-options.js'
+import { needName } from '../requests/scope.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
 import { errorOfOthers, remedyOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
-  /** Where counts live: `redisStore(client)`, shared by every process. Default: this process's memory. */
+  /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
   readonly store?: Store
   /**
-   * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; `closed`,
-   * 503; or a function that chooses. A plan can have its own. Default: `local`.
+   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Limiters of a process that share a store (for
+   * Redis: a client and prefix) need different ones, or would share their counters; of every process the same. Only one
+   * of them can do without. Default: none.
+   */
+  readonly name?: string
+  /**
+   * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny
+   * them with 503; or a function that chooses. A plan can have its own. Default: `local`.
    */
   readonly onStoreFailure?: FailurePolicyOption
-  /** How this process limits by itself while the store cannot answer. */
+  /** Options for limiting in this process while the store cannot answer. */
   readonly local?: LocalOptions
-  /** How long a request waits for the store at most, in ms, from 1 to 60 000. Default: 100. */
+  /** The longest that a request waits for the store, in ms, from 1 to 60 000. Default: 100. */
   readonly deadlineMs?: number
   /**
-   * Finds the plan of subjects that come without one, such as in a database. Answers are remembered, as `planCache`
-   * says; while a look-up fails the previous answer holds, and without one the default plan.
+   * Looks up the plan of subjects that name none, for example in a database. `planCache` says how long answers are
+   * remembered. While a look-up fails, the previous answer is used, else the default plan.
    */
   readonly planOf?: PlanOf
   readonly planCache?: PlanCacheOptions
-  /** Keeps ids out of the store: a secret of at least 16 characters to hash them with, the same on every instance. */
+  /** Hashes ids before they reach the store: a secret of at least 16 characters, the same in all processes. */
   readonly hashIds?: string
-  /** Whether to warn, through Node's process warnings, of what is most likely a mistake. Default: true. */
+  /** Whether to emit Node process warnings about likely mistakes. Default: true. */
   readonly warnings?: boolean
 }
 
 export const LIMITER_OPTIONS: readonly string[] = [
   'store',
+  'name',
   'onStoreFailure',
   'local',
   'deadlineMs',
@@ -60,6 +68,10 @@ const HTTP_OPTIONS: readonly string[] = [
   'retryJitterMs',
   'body',
   'onDenied',
+  'maxRetryAfterMs',
+  'namePlan',
+  'eventContext',
+  'requestProperty',
 ]
 
 const OF_CONSUME = 'it goes to limiter.consume(subject, { cost })'
@@ -77,11 +89,12 @@ const KNOWN: KnownOptions = {
   },
 }
 
-/** @throws {ConfigError} when an option of a limiter is wrong, other than its plans */
+/** @throws {ConfigError} when an option of a limiter is wrong; plans are checked elsewhere */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, KNOWN)
-  const { store, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
+  const { store, name, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
   if (store !== undefined) checkStore(store, 'store')
+  if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
   if (

@@ -10,57 +10,63 @@ import type { PlansInput } from '../plans/plans.js'
 export interface ConsumeOptions {
   /** Quota units this request takes: a whole number from 1. Default: 1. */
   readonly cost?: number
+  /**
+   * What listeners of `decision` and `limited` are told of the request, as their second argument: an object, such as the
+   * name of a job. `peek` tells nobody.
+   */
+  readonly context?: object
 }
 
-/** Decides requests, of the whole application or of one scope of it. */
+/** Decides requests, for the whole application or for one scope of it. */
 export interface Consumer<Plans extends string = string> {
   /**
-   * Takes `cost` units from every limit of the subject's plan, or nothing at all. With the memory store a value,
-   * unless `planOf` is waited for; with Redis a promise, always, that is fulfilled within the deadline, whatever the
-   * store does. A look-up by `planOf` comes before, and has a deadline of its own.
+   * Takes `cost` units from every limit of the subject's plan, or nothing at all.
    *
-   * @param subjects who pays: an id, or `{ id, plan }`; or several, such as a tenant and a user of it: all their
-   *                 limits must have room, or nothing is taken of any
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an option that does
-   *                         not exist, before anything is taken
+   * With the memory store the decision is returned as a value, unless `planOf` has to be waited for. With Redis it is
+   * always a promise, which resolves within the deadline whatever the store does. A look-up by `planOf` comes first and
+   * has a deadline of its own.
+   *
+   * @param subjects who pays: an id, `{ id, plan }`, or several of these, such as a tenant and one of its users. All
+   *                 their limits must have room, or nothing is taken from any
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an unknown option;
+   *                         nothing has been taken then
    */
   consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
-  /** The decision that `consume` would give, taking nothing. Throws as `consume` does. */
+  /** Returns the decision that `consume` would, but takes nothing. Throws as `consume` does. */
   peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /**
-   * Forgets what the subject has used: here, and for the whole application in all its scopes. A decision from before
-   * that is refunded later can give back units that were taken after it.
+   * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
+   * not refund decisions from before a reset: they can give back units that were taken after it.
    *
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_STORE or ERR_TOLLGATE_STORE_TIMEOUT when the store
-   *                         did not
+   *                         failed
    */
   reset(subject: Subject | string): Promise<void>
 }
 
-/** Holds subjects to their plans. One can serve many routes, frameworks, workers and websockets. */
+/** Holds subjects to their plans. One limiter can serve many routes, frameworks, workers and websockets. */
 export interface Limiter<Plans extends string = string> extends Consumer<Plans> {
   /**
-   * Gives the units of a decision back to every limit, as far as they have not come back by themselves. Once: a
-   * second call gives nothing.
+   * Gives the units of a decision back to every limit, unless they have come back by themselves. Works once per
+   * decision: a second call gives nothing.
    *
-   * @returns whether there was something to give back and the store did. A store that was too late to say so may
-   *          have given them all the same
-   * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is not what `consume` returned, but a copy of it
+   * @returns whether the store gave any units back. After false because of a slow store, it may still have done so
+   * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is not the object that `consume` returned, such as a copy
    */
   refund(decision: Decision): Promise<boolean>
   /**
-   * Sets what a request cost, once that is known: gives back what was too much, or takes what was too little, as far
-   * as it fits. Once, in place of `refund`: a second call changes nothing.
+   * Sets the cost of a request once it is known: gives back what was too much, or takes what was too little, as far as
+   * it fits. Works once per decision, instead of `refund`: a second call changes nothing.
    *
    * @param cost quota units, a whole number from 0
-   * @returns the units that the request has taken in all: less those that went back, so its old cost when none did, since
-   *          they had come back by themselves, or the store did not. 0 when nothing was taken, or counted
+   * @returns the units that the request has taken in all. This is the old cost when no units were given back, because
+   *          they had come back by themselves or the store failed. 0 when nothing was taken or counted
    * @throws {TollgateError} ERR_TOLLGATE_DECISION, or ERR_TOLLGATE_COST
    */
   settle(decision: Decision, cost: number): Promise<number>
   /**
-   * The same plans and subjects, counted apart, or with limits of a route on top. Made once for each part of the
-   * application, not at a request: its names are remembered for good.
+   * The same plans and subjects with separate counters, or with additional limits for a route. Call it once for each
+   * part of the application, never per request: the names are remembered for good.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
@@ -69,10 +75,10 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    */
   scope(options: ScopeOptions): Consumer<Plans>
   /**
-   * Replaces all plans. They hold from the next request; units used in a window of the same length and algorithm
-   * still count. The default plan that was chosen stays, unless another is given.
+   * Replaces all plans, from the next request on. Units used in a window of the same length and algorithm still count.
+   * A default plan that was chosen stays, unless another is given.
    *
-   * @throws {ConfigError} when one is wrong, or the default plan is not among them; the plans then stay as they were
+   * @throws {ConfigError} when a plan is wrong, or the default plan is not among them; the old plans then stay
    * @example limiter.setPlans({ basic: '100/min', pro: '3000/min' }, { defaultPlan: 'basic' })
    */
   setPlans<Names extends string>(
@@ -81,19 +87,19 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
   ): void
   /** Asks `planOf` again at the subject's next request, such as after an upgrade. */
   forgetPlan(subject: Subject | string): void
-  /** @throws {ConfigError} when there is no such event, or the listener is no function; `off` does, too */
+  /** @throws {ConfigError} when the event does not exist or the listener is not a function; so does `off` */
   on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
   off<Name extends keyof LimiterEvents>(
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
   ): Limiter
-  /** What it has done since it was made: in this process. */
+  /** What this limiter has done since it was created, in this process. */
   stats(): LimiterStats
-  /** Whether the store decides: for a readiness probe. Asks nobody. */
+  /** Whether the store decides, for a readiness probe. Does no I/O. */
   health(): LimiterHealth
   /**
-   * Lets go of the store, once what is under way is answered, and what was admitted while the store could not answer
-   * is charged, if it answers now. Later requests get the failure policy's answer.
+   * Waits until all pending requests are answered, charges the store for what was admitted without it, if it answers
+   * now, and closes the store. The failure policy decides later requests.
    */
   close(): Promise<void>
 }

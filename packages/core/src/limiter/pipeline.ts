@@ -12,7 +12,7 @@ import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { CountedDecision } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
-import type { Events } from './events.js'
+import type { EventContext, Events } from './events.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
@@ -20,13 +20,13 @@ import { errorOf, type StoreAccess } from './store-access.js'
 import { Telling } from './telling.js'
 
 export interface PipelineOptions extends BackingOptions {
-  /** Asked in this order. */
+  /** Tried in this order. */
   readonly fastPaths: readonly FastPath[]
 }
 
 /**
- * The road of a decision: is it known already (fast path)? is the shard asked at all (breaker)? then the store, in one
- * step or several, and where it cannot answer the failure policy. What comes out is learnt, counted and told.
+ * The road of a decision. First the fast paths, then the breaker of the shard, then the store, in one step or several.
+ * If the store cannot answer, the failure policy decides. Every result is learnt from, counted and told as an event.
  */
 export class Pipeline {
   readonly #telling: Telling
@@ -38,7 +38,7 @@ export class Pipeline {
   readonly #unobserve: (() => void) | undefined
   readonly #inTurn = new Set<Promise<unknown>>()
   #closed = false
-  /** Nothing is sent any more. */
+  /** Set at the end of `close`: nothing is sent any more. */
   #isOver = false
   #closing: Promise<void> | undefined
 
@@ -73,7 +73,7 @@ export class Pipeline {
     return this.#store.consume(request, this.#concludeAnswer)
   }
 
-  /** The decision that `consume` would give, with nothing taken. */
+  /** Returns the decision that `consume` would, but takes nothing. */
   peek(request: Request): MaybePromise<Decision> {
     const known = this.#answerFast(request)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
@@ -82,17 +82,17 @@ export class Pipeline {
     return Promise.all(verdicts).then(decide)
   }
 
-  /** What became of the units of each step. */
+  /** Gives the units of each step back. Resolves to the result for each. */
   refund({ verdicts, units }: Settlement): Promise<GivenBack[]> {
     return Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
   }
 
-  /** Takes as many more units as fit every limit of a request; resolves with how many those were. */
+  /** Takes up to `cost` more units: as many as fit every limit of the request. Resolves to their number. */
   takeMore(request: Request, cost: number): Promise<number> {
     return this.#track(takeUpTo(request, cost, this.#steps))
   }
 
-  /** @throws {StoreError} when the store did not */
+  /** @throws {StoreError} when the store failed */
   async reset({ shard, keys }: SubjectKeys): Promise<void> {
     if (this.#closed) throw closedError()
     await this.#store.reset(keys, shard)
@@ -110,7 +110,7 @@ export class Pipeline {
     return { status, openShards: open.toSorted((a, b) => a - b) }
   }
 
-  /** Answers what is under way, and tells the store what was admitted beside it. */
+  /** Waits for pending requests, and charges the store for what was admitted without it. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -131,7 +131,7 @@ export class Pipeline {
     return this.#track(consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all)))
   }
 
-  /** Until the last step is over, what was taken may have to go back: whoever closes waits for it. */
+  /** Remembers a request until its last step is over, since `close` must wait: its units may have to go back. */
   #track<T>(asked: Promise<T>): Promise<T> {
     this.#inTurn.add(asked)
     return asked.finally(() => this.#inTurn.delete(asked))
@@ -145,7 +145,7 @@ export class Pipeline {
     return undefined
   }
 
-  /** One step of a request, by the store or what stands in for it. */
+  /** Decides one step of a request, by the store or its fallback. */
   #ask(step: Request): MaybePromise<Verdict> {
     const refused = this.#refusal(step)
     return refused ? this.#fallback.decide(step, refused) : this.#store.consume(step, this.#readAnswer)
@@ -161,7 +161,7 @@ export class Pipeline {
     })
   }
 
-  /** Why the store is not asked at all. */
+  /** Why the store must not be asked; undefined if it can be. */
   #refusal({ shard }: Request): StoreError | undefined {
     if (!this.#closed) return this.#store.refusal(shard)
     const error = closedError()
@@ -169,25 +169,25 @@ export class Pipeline {
     return error
   }
 
-  // Made once: each request is sent with one of them as what concludes it.
+  // Made once, since a new function per request would cost time.
   readonly #concludeAnswer = (request: Request, given: unknown): Decision =>
     this.#conclude(request, [this.#readAnswer(request, given)])
 
-  /** What the store gave, or what the failure policy says where that is no outcome. */
+  /** The verdict for a store's answer; if that is not an outcome, the failure policy's. */
   readonly #readAnswer = (step: Request, given: unknown): Verdict => {
     if (isOutcome(given, step)) {
       this.#learn(step, given)
       return verdictOf('store', step, given)
     }
     const error = this.#errorOf(given)
-    // Where its time was over the policy has answered it already.
+    // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.#fallback.decide(step, error)
   }
 
   #errorOf(given: unknown): StoreError {
     const error = errorOf(given)
-    // The guard has told of its own errors, once a batch.
+    // Errors from the guard have been reported by it, once per batch.
     if (this.#store.answersAtOnce || error !== given) this.#telling.storeError(error, 1)
     return error
   }
@@ -200,7 +200,7 @@ export class Pipeline {
     }
   }
 
-  /** A request of a fast path's own: nobody waits for it. */
+  /** Sends a request of a fast path. No caller waits for it. */
   #send(request: Request, path: FastPath): void {
     void this.#store.consume(request, (_, given) => {
       if (isOutcome(given, request)) path.learn?.(request, given)
@@ -209,7 +209,11 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    this.#telling.decision(decision, verdicts.find(({ error }) => error)?.error)
+    this.#telling.decision(
+      decision,
+      verdicts.find(({ error }) => error)?.error,
+      request.context as EventContext,
+    )
     return decision
   }
 
@@ -222,16 +226,16 @@ export class Pipeline {
   }
 
   async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<GivenBack> {
-    // What the store has been told of does not come back from here.
+    // After the store was charged for a local decision, its units cannot be given back.
     if (source === 'local') return this.#fallback.refund(step, units) ? 'given' : 'unknown'
-    // What the store counts late of it goes back, too.
+    // If the store counts the request late, its units go back then.
     this.#fallback.revoke(step)
     if (source !== 'store' || !outcome) return 'gone'
     if (this.#isOver) return 'unknown'
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /** A promise where others are: what is only now and then a value is met in an outage by who calls its `then`. */
+  /** A promise whenever the store gives promises: else callers would meet a plain value only in an outage, and fail. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
   }

@@ -3,13 +3,14 @@ import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline.js'
 import type { Scope } from '../requests/scope.js'
 import type { Subjects } from '../requests/subject.js'
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { ConfigError } from '../base/errors.js'
+import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { needCost } from '../requests/cost.js'
 
-/** One place of the application where requests are counted. */
+/** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
@@ -24,7 +25,9 @@ export class ScopedConsumer implements Consumer {
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#builder.build(subjects, readCost(options), this.#scope)
-    return chain(request, (built) => this.#pipeline.consume(built))
+    const context = options?.context
+    if (context === undefined) return chain(request, (built) => this.#pipeline.consume(built))
+    return chain(request, (built) => this.#pipeline.consume({ ...built, context }))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
@@ -38,15 +41,22 @@ export class ScopedConsumer implements Consumer {
 }
 
 const CONSUME_OPTIONS: KnownOptions = {
-  names: ['cost'],
+  names: ['cost', 'context'],
   example: '{ cost: 5 }',
   remedyOf: () => undefined,
 }
 
+/** Checks all options. */
 function readCost(options: ConsumeOptions | undefined): number {
   if (options === undefined) return 1
   needOptions(options, CONSUME_OPTIONS)
-  const { cost = 1 } = options
+  const { cost = 1, context } = options
   needCost(cost, 1)
+  if (context !== undefined) needContext(context)
   return cost
+}
+
+function needContext(given: unknown): void {
+  if (typeof given === 'object' && given !== null && !isPromise(given)) return
+  throw ConfigError.wrong('context', given, 'an object')
 }

@@ -6,20 +6,21 @@ import type { Verdict } from '../requests/verdict.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision, DecisionSource } from './decision.js'
 
-/** What of a decision is settled, once: units that go back, or are to be taken beside it. */
+/** The one settlement of a decision: its units go back, or more are taken. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]
-  /** How many go back. */
+  /** How many units go back. */
   readonly units: number
 }
 
 /**
- * Settles a decision for so many units; undefined when it took none, or was settled before.
+ * Starts the settlement of a decision. Returns undefined when it took no units, or was settled before.
  *
- * @param by what made the decision
- * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is of another limiter, or a copy, which cannot tell whether it
- *                         was used before
+ * @param units the new cost
+ * @param by    the pipeline that made the decision
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when the decision is of another limiter, or a copy: a copy does not
+ *                         know whether the original was settled
  */
 export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
   if (!isCounted(decision)) return undefined
@@ -35,27 +36,27 @@ export function settleDecision(decision: Decision, units: number, by: object): S
 }
 
 /**
- * The units that a request has taken in all, as of now: a settlement that is under way may change it.
+ * The units that a request has taken in all, as of now: a pending settlement may still change that.
  *
- * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy of a decision
  */
 export function takenBy(decision: Decision): number {
   return isCounted(decision) ? CountedDecision.takenBy(decision) : 0
 }
 
-/** Remembers what a request has taken in all, once it was settled. */
+/** Remembers how many units a request has taken in all, after its settlement. */
 export function noteTaken(decision: Decision, units: number): void {
   if (decision instanceof CountedDecision) CountedDecision.noteTaken(decision, units)
 }
 
-/** Whose each limit of a decision is. */
+/** The subject of each limit of a decision. */
 export function ownersOf(decision: Decision): readonly Subject[] {
   if (decision instanceof CountedDecision && decision.limits.length > 0)
     return CountedDecision.ownersOf(decision)
   return decision.limits.map(() => decision.subject)
 }
 
-/** The limits that a decision tells of: the same array for every such decision, until the plans change. */
+/** The limits that a decision reports. The same array for all such decisions until the plans change. */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
   return decision instanceof CountedDecision ? CountedDecision.limitsOf(decision) : undefined
 }

@@ -1,17 +1,17 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 
-/** What a limiter has done since it was made, and where it stands. */
+/** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
-  /** Requests decided, by what decided them. Those on a list are decided before the limiter is asked. */
+  /** Requests decided, by what decided them. Decisions by a list are not counted: they never reach the limiter. */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
-  /** Requests, peeks, refunds and resets that the store failed, or that came after `close`. */
+  /** Requests, peeks, refunds and resets at which the store failed, or that came after `close`. */
   readonly storeErrors: number
-  /** Units admitted beside the store that it was told of, and those that it will not be. */
+  /** Units admitted without the store: charged to it later, or never (`dropped`). */
   readonly reconciled: Reconciled
   /** Subjects that the store forgot while their units still counted. */
   readonly evicted: number
-  /** Requests that wait for the store. */
+  /** Requests that are waiting for the store. */
   readonly pending: number
 }
 
@@ -23,11 +23,11 @@ export interface DecisionCounts {
 /** For a readiness probe. */
 export interface LimiterHealth {
   /**
-   * `ok`: the store decides, as far as is known. `degraded`: the failure policy does, for some subjects at least.
-   * `closed`: the limiter was closed, and the policy decides for all.
+   * `ok`: the store decides, as far as is known. `degraded`: for some subjects at least the failure policy decides.
+   * `closed`: the limiter was closed, and the policy decides all requests.
    */
   readonly status: 'ok' | 'degraded' | 'closed'
-  /** The shards of the store that are not asked; 0 is the whole of a store that has one. */
+  /** The shards that get no requests since their breaker is not closed. A store without shards is shard 0. */
   readonly openShards: readonly number[]
 }
 

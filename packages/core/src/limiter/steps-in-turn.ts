@@ -6,24 +6,24 @@ import { unitsTaken, type Verdict } from '../requests/verdict.js'
 
 export interface StepsOptions {
   readonly deadlineMs: number
-  /** Asks the store, or answers for it. Never rejects. */
+  /** Has one step decided, by the store or its fallback. Never rejects. */
   readonly ask: (step: Request) => MaybePromise<Verdict>
-  /** What the failure policy says of a step that the store cannot be asked any more. */
+  /** The failure policy's verdict on a step that the store can no longer decide. */
   readonly fallBack: (step: Request, error: StoreError) => Verdict
-  /** The store answered a step whose time was over. */
+  /** Called when the store answers a step after the deadline. */
   readonly onLate: (late: Verdict) => void
-  /** Gives back units that a step took of each limit. */
+  /** Gives back units that a step took from each limit. */
   readonly giveBack: (verdict: Verdict, units: number) => void
-  /** What a step took stays taken, but for what has gone back by then. */
+  /** Called for each step when the request is decided, after excess units were given back. */
   readonly onDecided: (verdict: Verdict) => void
 }
 
 /**
- * Asks the steps of a request one after another, and gives back what was taken when one denies: nothing is allowed for
- * free, and the denial keeps its own numbers. All steps have one deadline together: what is not answered by then is
- * left to the failure policy, and nothing more is sent.
+ * Asks the steps of a request one after another. When one denies, the units of the steps before it go back, and its own
+ * numbers are the answer. All steps share one deadline. When it passes, the failure policy decides the rest, and
+ * nothing more is sent.
  *
- * @returns what each step was answered; a denial comes last
+ * @returns the verdict on each step; a denial is the last
  */
 export async function consumeInTurn(request: Request, options: StepsOptions): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = []
@@ -41,10 +41,10 @@ export async function consumeInTurn(request: Request, options: StepsOptions): Pr
 }
 
 /**
- * Takes as many more units as fit every limit: of each step at most what the steps before it gave, and what they gave
- * beyond the least goes back.
+ * Takes as many more units as fit every limit. Each step is asked for at most what the steps before it gave; at the
+ * end, each gives back what is more than the least.
  *
- * @returns the units taken of every limit
+ * @returns the units taken from every limit
  */
 export async function takeUpTo(request: Request, cost: number, options: StepsOptions): Promise<number> {
   const verdicts: Verdict[] = []
@@ -70,7 +70,7 @@ function takenBy({ step, outcome }: Verdict): number {
   return outcome ? unitsTaken(step, outcome) : 0
 }
 
-/** The time that the steps of a request have together. */
+/** The deadline that the steps of a request share. */
 class TurnClock {
   readonly #options: StepsOptions
   readonly #turn: Turn = { isOver: false }
@@ -84,7 +84,7 @@ class TurnClock {
         this.#turn.isOver = true
         resolve(undefined)
       }
-      // A reply that came while the process was busy is read before the immediate: it is not the store that is late.
+      // When the process was busy, replies that have arrived are read before the immediate runs: they are not late.
       this.#timer = setTimeout(() => setImmediate(end), options.deadlineMs)
     })
   }
@@ -99,7 +99,7 @@ class TurnClock {
     const asked = Promise.resolve(this.#options.ask(step))
     const verdict = await Promise.race([asked, this.#over])
     if (verdict) return verdict
-    // It may have been counted all the same.
+    // The store may still decide it.
     void asked.then((late) => this.#options.onLate(late))
     return this.#fallBack(step)
   }

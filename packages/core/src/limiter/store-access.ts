@@ -10,15 +10,15 @@ import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '.
 type Conclude<Result> = (request: Request, given: unknown) => Result
 
 /**
- * The store as the pipeline asks it: at once where it answers at once; else in batches, within the deadline, and not
- * at all while its breaker is open.
+ * The pipeline's access to the store. A synchronous store is called directly. Any other is called in batches, with a
+ * deadline, and not at all while its breaker is open.
  */
 export class StoreAccess {
   readonly #store: Store
-  /** Undefined for a store that answers at once: it needs neither deadline nor batches. */
+  /** Undefined for a synchronous store, which needs neither deadline nor batches. */
   readonly #guard: StoreGuard | undefined
   readonly #batcher: Batcher<Request>
-  /** Requests that wait for the store, for whoever closes. */
+  /** Requests that are waiting for the store; `drain` waits for them. */
   #pending = 0
   #onIdle: (() => void) | undefined
 
@@ -37,22 +37,22 @@ export class StoreAccess {
     return this.#pending
   }
 
-  /** Why a shard is not asked. */
+  /** Why requests are not sent to a shard; undefined when they are. */
   refusal(shard: number): StoreError | undefined {
     return this.#guard?.refusal(shard)
   }
 
-  /** Whether a shard is not asked. What never fails as a whole has nobody to tell of what it missed. */
+  /** Whether requests are not sent to a shard. True for a synchronous store: it is never charged for an outage. */
   isOpen(shard: number): boolean {
     return this.#guard?.isOpen(shard) ?? true
   }
 
-  /** Of every shard that has been asked. */
+  /** The breaker of every shard that has been used. */
   states(): Iterable<readonly [number, BreakerState]> {
     return this.#guard?.states() ?? []
   }
 
-  /** @param conclude what the caller gets for what the store gave, whatever that is, or threw */
+  /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
   consume<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
     if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request))
     this.#pending += 1
@@ -71,7 +71,7 @@ export class StoreAccess {
     })
   }
 
-  /** Counts what has been admitted already. Never rejects. */
+  /** Charges the store for what has been admitted already. Never rejects. */
   charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
     return this.#guard?.charge(batch) ?? Promise.resolve([])
   }
@@ -86,12 +86,12 @@ export class StoreAccess {
     }
   }
 
-  /** @throws {StoreError} when the store did not */
+  /** @throws {StoreError} when the store failed */
   async reset(keys: readonly string[], shard: number): Promise<void> {
     await (this.#guard ?? this.#store).reset(keys, shard)
   }
 
-  /** Sends what waits, and waits for what is under way. */
+  /** Sends waiting requests now, and resolves when all are answered. */
   async drain(): Promise<void> {
     this.#batcher.flush()
     if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
@@ -108,12 +108,12 @@ export class StoreAccess {
   }
 }
 
-/** What a store that answers at once gives for a request, or throws. */
+/** The answer of a synchronous store, or the error it throws. */
 function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
   try {
     const answers = store[how]([request])
     if (!(answers instanceof Promise)) return answers[0]
-    // It has broken its word; that it rejects, too, must not end the process.
+    // A store that claims to be synchronous returned a promise: a rejection of that must not end the process.
     answers.catch(() => {})
     return answers
   } catch (error) {
@@ -121,7 +121,7 @@ function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknow
   }
 }
 
-/** Why what a store gave is no outcome. */
+/** The error for a store's answer that is not an outcome. */
 export function errorOf(given: unknown): StoreError {
   if (isA(given, StoreError)) return given
   if (isA(given, Error)) return toStoreError(given)

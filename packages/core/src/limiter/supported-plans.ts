@@ -5,7 +5,7 @@ import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
 
 /**
- * Refuses a plan whose limits the store cannot count.
+ * Refuses a plan with a limit whose algorithm the store does not support.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}

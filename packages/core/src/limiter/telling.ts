@@ -1,10 +1,10 @@
 import type { StoreError } from '../base/errors.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
-import type { BreakerChange, Events } from './events.js'
+import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import { Stats, type LimiterStats } from './stats.js'
 
-/** What a limiter tells of itself: each thing is counted, for `stats`, and is an event. */
+/** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
 export class Telling {
   readonly #events: Events
   readonly #stats = new Stats()
@@ -13,12 +13,16 @@ export class Telling {
     this.#events = events
   }
 
-  /** @param failed why the store did not decide it, or not all of it */
-  decision(decision: Decision, failed: StoreError | undefined): void {
+  /**
+   * @param failed  the error because of which the store did not decide it, or not all of it
+   * @param context what the caller said of the request
+   */
+  decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)
     this.#stats.decision(decision)
-    this.#events.emit('decision', decision)
-    if (!decision.allowed) this.#events.emit('limited', decision)
+    const args: LimiterEvents['decision'] = context ? [decision, context] : [decision]
+    this.#events.emit('decision', ...args)
+    if (!decision.allowed) this.#events.emit('limited', ...args)
   }
 
   storeError(error: StoreError, requests: number): void {
@@ -40,7 +44,7 @@ export class Telling {
     this.#events.emit('evicted', subjects)
   }
 
-  /** @param pending requests that wait for the store */
+  /** @param pending requests that are waiting for the store */
   stats(pending: number): LimiterStats {
     return this.#stats.read(pending)
   }

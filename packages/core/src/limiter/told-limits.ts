@@ -4,14 +4,14 @@ import type { Limit } from '../plans/limit.js'
 import type { Part, Request } from '../requests/request.js'
 import type { LimitOutcome } from '../stores/contract.js'
 
-/** What this process has left of its share is not what the subject has left of its plan: only a store's is told. */
+/** Limits as a decision reports them. Only the store's: a local share does not show what is left of the plan. */
 export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
   if (source !== 'store' || !outcome) return NO_LIMITS
   return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
 }
 
-/** In the order of the request's parts, whatever the order of its steps. */
+/** Limits of all steps, in the order of the request's parts. */
 export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
   if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
   const ofPart = new Map<Part, LimitState[]>()
@@ -23,11 +23,13 @@ export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
   return parts.flatMap((part) => ofPart.get(part) ?? [])
 }
 
-function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs }: Limit): LimitState {
-  return { name, quota, windowMs, remaining, resetMs: toMs(reset) }
+function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, capacity }: Limit): LimitState {
+  // What a store of the user's own says is left can be anything.
+  const used = Math.max(capacity - remaining, 0)
+  return { name, quota, windowMs, used, remaining, resetMs: toMs(reset) }
 }
 
-/** The parts whose limits are told. */
+/** The parts whose limits are reported. */
 export function toldParts(verdicts: readonly Verdict[]): readonly Part[] {
   return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
 }
@@ -36,7 +38,7 @@ export function limitsIn({ step, parts }: Verdict): readonly Limit[] {
   return parts && parts.length < step.parts.length ? parts.flatMap(({ limits }) => limits) : step.limits
 }
 
-/** Rounded up, so that a client that waits this long is never early; never negative, whatever was found in Redis. */
+/** µs to ms, rounded up so that a client that waits this long is never early. Not negative, even for damaged state. */
 export function toMs(us: number): number {
   return Math.max(Math.ceil(us / 1000), 0)
 }

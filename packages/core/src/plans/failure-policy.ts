@@ -1,19 +1,19 @@
-import { ConfigError, reasonOf, type StoreError } from '../base/errors.js'
+import { ConfigError, type StoreError } from '../base/errors.js'
 import type { Subject } from './subject.js'
 
 /**
- * What is answered while the store cannot answer: `local`, this process limits by itself; `open`, let pass; or
- * `closed`, 503.
+ * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny them
+ * with 503.
  */
 export type FailurePolicy = 'local' | 'open' | 'closed'
 
-/** A policy for all, or for each subject, by what is wrong. It is asked at every such request, so it must be quick. */
+/** One policy for all, or a function that chooses by subject and error; called per request, so it must be quick. */
 export type FailurePolicyOption = FailurePolicy | ((subject: Subject, error: StoreError) => FailurePolicy)
 
 const POLICIES: readonly unknown[] = ['local', 'open', 'closed'] satisfies FailurePolicy[]
 const NAMES = "'local', 'open' or 'closed'"
 
-/** @throws {ConfigError} when it is no policy */
+/** @throws {ConfigError} when it is not a policy */
 function needPolicy(path: string, given: unknown): asserts given is FailurePolicy {
   if (!POLICIES.includes(given)) throw ConfigError.wrong(path, given, NAMES)
 }
@@ -24,19 +24,14 @@ export function needPolicyOption(path: string, given: unknown): asserts given is
   throw ConfigError.wrong(path, given, `${NAMES}, or a function that returns one of them`)
 }
 
-/** The policy for a subject. What a function of the user does wrong must not decide a request: then it is `local`. */
+/** The policy for a subject. Throws what the user's function throws, and a ConfigError if it returns no policy. */
 export function choosePolicy(
   option: FailurePolicyOption,
   subject: Subject,
   error: StoreError,
 ): FailurePolicy {
   if (typeof option !== 'function') return option
-  try {
-    const chosen = option(subject, error)
-    needPolicy('what onStoreFailure returned', chosen)
-    return chosen
-  } catch (thrown) {
-    process.emitWarning(`onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`, 'TollgateWarning')
-    return 'local'
-  }
+  const chosen = option(subject, error)
+  needPolicy('what onStoreFailure returned', chosen)
+  return chosen
 }

@@ -4,9 +4,9 @@ import { parseLimit, type LimitInput } from './limit.js'
 export type { LimitInput }
 
 /**
- * Limits as stores are asked for them, from how a user writes them: `limitSetOf('5/min', '100/h')`.
+ * Compiles limits, as users write them, to the form that stores get: `limitSetOf('5/min', '100/h')`.
  *
- * @throws {ConfigError} when one of them is not a limit that can hold
+ * @throws {ConfigError} when one of them is not a valid limit
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
   return limitSet(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))

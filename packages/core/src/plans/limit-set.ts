@@ -5,12 +5,12 @@ import type { Limit } from './limit.js'
 
 export type { Params }
 
-/** A limit as stores see it: an algorithm and its numbers. */
-export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'paramsAt'> {
+/** A limit as stores get it: an algorithm and its numbers. */
+export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'paramsAt'> {
   readonly algorithm: AlgorithmName
   /**
-   * Algorithm and windows in 32 bits: what a subject has used is kept under it, so that it still counts when the
-   * quota changes or another plan has a limit of the same kind.
+   * Algorithm and windows in 32 bits. The store keeps used units under this id, so they still count when the quota
+   * changes, or in another plan with a limit of the same algorithm and window.
    */
   readonly stateId: number
 }
@@ -18,15 +18,15 @@ export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'paramsAt'> {
 /** The limits of a plan, compiled once. */
 export interface LimitSet {
   readonly limits: readonly CompiledLimit[]
-  /** How long an idle subject is remembered, in ms: until nothing that it used can count any more. */
+  /** How long an idle subject is remembered, in ms: until nothing it used can count any more. */
   readonly ttlMs: number
 }
 
-/** @throws {ConfigError} when an option that only this algorithm has is wrong */
+/** @throws {ConfigError} when one of the algorithm's own options is wrong */
 export function compileLimit(algorithm: AlgorithmName, terms: LimitTerms<OwnOptions>): CompiledLimit {
   const { code, compile } = implementations[algorithm]
-  const { windowId, ttlMs, paramsAt } = compile(terms)
-  return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, paramsAt }
+  const { windowId, ttlMs, timeZone, paramsAt } = compile(terms)
+  return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, timeZone, paramsAt }
 }
 
 export function limitSet(limits: readonly Limit[]): LimitSet {

@@ -13,12 +13,13 @@ import { isOptions, needOptions, type KnownOptions } from '../base/option-checks
 import { isUnits } from '../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
+import { capacityOf } from './scaled-limits.js'
 
 /**
  * How a limit counts.
  * - `sliding-log` (the default): exact; no window of the length holds more than the quota, wherever it starts.
- * - `sliding-window`: two counters, the previous weighted by its overlap; just under 2 x quota at worst.
- * - `fixed-window`: one counter, from the first request or on the calendar; 2 x quota at worst, around a seam.
+ * - `sliding-window`: two counters, the previous one weighted by its overlap; just under 2 x quota at worst.
+ * - `fixed-window`: one counter, from the first request or by the calendar; 2 x quota at worst, around a boundary.
  * - `token-bucket`: GCRA; an even rate with a burst; quota + burst at worst.
  */
 export type { Algorithm }
@@ -29,22 +30,26 @@ export interface LimitOptions extends OwnOptions {
   readonly quota: number
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
-  /** `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`. */
+  /**
+   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`.
+   */
   readonly algorithm?: Algorithm
-  /** What clients see in headers and errors. Default: the window, such as `minute`. */
+  /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
   readonly name?: string
 }
 
 /** `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, or the long form. */
 export type LimitInput = string | LimitOptions
 
-/** A limit that is known to be right. */
+/** A valid, compiled limit. */
 export interface Limit {
   readonly name: string
   readonly quota: number
   /** In ms; a calendar month counts as 30 days. */
   readonly windowMs: number
-  /** As stores see it. */
+  /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
+  readonly capacity: number
+  /** The form that stores get. */
   readonly compiled: CompiledLimit
 }
 
@@ -73,7 +78,7 @@ const KNOWN: KnownOptions = {
  * Reads a limit in either form.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
- * @throws {ConfigError} when it is not a limit that can hold
+ * @throws {ConfigError} when it is not a valid limit
  */
 export function parseLimit(input: unknown, path: string): Limit {
   if (typeof input === 'string') return fromOptions(readNotation(input, path), path)
@@ -92,11 +97,13 @@ function fromOptions(options: LimitOptions, path: string): Limit {
   }
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
+  const compiled = compileLimit(algorithm, { quota, window, options, path })
   return {
     name: name ?? durationName(window),
     quota,
     windowMs: window.ms,
-    compiled: compileLimit(algorithm, { quota, window, options, path }),
+    capacity: capacityOf(compiled, Date.now()),
+    compiled,
   }
 }
 
@@ -125,7 +132,7 @@ function readAlgorithm(options: LimitOptions, window: Duration, path: string): A
   return found
 }
 
-/** Options that the algorithm would have to ignore. */
+/** Refuses options that this algorithm does not have and would ignore. */
 function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImplementation, path: string): void {
   for (const [, { name, options: others }] of all) {
     for (const option of others) {

@@ -5,24 +5,24 @@ import { isOptions, needOptions } from '../base/option-checks.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
 /**
- * One limit, several that all hold at once, none at all (`unlimited`), or no request at all (`blocked`); in the long form
- * with what else a plan can have.
+ * One limit, several that all apply at once, `unlimited`, or `blocked`, which denies every request. The long form can
+ * have other options, too.
  */
 export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked' | PlanInputOptions
 
 export interface PlanInputOptions {
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
-  /** What is answered to subjects of this plan while the store cannot answer. Default: as the limiter says. */
+  /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption
 }
 
 export interface Plan {
   readonly name: string
-  /** Tells it from every other plan, also one of the same name that it replaced. */
+  /** Unique per compiled plan: differs for a plan that replaced another of the same name. */
   readonly serial: number
   /** Empty when the plan is unlimited, or blocked. */
   readonly limits: readonly Limit[]
-  /** The same for stores; undefined when there are none. */
+  /** The limits as stores get them; undefined when there are none. */
   readonly set: LimitSet | undefined
   /** Every request of a subject on it is denied. */
   readonly isBlocked: boolean
@@ -46,7 +46,7 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   return { ...plan, onStoreFailure }
 }
 
-/** Also with `limit`, the option of limiters: the error is to name `limits`. */
+/** `limit`, an option of limiters, is a likely mistake for `limits`: read as the long form, the error names that. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }

@@ -8,7 +8,7 @@ import { copyInput, isSameInput } from './same-input.js'
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
 export type PlansInput<Names extends string = string> = Readonly<Record<Names, PlanInput>>
 
-/** How plans are given to a limiter: `plans`, or `limit` as the one plan there is. */
+/** The plans of a limiter: either `plans`, or `limit` for a single plan. */
 export interface PlanOptions<Names extends string = string> {
   /**
    * What is sold, by name: one limit, several that all hold at once, `'unlimited'`, or `'blocked'`, which denies every
@@ -18,11 +18,11 @@ export interface PlanOptions<Names extends string = string> {
    * plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'], staff: 'unlimited', suspended: 'blocked' }
    */
   readonly plans?: PlansInput<Names>
-  /** The limits of the only plan, which is called `default`. */
+  /** The limits of the only plan; its name is `default`. */
   readonly limit?: LimitInput | readonly LimitInput[]
   /**
-   * The plan of subjects that have none, or one that does not exist. Default: the only plan that has limits; with
-   * several, the most restrictive of them.
+   * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
+   * restrictive one.
    */
   readonly defaultPlan?: NoInfer<Names> | undefined
 }
@@ -30,22 +30,22 @@ export interface PlanOptions<Names extends string = string> {
 /** The plans of a limiter. */
 export interface Plans {
   readonly byName: ReadonlyMap<string, Plan>
-  /** Copies of what they were compiled from. */
+  /** Copies of the inputs that the plans were compiled from. */
   readonly inputs: ReadonlyMap<string, unknown>
-  /** What a subject without a known plan gets: never unlimited, nor blocked. */
+  /** The plan for subjects without a known plan: never unlimited, never blocked. */
   readonly fallback: Plan
   /** Whether there is a plan whose subjects are denied. */
   readonly canBlock: boolean
-  /** Whether the fallback was chosen by the user, or is the only one there could be. */
+  /** Whether the fallback was chosen by the user, or is the only plan with limits. */
   readonly hasDefault: boolean
 }
 
 /**
  * Checks plans and compiles them.
  *
- * @param defaultPlan in place of theirs
- * @param known the plans until now: those whose input is the same stay the same objects, with the same serial, so
- *              that one plan more among thousands costs what one plan costs
+ * @param defaultPlan replaces `options.defaultPlan`
+ * @param known the previous plans. A plan with the same input stays the same object with the same serial, so that
+ *              adding one plan to thousands costs only that one
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
 export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan, known?: Plans): Plans {
@@ -123,7 +123,7 @@ function nothingGiven(options: PlanOptions): ConfigError {
   return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
 }
 
-/** The plan that lets the fewest requests through in the long run. */
+/** The plan with the lowest sustained rate. */
 function mostRestrictive(plans: readonly Plan[]): Plan {
   let [least] = plans as [Plan, ...Plan[]]
   let rate = sustained(least)

@@ -1,6 +1,6 @@
 import { isOptions } from '../base/option-checks.js'
 
-/** A copy of what a user gave for a plan, which stays as it is when the user changes theirs. */
+/** Copies a user's input for a plan, so that the user can change the original. */
 export function copyInput(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given
   if (given instanceof Date) return new Date(given)
@@ -9,10 +9,10 @@ export function copyInput(given: unknown): unknown {
 }
 
 /**
- * Whether a copy is of what is given now. In doubt it is not: text of a date is no Date, and NaN, null and undefined
- * are three things. Functions are the same only when they are the same object.
+ * Whether a copy equals the given input. In doubt it does not: a Date differs from its text, and NaN, null and
+ * undefined differ from each other. Functions are equal only if they are the same object.
  *
- * @param kept a copy of something that was found right, so it is not deep
+ * @param kept a copy of a valid plan, so it is not deep
  */
 export function isSameInput(kept: unknown, given: unknown): boolean {
   if (typeof kept !== 'object' || kept === null) return Object.is(kept, given)

@@ -1,12 +1,12 @@
 import { implementations } from '../algorithms/registry.js'
 import type { CompiledLimit, LimitSet, Params } from './limit-set.js'
 
-/** The most units of a limit that can be taken at once, at a time in ms since 1970. */
+/** The most units that one request can take from a limit, at a time in ms since 1970. */
 export function capacityOf({ algorithm, paramsAt }: CompiledLimit, nowMs: number): number {
   return implementations[algorithm].capacity(paramsAt(nowMs))
 }
 
-/** The same limits with a part of their units, such as a half: whole ones, and at least one of each limit. */
+/** The same limits with a share (0 to 1) of their units, rounded down, but at least one of each limit. */
 export function shareOf(set: LimitSet, share: number): LimitSet {
   if (share === 1) return set
   const known = shares.get(set)
@@ -23,7 +23,7 @@ function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
   let scaled: Params = {}
   return {
     ...limit,
-    // Those of a calendar change with the time.
+    // Computed when needed, since parameters of a calendar window change with the time.
     paramsAt(nowMs) {
       const params = limit.paramsAt(nowMs)
       if (params !== known) {

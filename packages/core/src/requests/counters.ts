@@ -3,26 +3,30 @@ import type { Plan } from '../plans/plan.js'
 import type { Scope } from './scope.js'
 import { show, TollgateError } from '../base/errors.js'
 
-/** A counter that a request is held to. */
+/** A counter that applies to a request. */
 export interface Counter {
   readonly subject: Subject
   readonly plan: Plan
-  /** The plan of the subject, whose failure policy holds. */
+  /** The subject's own plan, which sets the failure policy. */
   readonly own: Plan
   readonly suffix: string
-  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  /** Begins the names of its limits; undefined for the plan of the subject that pays. */
   readonly label: string | undefined
+  /** As in Part. */
+  readonly planName: string | undefined
+  readonly place: string | undefined
 }
 
-/** Every counter of a request: of each subject, and those that are stacked on who pays. */
+/** Every counter of a request: one per subject, then the stacked ones, which count against the first subject. */
 export function countersOf(
   subjects: readonly [Subject, ...Subject[]],
   plans: readonly Plan[],
-  { suffix, stacked }: Scope,
+  { suffix, stacked, plan: groupPlan, name: place }: Scope,
 ): [Counter, ...Counter[]] {
   const counters = subjects.map((subject, i): Counter => {
     const plan = plans[i] as Plan
-    return { subject, plan, own: plan, suffix, label: i === 0 ? undefined : (subject.label ?? plan.name) }
+    const label = i === 0 ? undefined : (subject.label ?? plan.name)
+    return { subject, plan, own: plan, suffix, label, planName: groupPlan ? undefined : plan.name, place }
   })
   const [payer] = counters as [Counter, ...Counter[]]
   const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
@@ -30,6 +34,8 @@ export function countersOf(
     plan,
     suffix: own,
     label: plan.name,
+    planName: undefined,
+    place: plan.name,
   }))
   return [payer, ...counters.slice(1), ...onTop]
 }

@@ -4,13 +4,13 @@ import type { Subject } from '../plans/subject.js'
 
 const PLAIN_ID = /^[\w.+\-/:|~][\w.+\-/:|~@#=,]{0,63}$/
 
-/** What hides an id: the same text for the same id, and no way back. */
+/** Hashes an id: the same text for the same id, which cannot be read back. */
 export type HideId = (text: string) => string
 
 /**
- * What all keys of a subject begin with. Short plain ids stand as they are, so that a person finds them in the store;
- * any other is a hash, which is bounded and cannot be mistaken for a plain one. Counters of their own follow it with
- * `*` or `!`, which no plain id holds, and a name.
+ * The beginning of all keys of a subject. Short plain ids are kept readable, so that people find them in the store. Any
+ * other id becomes a hash of fixed length, marked so that it cannot equal a plain id. The keys of groups and stacked
+ * limits add `*` or `!`, which no plain id contains, and a name.
  *
  * @param hide hashes every id, for stores that must not hold them
  */
@@ -20,17 +20,25 @@ export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   return kind === 'ip' ? `@${name}` : name
 }
 
-/** The shard that everything of a subject is in, from 0, whatever its keys: so its limits are decided in one step. */
+/** What stands between the name of a limiter and the rest of a key; in no other key there is one. */
+const AFTER_NAME = '^'
+
+/** What the keys of a limiter begin with: nothing, for the one of a store that needs no name. */
+export function keysOf(name: string | undefined): string {
+  return name === undefined ? '' : name + AFTER_NAME
+}
+
+/** The shard of a subject, from 0. All its keys are in one shard, so that its limits are decided in one step. */
 export function shardOf(key: string, shards: number): number {
   return shards === 1 ? 0 : fnv1a(key) % shards
 }
 
 function hash(text: string): string {
-  // Of the UTF-16 code units: as UTF-8 all lone surrogates would be the same id.
+  // Of the UTF-16 code units: in UTF-8 all lone surrogates become the same character, and so the same id.
   return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')
 }
 
-/** Hashes with a secret, since short ids could be guessed from a plain hash. */
+/** Hashes with a secret: short ids could be guessed from a hash without one. */
 export function hideWith(secret: string): HideId {
   return (text) => createHmac('sha256', secret).update(Buffer.from(text, 'utf16le')).digest('base64url')
 }

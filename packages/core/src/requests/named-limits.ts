@@ -1,23 +1,25 @@
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 
-/** A plan that is held together with others. */
+/** One of several plans that apply to a request. */
 export interface Labelled {
   readonly plan: Plan
-  /** What goes before the names of its limits; undefined for the plan of who pays. */
+  /** Begins the names of its limits; undefined for the plan of the subject that pays. */
   readonly label: string | undefined
 }
 
-/** The limits of several plans under names of their own, also of each plan. */
+/** The limits of several plans under unique names: all together, and those of each plan. */
 export interface NamedLimits {
   readonly all: readonly Limit[]
   readonly ofEach: readonly (readonly Limit[])[]
 }
 
-/** Combinations of plans beyond this are many for the sake of their labels, which requests may make up. */
+/** When more combinations are cached, the cache is cleared: labels may come from requests, and be endless. */
 const MOST_COMBINATIONS = 1000
 
-/** Names the limits of plans that are held together, and remembers it: so headers are written once, not a request. */
+/**
+ * Names the limits of plans that apply together. Caches the result, so that headers are written once, not per request.
+ */
 export class LimitNames {
   readonly #known = new Map<string, NamedLimits>()
 
@@ -33,7 +35,7 @@ export class LimitNames {
   }
 }
 
-/** `minute`, `guard.minute`, `guard.minute-2`. */
+/** Makes names unique: `minute`, `guard.minute`, `guard.minute-2`. */
 function nameApart(plans: readonly Labelled[]): Limit[][] {
   const taken = new Set<string>()
   return plans.map(({ label, plan: { limits } }) =>

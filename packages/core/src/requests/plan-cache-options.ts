@@ -5,9 +5,9 @@ import { ConfigError } from '../base/errors.js'
 export interface PlanCacheOptions {
   /** How long an answer holds, in ms. Default: 60 000. */
   readonly ttlMs?: number
-  /** How much longer it still serves while another is looked up in the background, in ms. Default: 3 600 000. */
+  /** How much longer an answer is used while a new one is looked up in the background, in ms. Default: 3 600 000. */
   readonly staleMs?: number
-  /** Of how many subjects answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
+  /** The most subjects whose answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
   readonly maxSubjects?: number
   /** How long a request waits for a look-up, in ms. Default: 1000. */
   readonly deadlineMs?: number

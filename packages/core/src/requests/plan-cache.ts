@@ -6,13 +6,13 @@ import type { Subject } from '../plans/subject.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
 import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
-/** A subject whose plan is looked up: its id as text, also where it was given as a number. */
+/** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
 export interface PlanlessSubject extends Subject {
   readonly id: string
 }
 
 /**
- * The name of the plan that a subject is on, such as a row of a database says; nothing: the default plan. Not asked
+ * Returns the name of a subject's plan, for example from a database; null or undefined: the default plan. Not called
  * for client addresses, which are on the default plan.
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<string | null | undefined>
@@ -23,12 +23,12 @@ interface Entry {
   readonly usableUntil: number
 }
 
-/** After a look-up that failed its subject is not looked up again for so long. */
+/** After a failed look-up, the subject is not looked up again for this long, in ms. */
 const RETRY_AFTER_MS = 1000
 
 /**
- * Looks plans up and remembers the answers. Many callers that ask for one subject at the same time are one look-up.
- * A look-up that fails, or takes longer than its deadline, leaves the answer as it was before.
+ * Looks plans up and remembers the answers. Concurrent requests of one subject share one look-up. After a look-up that
+ * failed or was late, the previous answer stays.
  */
 export class PlanLookup {
   readonly #planOf: PlanOf
@@ -38,7 +38,7 @@ export class PlanLookup {
   readonly #underWay = new Map<string, Promise<string | undefined>>()
 
   /**
-   * @param onError told of each look-up that failed
+   * @param onError called for each failed look-up
    * @throws {ConfigError} when an option is wrong
    */
   constructor(
@@ -56,7 +56,7 @@ export class PlanLookup {
     this.#onError = onError
   }
 
-  /** The plan of a subject; a value where it is known. Never throws or rejects. */
+  /** The plan's name, as a value if it is known. Never throws or rejects. */
   find(subject: Subject): MaybePromise<string | undefined> {
     const key = subjectKey(subject)
     const entry = this.#entries.get(key)
@@ -69,11 +69,11 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
-  /** Looks a subject up anew at its next request, such as after an upgrade. */
+  /** Has a subject looked up again at its next request, for example after an upgrade. */
   forget(subject: Subject): void {
     const key = subjectKey(subject)
     this.#entries.delete(key)
-    // What is under way may have been read before the change.
+    // A pending look-up may have read the database before the change.
     this.#underWay.delete(key)
   }
 
@@ -99,7 +99,7 @@ export class PlanLookup {
     return promise
   }
 
-  /** Whether this look-up still was the subject's own, and not forgotten in the meantime. */
+  /** Ends a look-up. Returns false if the subject was forgotten or looked up again meanwhile. */
   #end(key: string, promise: Promise<unknown>): boolean {
     return this.#underWay.get(key) === promise && this.#underWay.delete(key)
   }

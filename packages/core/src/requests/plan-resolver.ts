@@ -11,14 +11,14 @@ export interface PlanResolverOptions extends PlanOptions {
   readonly planCache?: PlanCacheOptions
 }
 
-/** Told of subjects whose plan was not found. */
+/** Called for subjects whose plan was not found. */
 export interface PlanListener {
   onPlanError(error: TollgateError, subject: Subject): void
-  /** @param used the plan that the subject is held to */
+  /** @param used the plan that is applied instead */
   onUnknownPlan(subject: Subject, used: string): void
 }
 
-/** Finds the plan of a subject: by the name that it comes with, or that `planOf` gives. */
+/** Finds the plan of a subject by the name that the subject or `planOf` gives. */
 export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
@@ -36,7 +36,7 @@ export class PlanResolver {
     this.needDefault(SUBJECTS_NOT_FOUND)
   }
 
-  /** All plans there are. */
+  /** All plans, in the order they were given. */
   get plans(): Iterable<Plan> {
     return this.#plans.byName.values()
   }
@@ -47,16 +47,18 @@ export class PlanResolver {
   }
 
   /**
-   * @param whose whose plan it is, for the error
-   * @throws {ConfigError} when nobody chose a default plan and several could be it
+   * Refuses plans without a clear default.
+   *
+   * @param whose who gets the default plan, for the error
+   * @throws {ConfigError} when the user chose no default plan and several plans have limits
    */
   needDefault(whose: string): void {
     needDefault(this.#plans, this.#defaultPlan, whose)
   }
 
   /**
-   * @param check refuses a plan, by throwing
-   * @throws {ConfigError} when one is wrong; the plans then stay as they were
+   * @param check throws for a plan that must be refused
+   * @throws {ConfigError} when a plan is wrong; the old plans then stay
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
     const { defaultPlan = this.#keptDefault(given) } = given

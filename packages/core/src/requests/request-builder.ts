@@ -14,13 +14,15 @@ import { countersOf, distinct, type Counter } from './counters.js'
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
   readonly hide: HideId | undefined
-  /** In how many shards the store's keys are. */
+  /** What all keys begin with. */
+  readonly begin: string
+  /** The number of the store's shards. */
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
   readonly isAtomic: boolean
 }
 
-/** Keys of one shard under which a subject is counted. */
+/** The keys under which a subject is counted, all in one shard. */
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
@@ -28,11 +30,11 @@ export interface SubjectKeys {
 
 const NO_PARTS: readonly Part[] = []
 
-/** From who pays to what is asked of the store: which plan, under which keys. */
+/** Builds requests: finds the subjects' plans, and computes keys, shards and steps. */
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
   readonly #names = new LimitNames()
-  /** Of all scopes there are, by the suffix of their keys: for whoever forgets a subject. */
+  /** The counters of all scopes, by the suffix of their keys: a reset of the limiter needs all of them. */
   readonly #counters = new Map<string, Counters>()
 
   constructor(options: RequestBuilderOptions) {
@@ -40,9 +42,9 @@ export class RequestBuilder {
   }
 
   /**
-   * Makes counters of a scope known.
+   * Registers the counters of a scope.
    *
-   * @throws {ConfigError} when some exist already with other limits; none is known by it then
+   * @throws {ConfigError} when some exist already with other limits; then none of this scope is registered
    */
   add(scope: Scope): void {
     const all = [scope, ...scope.stacked]
@@ -59,36 +61,52 @@ export class RequestBuilder {
     if (!subjects) throw noSubject(given)
     const [first] = subjects
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
-    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope.suffix, cost))
+    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
   }
 
-  /** What a subject is held to: the limits of the group, where it has its own, unless the subject is blocked. */
+  /** The plan that applies: the group's, if it has limits of its own, unless the subject is blocked. */
   #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
     const { plans } = this.#options
     if (!plan) return plans.find(subject)
-    // Nothing is looked up that cannot matter.
+    // A group with limits of its own needs no look-up of the subject's plan, unless that can block.
     return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 
   /**
-   * The keys under which a subject is counted in a scope, or anywhere.
+   * The keys under which a subject is counted: in one scope, or without `scope` in all of them.
    *
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
     const key = subjectKey(needSubject(given), this.#options.hide)
     const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
-    return { shard: shardOf(key, this.#options.shards), keys: suffixes.map((suffix) => key + suffix) }
+    return {
+      shard: shardOf(key, this.#options.shards),
+      keys: suffixes.map((suffix) => this.#options.begin + key + suffix),
+    }
   }
 
-  #single(subject: Subject, plan: Plan, suffix: string, cost: number): Request {
+  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
     const { set, limits } = plan
     if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
-    const key = subjectKey(subject, this.#options.hide)
-    const shard = shardOf(key, this.#options.shards)
+    const { begin, hide, shards } = this.#options
+    const key = subjectKey(subject, hide)
+    const shard = shardOf(key, shards)
     const { onStoreFailure } = plan
-    const part = { key: key + suffix, set, cost, subject, limits, onStoreFailure, shard }
+    const planName = scope.plan ? undefined : plan.name
+    const place = scope.name
+    const part = {
+      key: begin + key + scope.suffix,
+      set,
+      cost,
+      subject,
+      limits,
+      planName,
+      place,
+      onStoreFailure,
+      shard,
+    }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 
@@ -103,17 +121,30 @@ export class RequestBuilder {
 
   #joint(counters: readonly [Counter, ...Counter[]], cost: number): Request {
     const [{ subject, plan }] = counters
+    const { begin, hide, shards } = this.#options
     const keyed = counters.map((counter) => {
-      const key = subjectKey(counter.subject, this.#options.hide)
-      return { ...counter, key: key + counter.suffix, shard: shardOf(key, this.#options.shards) }
+      const key = subjectKey(counter.subject, hide)
+      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, shards) }
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)
-    const parts = limited.map(({ key, shard, subject: owner, plan: { set }, own }, i): Part => {
-      const limits = named.ofEach[i] ?? []
-      const { onStoreFailure } = own
-      return { key, shard, set: set as LimitSet, cost, subject: owner, limits, onStoreFailure }
-    })
+    const parts = limited.map(
+      ({ key, shard, subject: owner, plan: { set }, own, planName, place }, i): Part => {
+        const limits = named.ofEach[i] ?? []
+        const { onStoreFailure } = own
+        return {
+          key,
+          shard,
+          set: set as LimitSet,
+          cost,
+          subject: owner,
+          limits,
+          planName,
+          place,
+          onStoreFailure,
+        }
+      },
+    )
     const shard = parts[0]?.shard ?? 0
     const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
     const steps = stepsOf(request, this.#options.isAtomic)

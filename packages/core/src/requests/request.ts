@@ -4,43 +4,51 @@ import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import type { StoreRequest, SubRequest } from '../stores/contract.js'
 
-/** What a request asks of one key: of a subject on its plan, in a group, or of a limit on top. */
+/** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
   readonly subject: Subject
-  /** By the names that the decision gives them. */
+  /** Under the names that the decision reports. */
   readonly limits: readonly Limit[]
-  /** The policy of the subject's plan, where it has one of its own. */
+  /** The plan that these limits are of; undefined where a group has its own, and for those on top. */
+  readonly planName: string | undefined
+  /** The group that they are counted in, or the name they are stacked under; undefined for the common counters. */
+  readonly place: string | undefined
+  /** The failure policy of the subject's plan, if that has its own. */
   readonly onStoreFailure: FailurePolicyOption | undefined
   readonly shard: number
 }
 
-/** A request on its way, from the builder to the store: who pays, on which plan, and what it asks of which keys. */
+/**
+ * A request on its way from the builder to the store: the subject that pays, its plan, and what is asked of which keys.
+ */
 export interface Request extends StoreRequest {
-  /** Who pays. */
+  /** The subject that pays. */
   readonly subject: Subject
-  /** The plan of who pays. */
+  /** Its plan. */
   readonly plan: Plan
   /** Units asked of every limit. */
   readonly cost: number
   /** Empty when nothing limits the request. */
   readonly parts: readonly Part[]
-  /** The limits of all parts: the same array for every request of the same plans. */
+  /** The limits of all parts: the same array for all requests with the same plans, so that headers are cached. */
   readonly limits: readonly Limit[]
-  /** What can be decided in one step each, narrowest first, where that is not all of it. */
+  /** The steps, narrowest first, if the request cannot be decided in one. */
   readonly steps?: readonly Request[] | undefined
   /** Who pays, or another of its subjects, is on a plan that lets nothing pass. */
   readonly isBlocked?: true
-  /** Of a step: how long its request may go on asking. */
+  /** What listeners are told of it beside the decision. */
+  readonly context?: object
+  /** Only of a step: the deadline it shares with the other steps. */
   readonly turn?: Turn | undefined
 }
 
-/** The time that all steps of a request have together. */
+/** The deadline that all steps of a request share. */
 export interface Turn {
-  /** The request was answered: nothing may be sent for it any more. */
+  /** True once the request was answered: nothing more may be sent for it. */
   isOver: boolean
 }
 
-/** Whose each limit of some parts is. */
+/** The subject of each limit of some parts. */
 export function ownersOf(parts: readonly Part[]): Subject[] {
   return parts.flatMap(({ limits, subject }) => limits.map(() => subject))
 }

@@ -4,32 +4,32 @@ import { isOptions, needOptions } from '../base/option-checks.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
 import { pathIn } from '../base/show.js'
 
-/** Where in an application limits are counted, such as a route or a group of routes. */
+/** Where in an application requests are counted, such as a route or a group of routes. */
 export interface ScopeOptions {
   /**
-   * Counts the plan's limits apart from everywhere else, in counters of this name: routes of one group share them.
-   * 1 to 32 letters, digits or `_.-`. A part of the application, not of a request: the limiter remembers each name for
-   * good, since `reset` forgets a subject in all of them.
+   * Counts the plan's limits in separate counters of this name, which all routes of the group share. 1 to 32 letters,
+   * digits or `_.-`. Name a part of the application, never something from a request: the limiter remembers each name
+   * for good, since `reset` must forget a subject in all groups.
    */
   readonly group?: string
-  /** The limits of this group, in place of the plan's. A group has one: wherever it is named, they are the same. */
+  /** The limits of this group, instead of the plan's. Every place that names the group must give the same ones. */
   readonly limit?: LimitInput | readonly LimitInput[]
   /**
-   * More limits of who pays, held together with the plan's, by the name of counters of their own:
-   * `{ export: '5/min' }`. All must have room, or nothing is taken. A name has one limit in the whole limiter.
+   * Additional limits of the subject that pays, in counters of their own, by name: `{ export: '5/min' }`. The plan's
+   * limits apply, too: all must have room, or nothing is taken. A name must have the same limit in the whole limiter.
    */
   readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>>
 }
 
 export const SCOPE_OPTIONS: readonly string[] = ['group', 'limit', 'stacked']
 
-/** Counters of their own. */
+/** Separate counters for some limits. */
 export interface Counters {
-  /** What their keys end with: empty for the application's common ones. */
+  /** Ends their keys; empty for the common counters of the application. */
   readonly suffix: string
-  /** In place of the subject's own plan. */
+  /** Applies instead of the subject's own plan. */
   readonly plan: Plan | undefined
-  /** Where the user named them, and the limit they gave, for errors. */
+  /** For errors: where the user named the counters, and the limit they gave. */
   readonly path: string
   readonly name: string | undefined
   readonly limit: unknown
@@ -46,7 +46,7 @@ export interface Scope extends Counters {
 export const COMMON: Scope = compileScope({})
 
 /**
- * Checks where limits are counted and compiles it.
+ * Checks and compiles a scope.
  *
  * @throws {ConfigError} when an option is wrong
  */
@@ -82,8 +82,8 @@ function compileLimits(name: string, input: unknown, path: string): Plan {
 }
 
 /**
- * Refuses counters that exist already with other limits: what one place counts in one window the other would read
- * as another, and neither limit would hold.
+ * Refuses counters that exist already with other limits: the two places would misread each other's counts, and
+ * neither limit would hold.
  *
  * @param known the counters of the same name
  * @throws {ConfigError}
@@ -97,14 +97,15 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
   throw new ConfigError(path, `${problem}: write the same here, or take another name`)
 }
 
-/** The same for limits that count the same, however they are written or called. */
+/** Equal for limits that count the same, whatever their notation or name. */
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
   const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])
   return JSON.stringify(counts ?? [])
 }
 
-function needName(path: string, given: unknown): void {
+/** @throws {ConfigError} when it cannot be part of a key */
+export function needName(path: string, given: unknown): void {
   if (typeof given === 'string' && /^[\w.-]{1,32}$/.test(given)) return
   throw ConfigError.wrong(path, given, "a name of 1 to 32 letters, digits or _.-, such as 'search'")
 }

@@ -3,9 +3,10 @@ import type { LimitSet } from '../plans/limit-set.js'
 import type { Part, Request } from './request.js'
 
 /**
- * What can be decided in one step each: the parts of one shard, or of a store that is not atomic each part. The
- * narrowest comes first, since it is the most likely to deny, and then nothing has been taken from others; of equals
- * the first by its key, so that requests of the same subjects never wait for each other's units crosswise.
+ * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one
+ * step is enough. The narrowest comes first: it is the most likely to deny, and then nothing was taken from the others.
+ * Equal ones are sorted by key, so that requests of the same subjects take in the same order and never block each
+ * other.
  */
 export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
   const { parts } = request
@@ -43,7 +44,7 @@ function roomOf(parts: readonly Part[]): number {
 
 const capacities = new WeakMap<LimitSet, number>()
 
-/** The most units that can be taken at once. */
+/** The most units that one request can take from these limits. */
 function capacityOfSet(set: LimitSet): number {
   const known = capacities.get(set)
   if (known !== undefined) return known

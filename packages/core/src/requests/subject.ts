@@ -3,14 +3,14 @@ import { nearestOf } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 
-/** Who pays for a request: an id, a subject, or several, whose limits must all have room. */
+/** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
 
 /**
- * Reads what a caller gave as a subject: a subject, or just its id.
+ * Reads a caller's subject: an object, or just an id.
  *
- * @returns undefined when there is none: nothing given, or an empty id
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is something else, such as a promise
+ * @returns undefined when nothing or an empty id was given
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is anything else, such as a promise
  */
 function readSubject(given: unknown): Subject | undefined {
   if (isNothing(given)) return undefined
@@ -58,13 +58,13 @@ function unknownName(given: object, name: string): TollgateError {
 
 const NAMES: readonly string[] = ['id', 'plan', 'kind', 'label'] satisfies (keyof Subject)[]
 
-/** More subjects than this in one request is a mistake, and a burden for the store. */
+/** More subjects in one request are most likely a mistake, and a burden for the store. */
 const MOST_SUBJECTS = 8
 
 /**
- * Reads one subject or several; of several, nothing and the empty text are left out.
+ * Reads one subject or several. Of several, `undefined`, `null` and the empty text are left out.
  *
- * @returns at least one, or undefined when there is none
+ * @returns at least one, or undefined when all are empty
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
  */
 export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] | undefined {
@@ -92,7 +92,7 @@ function isId(value: unknown): value is string | number | bigint {
   return typeof value === 'number' && Number.isFinite(value) && !isRounded(value)
 }
 
-/** Beyond 2^53 - 1 several whole numbers that were written are one that JavaScript holds. */
+/** JavaScript cannot hold every whole number beyond 2^53 - 1, so two different ids could become the same number. */
 function isRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
@@ -112,7 +112,7 @@ const EXPECTED = {
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
-  // That it may reject, too, must not end the process.
+  // A rejection of the promise must not end the process.
   if (given instanceof Promise) given.catch(() => {})
   const expected = remedyOf(given) ?? EXPECTED[part]
   return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)

@@ -2,20 +2,20 @@ import type { StoreError } from '../base/errors.js'
 import type { Outcome, StoreRequest } from '../stores/contract.js'
 import type { Part, Request } from './request.js'
 
-/** What was answered to a request, or to one step of it, and by what. */
+/** The answer to a request, or to one step of it, and what gave it. */
 export interface Verdict {
   readonly source: 'store' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
   readonly allowed: boolean
   readonly step: Request
-  /** Of the store, or of this process by itself. */
+  /** From the store, or from the local limiter. */
   readonly outcome?: Outcome
-  /** What the outcome is of, where that is not every part of the step. */
+  /** The parts that the outcome covers, if not all of the step. */
   readonly parts?: readonly Part[]
-  /** Why the store has not decided. */
+  /** Why the store did not decide. */
   readonly error?: StoreError
 }
 
-/** What an outcome means. */
+/** The verdict that an outcome stands for. */
 export function verdictOf(source: 'store' | 'local', step: Request, outcome: Outcome): Verdict {
   return { source, allowed: isTaken(outcome), step, outcome }
 }
@@ -26,7 +26,7 @@ export function isTaken({ limits }: Outcome): boolean {
   return true
 }
 
-/** Units of each limit that an outcome says were taken. */
+/** Units taken from each limit, by an outcome. */
 export function unitsTaken(
   { grant, parts }: Pick<StoreRequest, 'grant' | 'parts'>,
   outcome: Outcome,

@@ -1,6 +1,6 @@
 import { setImmediate } from '../base/timers.js'
 
-/** More than this in one script would hold up others on the server. */
+/** The most requests in one call. A larger batch would block the server for other clients for too long. */
 const LARGEST_BATCH = 128
 
 interface Waiting<Request, Result> {
@@ -11,19 +11,19 @@ interface Waiting<Request, Result> {
 }
 
 /**
- * Gathers the requests of one tick of the event loop into one call for each shard: those of one are sent together, and
- * fail together. Nothing waits for a timer: a lone request is a batch of one and leaves in the same tick.
+ * Gathers the requests of one tick of the event loop into one call per shard. Requests of one call are sent together
+ * and fail together. There is no timer: a lone request is a batch of one and leaves in the same tick.
  */
 export class Batcher<Request extends { readonly shard: number }> {
   readonly #send: (batch: readonly Request[]) => Promise<readonly unknown[]>
   #waiting = new Map<number, Waiting<Request, unknown>[]>()
 
-  /** @param send gives the answers of a batch in its order */
+  /** @param send returns the answers in the order of the batch */
   constructor(send: (batch: readonly Request[]) => Promise<readonly unknown[]>) {
     this.#send = send
   }
 
-  /** @param conclude what the caller gets for what the store gave, whatever that is, or threw */
+  /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
   ask<Result>(request: Request, conclude: (request: Request, given: unknown) => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const one = { request, conclude, resolve, reject } as Waiting<Request, unknown>
@@ -38,10 +38,10 @@ export class Batcher<Request extends { readonly shard: number }> {
     })
   }
 
-  /** Sends what is waiting now. */
+  /** Sends all waiting requests now. */
   readonly flush = (): void => {
     const waiting = this.#waiting
-    // Not cleared: V8 links what a map held before to what it holds next, so that all of it is kept for long.
+    // A new map, not clear(): V8 links a cleared map's old table to its new one, which keeps the old entries alive.
     this.#waiting = new Map()
     for (const batch of waiting.values()) this.#sendNow(batch)
   }
@@ -58,7 +58,7 @@ function settle<Request>(
   { request, conclude, resolve, reject }: Waiting<Request, unknown>,
   given: unknown,
 ): void {
-  // What goes wrong with one must not leave the others without an answer.
+  // An error in one request must not leave the others without an answer.
   try {
     resolve(conclude(request, given))
   } catch (error) {

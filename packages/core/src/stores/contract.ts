@@ -4,50 +4,50 @@ import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { LimitSet } from '../plans/limit-set.js'
 
-/** Units asked of one key. */
+/** How many units a request asks of one key. */
 export interface SubRequest {
   /** Bounded text; the store puts its own prefix before it. */
   readonly key: string
   readonly set: LimitSet
-  /** Quota units, a whole number from 1: asked of every limit of the set. With `force`, `used` says it. */
+  /** Quota units, a whole number from 1, asked of every limit of the set. Not used with `force`. */
   readonly cost: number
-  /** Only with `force`: what was used of each limit of the set, oldest first. */
+  /** Only with `force`: the units used of each limit of the set, oldest first. */
   readonly used?: readonly (readonly Usage[])[] | undefined
 }
 
 /**
- * How much of what was asked a store may give.
+ * How many of the requested units a store may give.
  * - `all`: the cost from every limit, or nothing from any.
- * - `upTo`: the same number of units from every limit: as many of the cost as fit the fullest of them.
- * - `force`: of each limit its own units, as of when they were used, over the quota if need be.
+ * - `upTo`: the same number of units from every limit: as much of the cost as fits all of them.
+ * - `force`: each limit's own units, at the time of their use, over the quota if need be.
  */
 export type Grant = 'all' | 'upTo' | 'force'
 
-/** One request: what it asks of its keys is decided in one step. */
+/** One request. All its keys are decided in one step. */
 export interface StoreRequest {
   /** The shard that all its keys are in, from 0. */
   readonly shard: number
-  /** No key twice. Several only where the store is `atomic`. */
+  /** Each key at most once. More than one only if the store is `atomic`. */
   readonly parts: readonly SubRequest[]
   readonly grant: Grant
   /**
-   * Text of at most 64 letters, digits, `_` or `-`. A request with an id that the shard remembers changes nothing, and
-   * is answered with the `granted` of the first time. Only with `force`. Ids are remembered for ID_KEPT_MS.
+   * At most 64 letters, digits, `_` or `-`. Only with `force`. The shard remembers an id for ID_KEPT_MS: a repeated
+   * request changes nothing and gets the same `granted` as the first time.
    */
   readonly id?: string | undefined
 }
 
-/** Where one limit stands after a request. Times in µs, at most 2^53 - 1. */
+/** Where one limit stands after a request. Times are whole µs, at most 2^53 - 1. */
 export interface LimitOutcome {
-  /** Until the cost fits if nobody else consumes: 0 it does, -1 it never can. With `force`: 0. */
+  /** µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. With `force`: 0. */
   readonly wait: number
   /** Units left: a whole number from 0. */
   readonly remaining: number
-  /** Until another unit is there; 0 when nothing is used. */
+  /** µs until another unit is there; 0 when nothing is used. */
   readonly reset: number
   /**
-   * Units that the request was given, with `upTo` and `force`: with `upTo` the same for all limits, with `force` those
-   * of this limit but what its state cannot hold. Units that no longer count by their age are given, too.
+   * Only with `upTo` and `force`: units given to the request. With `upTo` the same for all limits. With `force` this
+   * limit's own units, including those too old to count, but without those that its state has no room for.
    */
   readonly granted?: number | undefined
 }
@@ -56,85 +56,90 @@ export interface LimitOutcome {
 export interface Outcome {
   /** When it was decided, in µs of the store's clock. */
   readonly at: number
-  /** Of the limits of each part's set, in order. */
+  /** One per limit: the limits of the first part's set in order, then those of the next part. */
   readonly limits: readonly LimitOutcome[]
 }
 
-/** An outcome, or why there is none for this request. */
+/** An outcome, or the error because of which this request has none. */
 export type Answer = Outcome | StoreError
 
-/** Units that go back to the limits of some keys of one shard, in one step. */
+/** Units to give back to the limits of keys in one shard, in one step. */
 export interface RefundRequest {
   readonly shard: number
   readonly parts: readonly RefundPart[]
-  /** As in StoreRequest: units of one id go back once, and a repetition is answered as the first time was. */
+  /** As in StoreRequest. Units are given back once per id; a repetition gets the answer of the first time. */
   readonly id?: string | undefined
 }
 
 export interface RefundPart {
   readonly key: string
   readonly set: LimitSet
-  /** Of each limit of the set: which units, as its decision told them. */
+  /** For each limit of the set: the units to give back, and what their decision said. */
   readonly receipts: readonly Receipt[]
 }
 
-/** Whether any units went back, or why that is not known. */
+/** Whether any units were given back, or the error because of which this is not known. */
 export type RefundAnswer = boolean | StoreError
 
 /** How long a store remembers an id, in ms. Senders repeat a request for half as long. */
 export const ID_KEPT_MS = 600_000
 
 /**
- * A test's clock can go back after a subject has expired, or stand still while real time goes on: under one, stores
- * remember subjects this much longer, so that only what counts decides.
+ * Under a test's clock, stores keep subjects this much longer, in ms: such a clock can go back after a subject has
+ * expired, or stand still while real time passes. Decisions are the same, since units expire by the test's clock.
  */
 export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
 
-/** A call of a store, as its caller sees it. */
+/** The call of a store, as its caller sees it. */
 export interface Call {
-  /** Its deadline has passed and its caller was answered otherwise: nothing may be sent for it any more. */
+  /** True once the deadline has passed and the caller got another answer: the store must not send anything more. */
   readonly isOver: boolean
 }
 
-/** What a store tells of itself, unasked. */
+/** Receives what a store reports by itself. */
 export interface StoreListener {
-  /** It forgot so many subjects whose units still counted, for want of room. */
+  /** For want of room, the store forgot this many subjects whose units still counted. */
   onEvicted(subjects: number): void
 }
 
-/** What a store can do. Checked where a limiter is made. */
+/** What a store can do. Checked when a limiter is created. */
 export interface StoreAbilities {
-  /** Whether answers are values, never promises. Such a store needs no batching and no deadline. */
+  /** Whether answers are plain values, never promises. Such a store needs no batching and no deadline. */
   readonly synchronous: boolean
-  /** Whether it decides requests of several keys of a shard in one step. Left out: no; they are asked one by one. */
+  /** Whether it decides several keys of a shard in one step. Default: no; then each key is a request of its own. */
   readonly atomic?: boolean
-  /** In how many shards its keys are: each request is of one, and they may fail apart. Left out: 1. */
+  /** The number of shards. Each request is for one shard, and each shard can fail alone. Default: 1. */
   readonly shards?: number
-  /** The algorithms that it can count by. Left out: all. */
+  /** The algorithms it supports. Default: all. */
   readonly algorithms?: readonly AlgorithmName[]
-  /** Whose clock decides: the `server`'s, one for all processes, or each `process`'s own. Left out: `process`. */
+  /** The clock that decides: `server`: one for all processes; `process`: each process's own. Default: `process`. */
   readonly clock?: 'server' | 'process'
+  /**
+   * Stores with the same object here write the same keys, such as those of one Redis client and prefix: two limiters of
+   * a process on them must have different names. A wrapper passes it on. Left out: only this store writes its keys.
+   */
+  readonly space?: object
 }
 
 /**
- * Where counts live. A batch of requests of one shard goes in, their answers come out in the same order; each request
- * is decided wholly or not at all, and those of one key one after another.
+ * Where counts live. A call gets a batch of requests for one shard and returns their answers in the same order. Each
+ * request is decided as a whole, and requests for the same key one after another.
  *
- * A store that is not `synchronous` may fail: it rejects when no request could be decided, and answers single
- * requests with an error. What it was asked may then have been counted all the same.
+ * A store that is not `synchronous` may fail: the call rejects when no request could be decided, and single requests
+ * can be answered with an error. Either way the requests may have been counted.
  */
 export interface Store extends StoreAbilities {
-  /** A promise while it cannot be asked yet; it may reject. Left out: always ready. */
+  /** A promise while the store cannot be called yet, which may reject; undefined once it can. Default: always ready. */
   ready?(): Promise<void> | undefined
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
-  /** The answers that `consume` would give, with nothing taken. Only of requests with grant `all`. */
+  /** The answers that `consume` would give, but takes nothing. Only for requests with grant `all`. */
   peek(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
-  /** Without a call: what gives units back may be sent late, too. */
+  /** Takes no `call`, since refunds may be sent late. */
   refund(batch: readonly RefundRequest[]): MaybePromise<readonly RefundAnswer[]>
-  /** Forgets all that was counted under some keys of one shard. */
+  /** Forgets all counts under some keys of one shard. */
   reset(keys: readonly string[], shard: number): MaybePromise<void>
-  /** Tells a listener from now on. Returns what ends that. */
+  /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
-  /** Lets go of what the store holds; a client that was passed in stays open. */
+  /** Releases what the store itself opened; a client that the user passed in stays open. */
   close?(): MaybePromise<void>
 }

@@ -3,7 +3,7 @@ import type { LimitOutcome, Outcome, StoreRequest, SubRequest } from './contract
 
 type Asked = Pick<StoreRequest, 'parts' | 'grant'>
 
-/** Whether what a store gave is an outcome of a request. A store of the user's own can give anything. */
+/** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
 export function isOutcome(given: unknown, { parts, grant }: Asked): given is Outcome {
   try {
     const { at, limits } = (given ?? {}) as Partial<Outcome>
@@ -16,7 +16,7 @@ export function isOutcome(given: unknown, { parts, grant }: Asked): given is Out
   }
 }
 
-/** Whether what a store gave is the answer to a refund. */
+/** Whether a store's answer is a valid answer to a refund. */
 export function isRefundAnswer(given: unknown): given is boolean {
   return typeof given === 'boolean'
 }
@@ -32,7 +32,7 @@ function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolea
   return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isCount(remaining)
 }
 
-/** What is beyond whole numbers could not be written into a header. */
+/** Within the safe integers, beyond which a number could not be written into a header. */
 function isTime(given: unknown): given is number {
   return typeof given === 'number' && Math.abs(given) <= Number.MAX_SAFE_INTEGER
 }
@@ -41,7 +41,7 @@ function isCount(given: unknown): given is number {
   return Number.isSafeInteger(given) && (given as number) >= 0
 }
 
-/** With `upTo`: the same of every limit, and no more than was asked. */
+/** With `upTo`: `granted` is the same for every limit, and at most the cost. */
 function isSameForAll(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
   const granted = limits[0]?.granted
   return (
@@ -51,7 +51,7 @@ function isSameForAll(limits: readonly LimitOutcome[], parts: readonly SubReques
   )
 }
 
-/** With `force`: of every limit its own, and no more than was used. */
+/** With `force`: each limit has its own `granted`, at most the units used of it. */
 function isOfEach(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
   let next = 0
   return parts.every(({ set, used = [] }) =>

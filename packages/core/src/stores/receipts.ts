@@ -1,10 +1,10 @@
 import type { Outcome, RefundRequest, StoreRequest } from './contract.js'
 
 /**
- * What gives units of an outcome back to the limits that it took them from.
+ * Makes the request that gives units of an outcome back to the limits they were taken from.
  *
- * @param units of every limit, or of each of them in the order of the outcome
- * @param id    with which they go back once, however often they are sent
+ * @param units quota units: one number for every limit, or one for each limit in the order of the outcome
+ * @param id    with an id, the units go back only once even if the request is sent repeatedly
  */
 export function refundOf(
   { shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>,

@@ -8,14 +8,14 @@ const OPTIONAL_METHODS = ['ready', 'observe', 'close'] as const
 const PAGE = 'docs/writing-a-store.md says what a store has'
 
 /**
- * Refuses what is not a store, where it is given and not with the first request.
+ * Refuses anything that is not a store, when the limiter is created rather than at its first request.
  *
  * @param path where the user wrote it, for the error: `store`
  * @throws {ConfigError} that names the method or the ability that is missing or wrong
  */
 export function checkStore(given: unknown, path: string): asserts given is Store {
   const store = given as Partial<Record<string, unknown>> | null | undefined
-  // One of the names can be something else's, such as the `reset` of a Redis client.
+  // At least two methods: other objects can have one of these names, such as the `reset` of a Redis client.
   if (
     typeof store !== 'object' ||
     store === null ||
@@ -50,7 +50,7 @@ function isRedisClient(given: Partial<Record<string, unknown>> | null | undefine
 }
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock } = store
+  const { synchronous, atomic, shards, algorithms, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -62,6 +62,9 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
+  }
+  if (space !== undefined && (typeof space !== 'object' || space === null)) {
+    refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
 }
@@ -82,7 +85,7 @@ function refuse(path: string, given: unknown, expected: string): never {
   throw ConfigError.wrong(path, given, expected)
 }
 
-/** The first algorithm of some limits that a store cannot count by; undefined when it can count by all. */
+/** The first algorithm of these limits that the store does not support; undefined when it supports all. */
 export function unsupportedBy(
   { algorithms }: StoreAbilities,
   { limits }: LimitSet,

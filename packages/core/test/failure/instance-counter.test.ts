@@ -22,6 +22,7 @@ function town(size: number): {
   const counters = counts.map(
     (_, i) =>
       new InstanceCounter({
+        begin: '',
         consume: async (batch) => {
           await turn()
           return (await store.consume(batch)) as readonly Answer[]

@@ -113,8 +113,15 @@ describe('headers', () => {
     headerWriter(options)(made, { set, get: (name) => headers[name] })
     return headers
   }
-  const minute = { name: 'minute', quota: 100, windowMs: 60_000, remaining: 7, resetMs: 1001 }
-  const day = { name: 'day', quota: 5000, windowMs: 86_400_000, remaining: 3, resetMs: 70_000_000 }
+  const minute = { name: 'minute', quota: 100, windowMs: 60_000, used: 93, remaining: 7, resetMs: 1001 }
+  const day = {
+    name: 'day',
+    quota: 5000,
+    windowMs: 86_400_000,
+    used: 4997,
+    remaining: 3,
+    resetMs: 70_000_000,
+  }
 
   test('every limit in the lists, the one closest to denying in the single fields', () => {
     expect(written(decision([minute, day]), { legacy: 'delta' })).toEqual({
@@ -130,7 +137,7 @@ describe('headers', () => {
   })
 
   test('of a denial, the limit that denied', () => {
-    const denying = { ...minute, remaining: 4, resetMs: 900 }
+    const denying = { ...minute, used: 96, remaining: 4, resetMs: 900 }
     expect(written(decision([denying, day], ['minute']))).toMatchObject({
       'RateLimit-Limit': '100',
       'RateLimit-Reset': '1',
@@ -138,7 +145,7 @@ describe('headers', () => {
   })
 
   test('a window below a second rounds up, and a limit that nothing is used of has no time', () => {
-    const short = { name: '300-ms', quota: 5, windowMs: 300, remaining: 5, resetMs: 0 }
+    const short = { name: '300-ms', quota: 5, windowMs: 300, used: 0, remaining: 5, resetMs: 0 }
     expect(written(decision([short]))).toMatchObject({
       'RateLimit-Policy': '"300-ms";q=5;w=1',
       RateLimit: '"300-ms";r=5',
@@ -204,6 +211,18 @@ describe('options of an adapter', () => {
     [{ limiter: { consume: () => {} } }, 'limiter'],
     [{ limit: '1/min', headers: [] }, 'headers'],
     [{ limit: '1/min', cost: 0 }, 'cost'],
+    [{ limit: '1/min', maxRetryAfterMs: 999 }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', maxRetryAfterMs: Infinity }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', maxRetryAfterMs: null }, 'maxRetryAfterMs'],
+    [{ limit: '1/min', retryJitterMs: 0.5 }, 'retryJitterMs'],
+    [{ limit: '1/min', namePlan: 'no' }, 'namePlan'],
+    [{ limit: '1/min', eventContext: {} }, 'eventContext'],
+    [{ limit: '1/min', requestProperty: '' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'a-b' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'body' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'headers' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: '__proto__' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 5 }, 'requestProperty'],
   ])('%p is refused at construction', (options, path) => {
     expect(() => createHttpLimiter({} as HttpAdapter<object, never>, options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),

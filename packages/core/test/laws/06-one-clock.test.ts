@@ -1,6 +1,13 @@
 import { testPrefix } from '@tollgate/testing'
 import { createLimiter, redisStore, type Limiter, type LimitInput } from '../../src/index.js'
-import { benches, closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
+import {
+  benches,
+  closeBenches,
+  redisOfAnotherProcess,
+  sharedRedis,
+  START_MS,
+  type Clock,
+} from '../support/benches.js'
 import { HOUR_MS, variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -32,7 +39,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
     const server = (): Limiter =>
       createLimiter({
         limit,
-        store: redisStore(sharedRedis(), { prefix }),
+        store: redisStore(redisOfAnotherProcess(), { prefix }),
         deadlineMs: 10_000,
         onStoreFailure: 'closed',
       })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, type Limiter } from '../../src/index.js'
-import { subjectKey } from '../../src/requests/key.js'
+import { keysOf, subjectKey } from '../../src/requests/key.js'
+import { compileScope } from '../../src/requests/scope.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
 
 afterAll(closeBenches)
@@ -54,6 +55,67 @@ describe('law 10, bounded size', () => {
     const keys = hostile.flatMap((id) => kinds.map((kind) => subjectKey({ id, kind })))
     expect(new Set(keys).size).toBe(keys.length)
     expect(subjectKey({ id: '127.0.0.1', kind: 'ip' })).not.toBe(subjectKey({ id: '@127.0.0.1' }))
+  })
+
+  test('no name of a limiter, id, group or stacked limit makes a key of another', () => {
+    const name = fc.stringMatching(/^[\w.-]{1,32}$/)
+    const id = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      name,
+      fc.constantFrom('acme', 'a^b', 'login^acme', '!instances'),
+    )
+    const counter = fc.record({
+      limiter: fc.option(name, { nil: undefined }),
+      subject: fc.record({ id, kind: fc.constantFrom('id' as const, 'ip' as const) }),
+      scope: fc.oneof(
+        fc.constant({}),
+        fc.record({ group: name }),
+        name.map((stacked) => ({ stacked: { [stacked]: '1/min' } })),
+      ),
+    })
+    type Counter = typeof counter extends fc.Arbitrary<infer T> ? T : never
+    /** What it is, and its key. */
+    const told = ({ limiter, subject, scope }: Counter): [string, string] => {
+      const { suffix, stacked } = compileScope(scope)
+      const own = stacked[0]?.suffix ?? suffix
+      const what = JSON.stringify([limiter, subject.id, subject.kind, own])
+      return [what, keysOf(limiter) + subjectKey(subject) + own]
+    }
+    /** One whose id is made of the key of another, and which may share the rest with it. */
+    const attackOn = (other: Counter): fc.Arbitrary<Counter> => {
+      const [, key] = told(other)
+      const plain = subjectKey(other.subject)
+      const group = /^[\w.-]{1,32}$/.test(plain) ? plain : 'g'
+      return fc.record({
+        limiter: fc.constantFrom(undefined, other.limiter),
+        subject: fc.record({
+          id: fc.constantFrom(
+            other.limiter ?? 'a',
+            key,
+            key.slice(1),
+            keysOf(other.limiter) + plain,
+            key.slice(key.indexOf(plain)),
+          ),
+          kind: fc.constantFrom('id' as const, 'ip' as const),
+        }),
+        scope: fc.constantFrom({}, other.scope, { group }, { stacked: { [group]: '1/min' } }),
+      })
+    }
+    const pair = counter.chain((one) => fc.tuple(fc.constant(one), fc.oneof(counter, attackOn(one))))
+    const swapped = compileScope({ group: 'b', stacked: { b: '1/min' } })
+    for (const suffix of [swapped.suffix, swapped.stacked[0]?.suffix ?? '']) {
+      expect(keysOf('a') + subjectKey({ id: 'b' })).not.toBe(subjectKey({ id: 'a' }) + suffix)
+    }
+    const ours = ['!probe', '!instances', `${keysOf('a')}!instances`]
+    fc.assert(
+      fc.property(pair, ([one, other]) => {
+        const [[first, firstKey], [second, secondKey]] = [told(one), told(other)]
+        expect(firstKey === secondKey).toBe(first === second)
+        expect(firstKey).toMatch(/^[\w.+\-/:|~@#,*!^][\w.+\-/:|~@#=,*!^]{0,130}$/)
+        expect(ours).not.toContain(firstKey)
+      }),
+      { numRuns: 5000 },
+    )
   })
 
   const limiters: [string, () => Limiter][] = [

@@ -28,7 +28,12 @@ test.each<[string, () => unknown]>([
   const denied = limiter.consume('acme')
   expect(heard).toEqual([denied])
   await new Promise(setImmediate)
-  expect(warn.mock.calls).toEqual([[expect.stringContaining("'limited' threw: listener"), 'TollgateWarning']])
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringContaining("'limited' threw: listener"),
+      { type: 'TollgateWarning', code: 'TOLLGATE_LISTENER' },
+    ],
+  ])
 })
 
 test('any number of listeners, without a warning of a leak', () => {
@@ -74,3 +79,29 @@ test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no f
     )
   }
 })
+
+test('listeners are told the context that consume was given, beside the decision; peek tells nobody', async () => {
+  const heard: unknown[] = []
+  const limiter = createLimiter({ limit: '1/min' })
+  limiter.on('decision', (...args) => heard.push(['decision', ...args.slice(1)]))
+  limiter.on('limited', (...args) => heard.push(['limited', ...args.slice(1)]))
+  const context = { job: 'export' }
+  await limiter.consume('acme', { context })
+  await limiter.scope({ group: 'jobs' }).consume(['acme', 'globex'], { context })
+  await limiter.consume('acme', { context, cost: 1 })
+  await limiter.consume('acme')
+  await limiter.peek('acme', { context })
+  const told = ['decision', context]
+  expect(heard).toEqual([told, told, told, ['limited', context], ['decision'], ['limited']])
+})
+
+test.each([null, 'export', 5, () => ({}), Promise.resolve({})])(
+  'a context that is %p is refused before anything is taken',
+  async (context) => {
+    const limiter = createLimiter({ limit: '5/min' })
+    expect(() => limiter.consume('acme', { context: context as never })).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'context' }),
+    )
+    expect((await limiter.peek('acme')).limits).toMatchObject([{ remaining: 5 }])
+  },
+)

@@ -1,4 +1,5 @@
 import { eventually } from '@tollgate/testing'
+import { keepSilent } from '../../src/base/warnings.js'
 import type { FastPath } from '../../src/fast-path/fast-path.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/events.js'
@@ -12,7 +13,17 @@ const requestOf = (key: string, cost = 1): Request => {
   const { set, limits } = plan
   if (!set) throw new Error('unlimited')
   const subject = { id: key }
-  const part = { key, set, cost, subject, limits, onStoreFailure: undefined, shard: 0 }
+  const part = {
+    key,
+    set,
+    cost,
+    subject,
+    limits,
+    planName: undefined,
+    place: undefined,
+    onStoreFailure: undefined,
+    shard: 0,
+  }
   return { subject, plan, cost, parts: [part], limits, shard: 0, grant: 'all' }
 }
 
@@ -59,9 +70,11 @@ function start(make: (asked: string[]) => Store): {
     onStoreFailure: 'closed',
     local: { instances: 1 },
     deadlineMs: 5000,
+    begin: '',
+    warn: keepSilent,
     fastPaths: paths,
   } as const
-  return { pipeline: new Pipeline(options, new Events({})), paths, asked }
+  return { pipeline: new Pipeline(options, new Events({}, keepSilent)), paths, asked }
 }
 
 /** A memory store that notes what it is asked for. */

@@ -125,8 +125,8 @@ describe.each(benches)('on $store', (bench) => {
       retryAfterMs: 0,
       source: 'store',
       limits: [
-        { name: 'second', quota: 10, windowMs: 1000, remaining: 5, resetMs: 100 },
-        { name: 'minute', quota: 100, windowMs: 60_000, remaining: 85, resetMs: 60_000 },
+        { name: 'second', quota: 10, windowMs: 1000, used: 15, remaining: 5, resetMs: 100 },
+        { name: 'minute', quota: 100, windowMs: 60_000, used: 15, remaining: 85, resetMs: 60_000 },
       ],
     })
     expect({ ...(await limiter.consume(subject, { cost: 6 })) }).toMatchObject({
@@ -226,7 +226,10 @@ test('new plans keep the default plan, as long as there is one of its name', asy
 
 test('two limiters on one store in memory: closing one leaves the counts of the other', async () => {
   const store = memoryStore()
-  const [a, b] = [createLimiter({ limit: '5/min', store }), createLimiter({ limit: '5/min', store })]
+  const [a, b] = ['a', 'b'].map((name) => createLimiter({ limit: '5/min', store, name })) as [
+    Limiter,
+    Limiter,
+  ]
   await a.consume('acme')
   await Promise.all([b.close(), b.close()])
   expect((await a.peek('acme')).limits[0]?.remaining).toBe(4)

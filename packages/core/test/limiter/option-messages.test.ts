@@ -2,6 +2,7 @@
 // of another package, made from the numbers that were given.
 import { createHttpLimiter } from '../../src/adapter.js'
 import { createLimiter, memoryStore, redisStore, type LimiterOptions } from '../../src/index.js'
+import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
 import { LIMITER_OPTIONS } from '../../src/limiter/limiter-options.js'
 import { nearestOf } from '../../src/base/option-checks.js'
 
@@ -81,7 +82,7 @@ describe('an option that does not exist', () => {
     [
       (options) => limiter.consume('acme', options as never),
       { weight: 2 },
-      'weight: there is no such option here; there are cost',
+      'weight: there is no such option here; there are cost, context',
     ],
     [
       (options) => limiter.consume('acme', options as never),
@@ -124,8 +125,7 @@ describe('an option that goes elsewhere', () => {
   })
 
   test('every option that only HTTP has is told apart from a typo', () => {
-    const http = ['limiter', 'identify', 'cost', 'skip', 'methods', 'allowList', 'blockList', 'refundWhen']
-    for (const name of [...http, 'headers', 'retryJitterMs', 'body', 'onDenied', 'group', 'stacked']) {
+    for (const name of HTTP_OPTIONS) {
       expect([name, nearestOf(name, LIMITER_OPTIONS)]).toEqual([name, undefined])
       expect(() => asLimiter({ limit: '5/min', [name]: 1 })).toThrow('it goes to ')
     }

@@ -6,7 +6,13 @@ import {
   type Subjects,
 } from '../../src/index.js'
 import { createHttpLimiter } from '../../src/http/http-limiter.js'
-import { closeBenches, jointBenches, sharedRedis, START_MS } from '../support/benches.js'
+import {
+  closeBenches,
+  jointBenches,
+  redisOfAnotherProcess,
+  sharedRedis,
+  START_MS,
+} from '../support/benches.js'
 import { redisStore } from '../../src/index.js'
 import { testPrefix } from '@tollgate/testing'
 
@@ -130,15 +136,17 @@ describe.each(jointBenches)('scopes and several subjects, on $store', (bench) =>
 
 test('hashIds keeps ids out of Redis, the same for the same secret', async () => {
   const prefix = testPrefix()
-  const store = redisStore(sharedRedis(), { prefix })
-  const options = { limit: '5/min', store, deadlineMs: 5000, local: { instances: 1 } } as const
-  const limiter = createLimiter({ ...options, hashIds: 'a secret of many characters' })
+  const inProcess = (hashIds: string): Limiter => {
+    const store = redisStore(redisOfAnotherProcess(), { prefix })
+    return createLimiter({ limit: '5/min', store, deadlineMs: 5000, local: { instances: 1 }, hashIds })
+  }
+  const limiter = inProcess('a secret of many characters')
   await limiter.consume(['acme@example.org', { id: '203.0.113.9', kind: 'ip' }])
   const keys = await sharedRedis().keys(`${prefix}*`)
   expect(keys).toHaveLength(2)
   for (const key of keys) expect(key).toMatch(/^[\w.:-]+\/@?#[\w-]{43}$/)
-  const same = createLimiter({ ...options, hashIds: 'a secret of many characters' })
-  const other = createLimiter({ ...options, hashIds: 'another secret, as long' })
+  const same = inProcess('a secret of many characters')
+  const other = inProcess('another secret, as long')
   expect([await left(same, 'acme@example.org'), await left(other, 'acme@example.org')]).toEqual([[4], [5]])
 })
 

@@ -7,7 +7,17 @@ const partOf = (key: string, limit: LimitInput | LimitInput[], shard = 0): Part 
   const plan = compilePlan(key, limit, 'limit')
   const { set, limits } = plan
   if (!set) throw new Error('unlimited')
-  return { key, set, cost: 2, subject: { id: key }, limits, onStoreFailure: undefined, shard }
+  return {
+    key,
+    set,
+    cost: 2,
+    subject: { id: key },
+    limits,
+    planName: undefined,
+    place: undefined,
+    onStoreFailure: undefined,
+    shard,
+  }
 }
 const requestOf = (...parts: Part[]): Request => ({
   subject: { id: 'payer' },

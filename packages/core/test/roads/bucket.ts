@@ -1,5 +1,5 @@
-// The bucket of the oracle: a queue of what was poured in, which drains from its front. Whole numbers throughout: a
-// unit is as many parts as its window has µs, and as many parts drain in a µs as the quota has units.
+// The bucket of the oracle: a queue of the units that were poured in, which drains from its front. All numbers are
+// whole: a unit has as many parts as its window has µs, and in each µs as many parts drain as the quota has units.
 import type { LimitSpec } from './limits.js'
 
 export interface Levels {
@@ -7,24 +7,25 @@ export interface Levels {
   readonly unit: number
   readonly low: number
   readonly high: number
-  /** Parts that rounding may have moved the level by: a µs worth, once it has drained. */
+  /** Parts by which rounding may have changed the level: those of one µs, once anything has drained. */
   readonly tolerance: number
 }
 
 /**
- * Two queues. A refund gives back what is left of its request; but when an earlier refund has emptied the bucket in
- * between, whose units drained meanwhile is a matter of bookkeeping, also when both were in one µs, of which the order
- * is not known. `high` is the bucket that gave nothing for such a refund, `low` the one that gave all that the laws
- * allow.
+ * The level as a range, kept as two queues. A refund gives back the units of its request that have not drained yet. But
+ * after an earlier refund the laws do not say which requests the drained units belong to, and within one µs the order
+ * of requests and refunds is unknown. `high` is the bucket if such refunds give nothing, `low` if they give all that
+ * the laws allow.
  */
 export class Bucket {
   readonly #unit: number
   readonly #low: Queue
   readonly #high: Queue
+  /** Ids of requests whose refund may give anything from nothing to all. */
   readonly #disputed = new Set<number>()
-  /** Poured in at a time with others, in an order that is not known. */
+  /** By id: when a request was poured in together with others, in an unknown order. */
   readonly #raced = new Map<number, number>()
-  /** When units went back last. */
+  /** When units last went back. */
   #stirredAt = -1
 
   constructor({ quota, windowMs }: LimitSpec) {
@@ -52,7 +53,7 @@ export class Bucket {
     this.stir(at)
   }
 
-  /** Units went back that no request took for good: those of a request that another limit denied. */
+  /** Notes that units were taken and went back, because another limit denied the request. */
   stir(at: number): void {
     this.#drain(at)
     this.#stirredAt = at
@@ -64,7 +65,7 @@ export class Bucket {
     return { unit: this.#unit, low: low.level, high: high.level, tolerance: high.tolerance }
   }
 
-  /** Units of a request that may be left, of so many, and those that surely are. */
+  /** How many of the `units` of a request have not drained, at least and at most. */
   left(id: number, units: number, now: number): { least: number; most: number } {
     const racedAt = this.#raced.get(id)
     const held = racedAt === undefined ? this.#high.of(id, now) : this.#high.ofAll(racedAt, now)
@@ -86,7 +87,7 @@ interface Poured {
 
 class Queue {
   poured: readonly Poured[] = []
-  /** Since it was last empty. */
+  /** Whether anything has drained since the queue was last empty. */
   #hasDrained = false
   readonly #pace: number
   #at = 0
@@ -110,7 +111,7 @@ class Queue {
     return Math.min(Math.max(before + parts - gone, 0), parts)
   }
 
-  /** Of all that were poured at a time. */
+  /** Parts left of all requests that were poured in at the time `at`. */
   ofAll(at: number, now: number): number {
     const peers = this.poured.filter((one) => one.at === at)
     return sum(peers.map((peer) => ({ parts: this.of(peer.id, now) })))
@@ -124,7 +125,7 @@ class Queue {
     this.#keep(this.poured.map((one) => (one.id === id ? { ...one, parts: one.parts - most } : one)))
   }
 
-  /** The last of what was poured at a time. */
+  /** Removes parts of the requests that were poured in at the time `at`, the last request first. */
   removeLatest(at: number, most: number): void {
     let left = most
     const fromBack = this.poured.toReversed().map((one) => {

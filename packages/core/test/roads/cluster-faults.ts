@@ -20,7 +20,7 @@ function place(
   end: (cluster: RedisCluster) => Promise<unknown>,
 ): () => Promise<FaultPlace> {
   return async () => {
-    // What is left of it goes on when one of its shards is gone.
+    // The other shards go on when one is gone.
     const args = ['--cluster-require-full-coverage', 'no']
     const cluster = await startCluster({ primaries: 3, replicas: 0, args })
     const [client, direct] = [clientOf(cluster), clientOf(cluster)]
@@ -38,7 +38,7 @@ function place(
   }
 }
 
-/** Every slot that has a key on the first node goes to the second, and then they all go to the third. */
+/** Moves up to four slots that have keys from one node to another. */
 async function moveSlots(cluster: RedisCluster, from: number, to: number): Promise<void> {
   const [source, target] = [cluster.nodes[from], cluster.nodes[to]] as [ClusterNode, ClusterNode]
   const keys = (await ask(source.port, 'KEYS', '*')) as string[]

@@ -1,4 +1,4 @@
-// One counter as a list of what happened to it. Nothing is kept of an answer: each is worked out anew from the list.
+// One counter of the oracle, as a list of events: units taken and given back. Every answer is computed from the list.
 import { Bucket } from './bucket.js'
 import { calendarStart, capacityOf, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
 
@@ -16,16 +16,16 @@ interface Give {
   readonly take: Take
   readonly at: number
   readonly units: number
-  /** How many of the units were still held, at most. */
+  /** The most units that can have gone back. */
   readonly gave: number
-  /** With requests of its moment: it is not known which came first. */
+  /** Whether it ran at the same time as requests, so that the order is unknown. */
   readonly isRace: boolean
 }
 
-/** In the order of the clock. */
+/** Events are kept in the order of their times. */
 type Entry = Take | Give
 
-/** At least so many units, and at most so many: the same where the laws leave no choice. */
+/** A range of units. Both ends are equal where the laws allow one value only. */
 export interface Bounds {
   readonly least: number
   readonly most: number
@@ -33,9 +33,9 @@ export interface Bounds {
 
 export class Counter {
   readonly spec: LimitSpec
-  /** Of the limits that units were taken of. */
+  /** Quotas of the limits that took units from this counter. */
   readonly quotas = new Set<number>()
-  /** The most that any of its limits lets through by law 1. */
+  /** The most units in a true window by law 1, of all limits of this counter. */
   worst = 0
   #entries: Entry[] = []
   readonly #takes = new Map<number, Take>()
@@ -46,7 +46,7 @@ export class Counter {
     this.#bucket = spec.kind === 'bucket' ? new Bucket(spec) : undefined
   }
 
-  /** @param isRace with others, in an order that is not known */
+  /** @param isRace whether other requests ran at the same time, so that the order is unknown */
   take(id: number, units: number, at: number, isRace: boolean): void {
     this.#prune(at)
     const take: Take = { what: 'take', id, at, units, gives: [] }
@@ -64,12 +64,12 @@ export class Counter {
     this.#bucket?.give(id, units, at)
   }
 
-  /** Units were taken and went back at once. */
+  /** Notes that units were taken and went back, because another limit denied the request. */
   stir(at: number): void {
     this.#bucket?.stir(at)
   }
 
-  /** Units left of a limit of this counter at an instant. */
+  /** Units left at `now` in a limit that uses this counter. */
   room(spec: LimitSpec, now: number): Bounds {
     if (this.#bucket) return roomIn(this.#bucket, spec, now)
     const used = usedOf(this.#entries, now, spec)
@@ -77,7 +77,7 @@ export class Counter {
     return { least: Math.max(capacity - used.most, 0), most: Math.max(capacity - used.least, 0) }
   }
 
-  /** Of the units that a request took, what a refund of `units` gives back at an instant. */
+  /** How many units a refund of `units` at the time `at` gives back to the request `id`. */
   given(id: number, units: number, at: number): Bounds {
     if (this.#bucket) return this.#bucket.left(id, units, at)
     const take = this.#takes.get(id)
@@ -86,20 +86,21 @@ export class Counter {
     return { least: counts.least ? units : 0, most: counts.most ? units : 0 }
   }
 
-  /** Law 1: units in force in the true window that ends now. What was given back is in force until it was. */
+  /** Law 1: units that count in the true window that ends at `now`. Units count until they are given back. */
   inForce(now: number): number {
     const since = now - lawWindowMs(this.spec) * 1000
     let units = 0
     for (const entry of this.#entries) {
       if (entry.at <= since) continue
       if (entry.what === 'take') units += entry.units
-      // Units of before this window that went back in it are none of its units; a bucket's level has them all the same.
+      // Units from before this window do not count in it, so giving them back lowers nothing. A bucket has one level
+      // for all units, so there it does.
       else if (entry.take.at > since || this.#bucket) units -= entry.gave
     }
     return Math.floor(units + 1e-9)
   }
 
-  /** Forgets what cannot count any more, once that is all. */
+  /** Forgets all events once none of them can count any more. */
   #prune(now: number): void {
     const last = this.#entries.at(-1)
     const longestUs = (2 * this.spec.windowMs + slotMsOf(this.spec.windowMs)) * 1000
@@ -113,7 +114,7 @@ function roomIn(bucket: Bucket, { burst }: LimitSpec, now: number): Bounds {
   return { least: left(high + tolerance), most: left(Math.max(low - tolerance, 0)) }
 }
 
-/** Of any algorithm that counts whole units. */
+/** Units used, for every algorithm except the bucket. */
 function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds {
   if (spec.kind === 'fixed') {
     const counts = openWindows(entries, now, spec.windowMs * 1000).map(({ count }) => count)
@@ -139,7 +140,7 @@ function usedOf(entries: readonly Entry[], now: number, spec: LimitSpec): Bounds
   return { least: used, most: used }
 }
 
-/** What of a request's units has not been given back. */
+/** Units of a request that were not given back. */
 function heldOf(entries: readonly Entry[], take: Take, spec: LimitSpec): Bounds {
   let least = take.units
   let most = take.units
@@ -151,7 +152,7 @@ function heldOf(entries: readonly Entry[], take: Take, spec: LimitSpec): Bounds 
   return { least, most }
 }
 
-/** Whether units still count at a time: surely, and possibly. */
+/** Whether the units of a request still count at `now`: surely (`least`), and possibly (`most`). */
 function countsAt(
   entries: readonly Entry[],
   { at }: Take,
@@ -162,7 +163,7 @@ function countsAt(
   const both = (is: boolean): { least: boolean; most: boolean } => ({ least: is, most: is })
   switch (spec.kind) {
     case 'coarse':
-      // Units of one slot come back with the last of them: up to a slot late, never early.
+      // Units of one slot come back together, when the last of them does: up to one slot late, never early.
       return { least: at + windowUs > now, most: at + windowUs + slotMsOf(spec.windowMs) * 1000 > now }
     case 'window':
       return both(ageInWindows(at, now, spec) <= 1)
@@ -180,7 +181,7 @@ function countsAt(
   }
 }
 
-/** Windows of this length begin at its multiples. */
+/** How many windows ago `at` was. Windows begin at multiples of their length. */
 function ageInWindows(at: number, now: number, { windowMs }: LimitSpec): number {
   const windowUs = windowMs * 1000
   return Math.floor(now / windowUs) - Math.floor(at / windowUs)
@@ -191,7 +192,10 @@ interface OpenWindow {
   readonly count: number
 }
 
-/** The same where refunds came before the requests that they raced with, and after: a window that they empty closes. */
+/**
+ * The open window in both possible orders: refunds before the requests at the same time, and after them. The order
+ * matters, because a window that a refund empties closes.
+ */
 function openWindows(entries: readonly Entry[], now: number, windowUs: number): OpenWindow[] {
   const isLate = (entry: Entry): boolean => entry.what === 'give' && entry.isRace
   const first = openWindow(entries, now, windowUs)
@@ -200,7 +204,7 @@ function openWindows(entries: readonly Entry[], now: number, windowUs: number): 
   return [first, openWindow(lateLast, now, windowUs)]
 }
 
-/** A fixed window opens with the first units of a counter that has none, and closes one length later. */
+/** A fixed window opens with the first units of an empty counter. It closes one length later, or when it is empty. */
 function openWindow(entries: readonly Entry[], now: number, windowUs: number): OpenWindow {
   let opened: number | undefined
   let count = 0

@@ -1,5 +1,5 @@
-// Plays a schedule through a fault: before, during and after it. Windows are of a day, so that what is used is a plain
-// sum, and what may not be known of a request is a range.
+// Plays a schedule before, during and after a fault. Windows last a day, so the used units are a plain sum. It is a
+// range, because the outcome of a request in a fault may be unknown.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createLimiter,
@@ -20,23 +20,23 @@ const QUIET_WITHIN_MS = 8000
 export type Phase = 'before' | 'during' | 'after'
 
 export interface FaultWorld {
-  /** What limiters are given. */
+  /** Makes the store that meets the fault. */
   store(prefix: string): Store
-  /** The same counts on a way without faults. */
+  /** Makes a store with the same counts over a connection without the fault. */
   direct(prefix: string): Store
-  /** Whether counts of before the fault are gone after it. */
+  /** Whether the fault loses all counts. */
   readonly losesData: boolean
-  /** Whether nothing that is asked during it reaches the server. */
+  /** Whether no request reaches the server during the fault. */
   readonly isUnsent: boolean
-  /** Whether a part of it stays away. */
+  /** Whether a part of the store never comes back. */
   readonly staysDown: boolean
 }
 
-/** What is known to have been used by a subject, and what may have been, of each phase. */
+/** Units that a subject has used: at least `least`, at most `most`. */
 interface Books {
   least: number
   most: number
-  /** Admitted by the store, less what it gave back, or may have. */
+  /** Units admitted by the store, less those of all refunds that may have been done. */
   admitted: number
 }
 
@@ -81,7 +81,7 @@ export class FaultPlay {
     })
   }
 
-  /** So many ticks of requests and refunds. */
+  /** Sends five rounds of requests and refunds. */
   async phase(phase: Phase): Promise<void> {
     if (phase === 'during') this.case.faults += 1
     if (phase === 'after' && this.#world.losesData) this.#forget()
@@ -92,7 +92,7 @@ export class FaultPlay {
     }
   }
 
-  /** Once the store decides again. */
+  /** Waits until the store decides again. */
   async recovered(): Promise<void> {
     await eventually(async () => {
       const decision = await answered(this.#limiter.consume({ id: 'warm', plan: 'large' }), 'a request')
@@ -127,14 +127,14 @@ export class FaultPlay {
       books.most += cost
       books.admitted += cost
     } else {
-      // Its reply never came, so the store may have counted it; and what was let in is told the store later.
+      // The reply never came, so the store may have counted the request. What `local` let in is charged later as well.
       const isOwed = source === 'local' && allowed
       if (isOwed) books.least += cost
       books.most += (isOwed ? cost : 0) + (wasSent ? cost : 0)
     }
   }
 
-  /** A decision of the store, twice at times: the second time gives nothing. */
+  /** Refunds a decision of the store twice at the same time: the second refund must give nothing. */
   async #refund(phase: Phase): Promise<void> {
     const all = this.#made.filter(({ decision }) => decision.allowed && decision.source === 'store')
     if (all.length === 0) return
@@ -148,12 +148,12 @@ export class FaultPlay {
     if (first) this.case.refunds += 1
     for (const id of made.ids) {
       const books = this.#booksOf(id)
-      // Whether the store gave it is not known when it did not say so.
+      // A refund that returned false may still have been done: its reply may be lost.
       books.least -= made.cost
       if (first) books.most -= made.cost
       books.admitted -= made.cost
     }
-    // A busy machine can be late, too, and tells so.
+    // On a busy machine a request may miss its deadline without a fault. Then a store error was counted.
     const isExcused = phase !== 'before' || this.#limiter.stats().storeErrors > 0
     this.case.check(11, first || isExcused, () => 'a refund was refused without a fault')
   }
@@ -164,7 +164,7 @@ export class FaultPlay {
     return books
   }
 
-  /** When nothing is under way and all that is owed was told, what is used is what the books say. */
+  /** Waits until nothing is under way and all owed units are charged, then compares the store with the books. */
   async close(): Promise<void> {
     if (!this.#world.staysDown) {
       await eventually(() => {
@@ -192,7 +192,7 @@ export class FaultPlay {
       return source === 'store' && used >= from && used <= to
     }
     await eventually(look)
-    // A shard that stays away has nothing to be held against it.
+    // A shard that stays down cannot be checked.
     if (source !== 'store' && this.#world.staysDown) return
     const says = (): string => `${used} of ${quota} used by ${id}, not ${from}..${to} (${this.#prefix})`
     this.case.check(2, used >= from && used <= to, says)
@@ -200,7 +200,7 @@ export class FaultPlay {
   }
 }
 
-/** Waits for a condition, but not for ever: what is asked afterwards says what is wrong. */
+/** Waits for a condition, but does not throw when time is up: the check that follows says what is wrong. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,
   withinMs = QUIET_WITHIN_MS,

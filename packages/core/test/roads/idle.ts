@@ -1,4 +1,4 @@
-// Law 8 in real time: windows of a moment, after which nothing may be left.
+// Law 8 in real time: the windows last some ms, and after them no key may be left.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
 import type { Redis } from 'ioredis'
@@ -10,13 +10,13 @@ import { scheduleOf, type Ask, type Plans, type Schedule } from './schedule.js'
 import { Case } from './tally.js'
 
 const WINDOWS_MS = [10, 25, 40]
-/** A sliding window counts for two lengths, a bucket for its burst's. */
+/** Far longer than any key lives here: a sliding window counts for two windows, a bucket until its burst is back. */
 const GONE_WITHIN_MS = 5000
 
-/** Ids of charges and refunds are remembered for ten minutes, in keys of such a name: `PREFIX/=ID`. */
+/** Keys `PREFIX/=ID`: they remember the ids of charges and refunds for ten minutes, and are allowed to stay. */
 const REMEMBERED = /\/=[\w-]+$/
 
-/** Plays schedules at once, and calls back with each when the server has had its time to forget. */
+/** Plays all schedules, waits until their keys should be gone, and calls `onDone` with the result of each. */
 export async function leavesNothing(
   redis: Redis,
   seeds: readonly number[],
@@ -71,7 +71,7 @@ async function playLive(redis: Redis, seed: number, prefix: string): Promise<Cas
   return done
 }
 
-/** Of subjects that were never admitted, over windows that would be remembered for long. */
+/** Sends requests that can never fit. Their windows are long, so that a key left by a denial would be found. */
 async function flood(redis: Redis, schedule: Schedule, prefix: string, done: Case): Promise<void> {
   const specs = schedule.own.map((spec) => ({ ...spec, windowMs: spec.windowMs * 100_000 }))
   const limiter = limiterOn(redis, prefix, { flood: inputsOf(specs) })
@@ -88,7 +88,7 @@ async function flood(redis: Redis, schedule: Schedule, prefix: string, done: Cas
 
 function limiterOn(redis: Redis, prefix: string, plans: ReturnType<typeof plansInput>): Limiter {
   const store = redisStore(redis, { prefix })
-  // With a number of instances, so that no key counts them.
+  // A fixed number of instances, so that no key counts them.
   return createLimiter({
     plans,
     store,

@@ -1,4 +1,4 @@
-// Holds decisions against the oracle.
+// Compares decisions with the oracle.
 import type { Decision } from '../../src/index.js'
 import { capacityOf } from './limits.js'
 import { groupsOf, narrowestOf, type Grouping, type Line } from './lines.js'
@@ -12,17 +12,17 @@ export interface Asked {
   readonly cost: number
   /** In µs. */
   readonly now: number
-  /** Whether one of the subjects has an id that was chosen to do harm. */
+  /** Whether one of the subjects has a hostile id. */
   readonly isHostile: boolean
 }
 
-/** What of a road the judge must know. */
+/** Properties of a road that the judge needs. */
 export interface Circumstances {
-  /** Which keys of a request are decided at once: others come one step after another, and the first that denies ends it. */
+  /** Which keys of a request are decided in one step. Steps run one after another, and the first denial is the last. */
   readonly grouping: Grouping
-  /** Real time passes, which the oracle does not see: windows are long, and what is said of waits is not judged. */
+  /** Whether the store uses real time, which the oracle cannot know. Then windows are long and waits are not judged. */
   readonly isLive?: boolean
-  /** A law that the whole road is about: what is left is held against it too. */
+  /** The law that the whole road tests: a wrong `remaining` breaks this law, too. */
   readonly law?: number
 }
 
@@ -37,18 +37,18 @@ export class Judge {
     this.#is = is
   }
 
-  /** Law 9: it is a decision of the store. */
+  /** Law 9: the store has decided. */
   answered(decision: Decision): boolean {
     this.#case.check(9, decision.source === 'store', () => `decided by ${decision.source}`)
     return decision.source === 'store'
   }
 
-  /** The lines that a decision tells of, by their names. */
+  /** The limits of the request that the decision lists, found by their names. */
   linesTold({ limits }: Decision, lines: readonly Line[]): Line[] {
     return limits.flatMap(({ name }) => lines.find((line) => line.name === name) ?? [])
   }
 
-  /** Law 3: all limits are told where it is allowed, else those of the step that denied. */
+  /** Law 3: an allowed decision lists all limits, a denial those of the step that denied. */
   tellsWhole(decision: Decision, lines: readonly Line[]): void {
     const told = this.linesTold(decision, lines)
     const isPart = !decision.allowed && this.#is.grouping !== 'all'
@@ -63,7 +63,7 @@ export class Judge {
     this.#case.check(3, holds, () => `told of ${names(decision.limits)}, not ${wanted}`)
   }
 
-  /** Law 3, before the units are taken: what was left decides, no more and no less. */
+  /** Law 3, before the units are in the ledger: a request is allowed exactly when there was room. */
   verdict(decision: Decision, { lines, cost, now }: Asked): void {
     const told = this.linesTold(decision, lines)
     const { surely, possibly } = this.#oracle.fits(told, cost, now)
@@ -82,7 +82,7 @@ export class Judge {
     )
   }
 
-  /** Law 2: steps that are narrower than the one that denied were asked before it, so they had room. */
+  /** Law 2: steps with less capacity run before the one that denied, so they must have had room. */
   narrowestFirst(decision: Decision, { lines, cost, now }: Asked): void {
     const told = this.linesTold(decision, lines)
     const most = narrowestOf(told)
@@ -101,7 +101,7 @@ export class Judge {
     }
   }
 
-  /** What is told of each limit, after the units were taken: laws 3, 4 and 7. */
+  /** Laws 3, 4 and 7, once the units are in the ledger: `remaining` and `resetMs` of each limit. */
   told(decision: Decision, asked: Asked): void {
     this.remaining(decision, asked, 3)
     if (this.#is.isLive) return
@@ -114,7 +114,7 @@ export class Judge {
     }
   }
 
-  /** What is told to be left, by a decision or a look at the quiet store. */
+  /** Checks `remaining` of each limit, of a decision or of a peek when nothing is under way. */
   remaining(decision: Decision, { lines, now, isHostile }: Asked, law: 2 | 3): void {
     const laws = [law, ...(isHostile ? [10] : []), ...(this.#is.law === undefined ? [] : [this.#is.law])]
     for (const [{ remaining, quota }, line] of this.#matched(decision, lines)) {
@@ -126,7 +126,7 @@ export class Judge {
     }
   }
 
-  /** Whether what a look tells is what the ledger says: for what goes back a moment later. */
+  /** Whether `remaining` is that of the ledger. No check: used to wait for units that go back a moment later. */
   agrees(decision: Decision, { lines, now }: Asked): boolean {
     return this.#matched(decision, lines).every(([{ remaining }, line]) => {
       const room = this.#oracle.room(line, now)
@@ -134,7 +134,7 @@ export class Judge {
     })
   }
 
-  /** Law 4: who waits as told is admitted by what denied, who comes a ms earlier is not. */
+  /** Law 4: after `retryAfterMs` the limits that denied have room; 1 ms earlier they do not. */
   retry(decision: Decision, { lines, cost, now }: Asked): void {
     if (this.#is.isLive) return
     const told = this.linesTold(decision, lines)

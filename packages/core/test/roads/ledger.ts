@@ -10,7 +10,7 @@ import type { Case } from './tally.js'
 
 type Books = Pick<Play, 'oracle' | 'judge' | 'nowUs' | 'grouping'>
 
-/** What the judge must know of a request that is decided now. */
+/** A request in the form that the judge needs, at the present time. */
 export function askedOf({ oracle, nowUs }: Books, ask: Ask): Asked {
   return { lines: oracle.linesOf(ask), cost: ask.cost, now: nowUs, isHostile: ask.who.some(isHostile) }
 }
@@ -19,8 +19,9 @@ export function askedOf({ oracle, nowUs }: Books, ask: Ask): Asked {
 export class Ledger {
   readonly #play: Books
   readonly #case: Case
-  /** What was left of each limit of each request, before requests that no order is known of. */
+  /** Units left in each limit of each request, before requests whose order is unknown. */
   #before: Bounds[][] = []
+  /** The same, after the refunds that ran at the same time. */
   #given: Bounds[][] = []
 
   constructor(play: Books, given: Case) {
@@ -28,7 +29,7 @@ export class Ledger {
     this.#case = given
   }
 
-  /** Before what raced with them was given back, and once it was. */
+  /** Notes the units left before and after `give`, which enters the refunds that ran together with the requests. */
   before(asks: readonly Ask[], give: () => void = () => {}): void {
     const rooms = (): Bounds[][] => {
       const { oracle, nowUs } = this.#play
@@ -56,13 +57,13 @@ export class Ledger {
     return charge
   }
 
-  /** What is known of decisions of one moment whose order is not, since they were made in several steps. */
+  /** Checks decisions of one moment whose order is unknown, because they were made in several steps. */
   after(asks: readonly Ask[], decisions: readonly Decision[]): void {
     this.#fitTogether(asks, decisions)
     this.#denialsAreDue(asks, decisions)
   }
 
-  /** There is an order in which those that were allowed had room: if any, then with the smallest quotas first. */
+  /** Some order must exist in which all allowed requests had room: if any does, then smallest quotas first. */
   #fitTogether(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle } = this.#play
     const allowed = asks.flatMap((ask, i) => {
@@ -81,7 +82,7 @@ export class Ledger {
     }
   }
 
-  /** A denial needs a limit that had no room, were all the others of its moment admitted. */
+  /** A denial is right only if one of its limits would be full when all requests of this moment were admitted. */
   #denialsAreDue(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle, judge } = this.#play
     const wanted = new Map<string, number>()

@@ -1,25 +1,25 @@
 import type { LimitOptions } from '../../src/index.js'
 
-/** The ways to count. `coarse` is a sliding log whose entries share slots; `hour` and `month` are on the calendar. */
+/** Kinds of limits. `coarse` is a sliding log whose entries share slots; `hour` and `month` are calendar windows. */
 export const KINDS = ['log', 'coarse', 'window', 'fixed', 'hour', 'month', 'bucket'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** One limit of a plan, as schedules and the oracle speak of it. */
+/** One limit of a plan, in the form that schedules and the oracle use. */
 export interface LimitSpec {
   readonly kind: Kind
   readonly quota: number
   readonly windowMs: number
-  /** `bucket`: units that may come at once. */
+  /** Only for `bucket`: units that may be taken at once. */
   readonly burst: number
 }
 
 export const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** No month is shorter. A longer stretch can touch three months. */
+/** The shortest month. A longer time could touch three months. */
 const SHORTEST_MONTH_MS = 28 * DAY_MS
 const SLOTS = 10
 
-/** What a user would write for it. */
+/** The limit as a user writes it. */
 export function inputOf({ kind, quota, windowMs, burst }: LimitSpec, name: string): LimitOptions {
   switch (kind) {
     case 'log':
@@ -43,12 +43,12 @@ export function slotMsOf(windowMs: number): number {
   return Math.max(Math.floor(windowMs / SLOTS), 1)
 }
 
-/** The most that the limit ever lets through at once. */
+/** The most units that the limit can admit at once. */
 export function capacityOf({ kind, quota, burst }: LimitSpec): number {
   return kind === 'bucket' ? burst : quota
 }
 
-/** Law 1: the most units that are in force in any true sliding window of `lawWindowMs`. */
+/** Law 1: the most units in any true sliding window of `lawWindowMs`. */
 export function worstCaseOf({ kind, quota, burst }: LimitSpec): number {
   switch (kind) {
     case 'log':
@@ -70,12 +70,12 @@ export function lawWindowMs({ kind, windowMs }: LimitSpec): number {
   return kind === 'month' ? SHORTEST_MONTH_MS : windowMs
 }
 
-/** Law 7: units count under any quota, for a window of the same length and algorithm. */
+/** Limits with the same window and algorithm share a counter, whatever their quota (law 7). */
 export function counterName({ kind, windowMs }: LimitSpec): string {
   return `${kind} ${windowMs}`
 }
 
-/** When the calendar's window began that `now` is in; both in µs. */
+/** The start of the calendar window that contains `now`; both in µs. */
 export function calendarStart(kind: 'hour' | 'month', now: number): number {
   if (kind === 'month') {
     const date = new Date(now / 1000)

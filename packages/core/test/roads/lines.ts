@@ -1,26 +1,26 @@
 import { capacityOf, counterName, HOUR_MS, type LimitSpec } from './limits.js'
 import type { Ask, Plans, Schedule, Who } from './schedule.js'
 
-/** One limit of a request: what it counts in, what its decision calls it, and whose it is. */
+/** One limit of a request: the key of its counter, its name in the decision, and its subject. */
 export interface Line {
   readonly key: string
   readonly name: string
   readonly spec: LimitSpec
-  /** The subject, by its place in the request. */
+  /** Index of its subject in the request. */
   readonly owner: number
-  /** Which of the request's keys it is in. */
+  /** Index of its key in the request. */
   readonly part: number
 }
 
-/** What keys of a request are decided at once: all, those of one subject (at least), or each by itself. */
+/** Which keys of a request are decided in one step: all, those of one subject (at least), or each by itself. */
 export type Grouping = 'all' | 'subjects' | 'keys'
 
-/** So much that it never denies: the stacked limits beside it are all that a look tells of. */
+/** A limit that never denies. A peek with it and stacked limits shows where the stacked limits stand. */
 export const NO_LIMIT: LimitSpec = { kind: 'log', quota: 1e6, windowMs: HOUR_MS, burst: 1 }
 
 const SUFFIXES = { app: '', stacked: '', group: '*g', both: '*g', own: '*h', top: '*top' } as const
 
-/** The limits of a request, in the order in which its decision tells them. */
+/** The limits of a request, in the order in which its decision lists them. */
 export function linesOf({ place, who }: Ask, plans: Plans, { own, stacked }: Schedule): Line[] {
   const namer = new Namer()
   const partOf = (specs: readonly LimitSpec[], where: Omit<Part, 'specs'>): Line[] =>
@@ -61,7 +61,7 @@ function planOf(
   return { specs: plans[plan] as readonly LimitSpec[], label: plan }
 }
 
-/** `l0` of who pays, `pro.l0` of others, `pro.l0-2` where that is taken. */
+/** Names limits as decisions do: `l0` for the first subject, `pro.l0` for others, `pro.l0-2` if the name is taken. */
 class Namer {
   readonly #taken = new Set<string>()
 
@@ -74,7 +74,7 @@ class Namer {
   }
 }
 
-/** Lines that are decided at once, at least. */
+/** Splits limits into groups; the limits of a group are decided in one step. */
 export function groupsOf(lines: readonly Line[], by: Grouping): Line[][] {
   const groups = new Map<number, Line[]>()
   for (const line of lines) {
@@ -84,7 +84,7 @@ export function groupsOf(lines: readonly Line[], by: Grouping): Line[][] {
   return [...groups.values()]
 }
 
-/** The most that some limits let through at once. */
+/** The smallest capacity of some limits. */
 export function narrowestOf(lines: readonly Line[]): number {
   return Math.min(...lines.map(({ spec }) => capacityOf(spec)))
 }

@@ -1,10 +1,10 @@
-// A way to a server that loses or delays what it says, though what it was asked to do was done.
+// A proxy to a server that loses or delays answers of commands that the server has run.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Random } from './random.js'
 
-/** `refuse`: nothing arrives. `swallow`: every other script runs, and the connection ends before its answer. */
+/** `refuse`: no connection. `swallow`: half of the scripts run, but the connection is reset before their answer. */
 export type Way = 'pass' | 'refuse' | 'swallow' | 'delay'
 
 export class LossyProxy {
@@ -14,7 +14,7 @@ export class LossyProxy {
   readonly #delayMs: number
   readonly #random = new Random(1)
   #way: Way = 'pass'
-  /** Answers that were lost or late. */
+  /** Number of answers lost or late, and of connections refused. */
   met = 0
 
   private constructor(server: Server, target: number, delayMs: number) {
@@ -63,7 +63,7 @@ export class LossyProxy {
       if (isLost || this.#way === 'delay') this.met += 1
       if (isLost) return reset()
       const write = (): unknown => client.writable && client.write(data)
-      // What comes after what is late is behind it: answers never overtake each other.
+      // Later answers wait behind a late one: answers never overtake each other.
       const isBehind = late !== undefined
       if (this.#way !== 'delay' && !isBehind) return void write()
       const own = Promise.all([late, sleep(this.#way === 'delay' ? this.#delayMs : 0)]).then(() => {

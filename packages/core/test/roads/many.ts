@@ -1,4 +1,4 @@
-// Plays many schedules on a road, and gives jest a test for each law of it.
+// Plays many schedules on a road, and makes a jest test for each law.
 import { Play, type Road } from './play.js'
 import { probe } from './probes.js'
 import { scheduleOf, type ScheduleOptions } from './schedule.js'
@@ -8,12 +8,12 @@ import { NoAnswer } from './within.js'
 /** 2026-01-31T12:34:56.789Z */
 const START_MS = 1_769_862_896_789
 
-/** Schedules at once: most of one is waiting for a store. */
+/** Schedules played at the same time, because a schedule mostly waits for its store. */
 const AT_ONCE = 40
 
 /**
- * Plays one schedule again with TOLLGATE_ROADS_SEED=seed, others than the usual with TOLLGATE_ROADS_FROM=seed, and only
- * so many with TOLLGATE_ROADS_COUNT=count.
+ * The seeds of the schedules to play: 1 to `usual`, unless the environment says otherwise. TOLLGATE_ROADS_SEED plays
+ * one schedule, TOLLGATE_ROADS_FROM begins with another seed, TOLLGATE_ROADS_COUNT plays fewer.
  */
 export function seeds(usual: number): number[] {
   const one = process.env['TOLLGATE_ROADS_SEED']
@@ -25,7 +25,7 @@ export function seeds(usual: number): number[] {
 
 export interface Played {
   readonly case: Case
-  /** Everything that was told. */
+  /** All answers as text. */
   readonly told: readonly string[]
 }
 
@@ -37,13 +37,13 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
     await play.run()
     if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
   } catch (error) {
-    // What is thrown is no answer either.
+    // An exception is no answer either.
     done.check(9, false, () => (error instanceof NoAnswer ? error.message : String((error as Error).stack)))
   }
   return { case: done, told: play.told }
 }
 
-/** Calls it for each, a few at a time. */
+/** Calls `act` for each element, `atOnce` at a time. */
 export async function forEachOf<T>(
   all: readonly T[],
   act: (one: T) => Promise<void>,
@@ -63,13 +63,13 @@ export async function forEachOf<T>(
 export interface Wanted {
   readonly road: string
   readonly laws: readonly number[]
-  /** Schedules that must have tried each law. */
+  /** The least number of schedules that must have tested each law. */
   readonly schedules: number
-  /** Whether the road has faults. */
+  /** The least number of faults that they must have met. Default: 0. */
   readonly faults?: number
 }
 
-/** A test for each law of a road: it held, and it was tried. */
+/** Makes a test that each law held on a road, and one that each law was tested enough. */
 export function describeLaws(tally: Tally, { road, laws, schedules, faults = 0 }: Wanted): void {
   const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
   describe(road, () => {
@@ -77,7 +77,7 @@ export function describeLaws(tally: Tally, { road, laws, schedules, faults = 0 }
       expect(tally.brokenBy(law, road)).toEqual([])
     })
 
-    // A schedule in which nothing was denied or given back would prove little.
+    // Schedules without a denial or refund would prove little.
     const unlessPart = isPart === undefined ? test : test.skip
     unlessPart('every law met denials, refunds and faults', () => {
       for (const law of laws) {

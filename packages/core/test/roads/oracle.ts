@@ -1,5 +1,5 @@
-// What the laws say of a history, from the ledger of what was admitted and given back. It knows nothing of how Tollgate
-// counts: a counter is a list of events, and every answer is worked out anew from the list.
+// Computes the answers that the laws demand, from the history of admitted and refunded units. It does not know how
+// Tollgate counts: a counter is a list of events, and every answer is computed from the list.
 import { Counter, type Bounds } from './counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
 import { linesOf, type Line } from './lines.js'
@@ -15,7 +15,7 @@ export interface Charge {
 }
 
 interface Taking {
-  /** Left out: those of today's plans. */
+  /** Default: the limits of the present plans. */
   readonly lines?: readonly Line[]
   readonly at: number
   readonly units: number
@@ -25,7 +25,7 @@ interface Taking {
 export class Oracle {
   readonly #schedule: Schedule
   readonly #counters = new Map<string, Counter>()
-  /** The keys of each subject's counters. */
+  /** By subject: the keys of its counters. */
   readonly #owned = new Map<string, Set<string>>()
   #plans: Plans
   #lines = new WeakMap<Ask, readonly Line[]>()
@@ -41,7 +41,7 @@ export class Oracle {
     this.#lines = new WeakMap()
   }
 
-  /** The limits of a request, in the order in which its decision tells them. */
+  /** The limits of a request, in the order in which its decision lists them. */
   linesOf(ask: Ask): readonly Line[] {
     const known = this.#lines.get(ask)
     if (known) return known
@@ -50,19 +50,19 @@ export class Oracle {
     return lines
   }
 
-  /** What is left of a limit at a time. */
+  /** Units left in a limit at `now`, in µs. */
   room({ key, spec }: Line, now: number): Bounds {
     const capacity = capacityOf(spec)
     return this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
   }
 
-  /** Whether units of another quota are in the counter: a plan has moved. */
+  /** Whether the counter has units that were taken under another quota: the plan has changed. */
   hasMoved({ key, spec }: Line): boolean {
     const quotas = this.#counters.get(key)?.quotas
     return quotas !== undefined && (quotas.size > 1 || (quotas.size === 1 && !quotas.has(spec.quota)))
   }
 
-  /** Whether so many units fit into every limit: surely, and possibly. */
+  /** Whether `cost` units fit into every limit: surely, and possibly. */
   fits(lines: readonly Line[], cost: number, now: number): { surely: boolean; possibly: boolean } {
     const rooms = lines.map((line) => this.room(line, now))
     return {
@@ -71,7 +71,7 @@ export class Oracle {
     }
   }
 
-  /** @param isRace with others, in an order that is not known */
+  /** Enters the units of an admitted request. `isRace`: other requests ran at the same time, in an unknown order. */
   take(ask: Ask, { lines = this.linesOf(ask), at, units, isRace = false }: Taking): Charge {
     const id = (this.#ids += 1)
     for (const line of lines) {
@@ -83,28 +83,28 @@ export class Oracle {
     return { id, ask, lines, at, units }
   }
 
-  /** What a refund of so many units of a request gives back, of each limit. */
+  /** By limit: how many units a refund of `units` gives back at the time `at`. */
   refundable({ id, lines }: Charge, units: number, at: number): Bounds[] {
     const nothing = { least: 0, most: 0 }
     return lines.map(({ key }) => this.#counters.get(key)?.given(id, units, at) ?? nothing)
   }
 
-  /** @param isRace with requests of its moment */
+  /** @param isRace whether requests ran at the same time, so that the order is unknown */
   give({ id, lines }: Charge, units: number, at: number, isRace = false): void {
     for (const { key } of lines) this.#counters.get(key)?.give(id, units, at, isRace)
   }
 
-  /** A request was denied in several steps: some of its limits may have taken its units, and given them back. */
+  /** Notes a request denied in several steps: some of its limits may have taken its units and given them back. */
   stir(lines: readonly Line[], at: number): void {
     for (const { key } of lines) this.#counters.get(key)?.stir(at)
   }
 
-  /** Everything of a subject is as new. */
+  /** Forgets all units of a subject. */
   reset(who: Who): void {
     for (const key of this.#owned.get(nameOf(who)) ?? []) this.#counters.delete(key)
   }
 
-  /** Law 1, of a limit at a time that units were admitted: units in force in its true window, and the most there may be. */
+  /** Law 1: units that count in the true window of a limit that ends at `now`, and the most that may count. */
   inForce({ key }: Line, now: number): { units: number; worst: number } {
     const counter = this.#counters.get(key)
     return counter ? { units: counter.inForce(now), worst: counter.worst } : { units: 0, worst: 0 }

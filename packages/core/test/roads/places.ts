@@ -1,4 +1,4 @@
-// What a user would write for the plans and places of a schedule.
+// Turns the plans and places of a schedule into plans and scopes as a user writes them.
 import type { Consumer, Limiter, LimiterOptions } from '../../src/index.js'
 import { inputOf, type LimitSpec } from './limits.js'
 import { NO_LIMIT } from './lines.js'
@@ -26,7 +26,7 @@ export function placesOf(limiter: Limiter, { own, stacked }: Schedule): Places {
   }
 }
 
-/** One request for each key of another, so that a look tells of every limit, also where one that is full denies. */
+/** One request for each key of a request. A peek at all keys would list only the limits of the step that denies. */
 export function apart({ place, who }: Ask): Ask[] {
   const [payer] = who
   const isOnTop = place === 'stacked' || place === 'both' || place === 'top'

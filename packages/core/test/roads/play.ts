@@ -1,4 +1,4 @@
-// Plays one schedule on one road, and has everything that is told held against the oracle.
+// Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Decision, Limiter, LimiterOptions } from '../../src/index.js'
 import { Judge, type Circumstances } from './judge.js'
@@ -11,7 +11,7 @@ import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { answered } from './within.js'
 
-/** A clock that a schedule sets, in ms since 1970; parts of a ms are whole µs. */
+/** A clock that a schedule sets, in ms since 1970, with µs as the fraction. */
 export interface Clock {
   now: number
 }
@@ -25,7 +25,7 @@ export interface Road extends Circumstances {
 
 type Burst = Extract<Act, { what: 'burst' }>
 
-/** How long what goes back behind a denial may take, on roads of several steps: far more than it does. */
+/** On roads of several steps: the time for units of a denied request to go back. It really takes far less. */
 const SETTLES_WITHIN_MS = 5000
 
 export class Play {
@@ -34,11 +34,11 @@ export class Play {
   readonly judge: Judge
   readonly clock: Clock
   readonly grouping: Grouping
-  /** Whether its clock is not the store's. */
+  /** Whether the store uses real time instead of `clock`. */
   readonly isLive: boolean
-  /** A clock that goes back is beyond the oracle: only what needs no clock is judged then. */
+  /** False when the clock goes back, which the oracle cannot compute. Then only checks without a clock are made. */
   readonly isJudged: boolean
-  /** Everything that was told, as text, up to where requests and refunds race. */
+  /** All answers as text, up to the first refund that ran at the same time as requests. */
   readonly told: string[] = []
   readonly #schedule: Schedule
   readonly #case: Case
@@ -71,7 +71,7 @@ export class Play {
     this.clock.now = (this.nowUs + us) / 1000
   }
 
-  /** Stops where a law is broken: what comes after would only be its consequence. */
+  /** Plays all steps. Stops when a law is broken, because later failures would only follow from it. */
   async run(): Promise<void> {
     for (const { gapUs, act } of this.#schedule.steps) {
       this.advance(gapUs)
@@ -81,7 +81,7 @@ export class Play {
     }
   }
 
-  /** Asks, and counts what was told. */
+  /** Sends a request, and counts the decision. */
   async consume(ask: Ask): Promise<Decision> {
     const decision = await answered(this.#places[ask.place].consume(ask.who, { cost: ask.cost }), 'a request')
     this.#case.decisions += 1
@@ -90,7 +90,7 @@ export class Play {
     return decision
   }
 
-  /** One request when nothing else is under way. */
+  /** Sends one request while nothing else is under way, and judges its decision. */
   async lone(ask: Ask): Promise<Decision> {
     const decision = await this.consume(ask)
     new Ledger(this, this.#case).enter(ask, decision, false)
@@ -102,16 +102,16 @@ export class Play {
     return answered(this.#places[ask.place].peek(ask.who, { cost: 1 }), 'a look')
   }
 
-  /** Whether some limits may be decided one after another. */
+  /** Whether these limits may be decided in several steps. */
   isInSteps(lines: readonly Line[]): boolean {
     return groupsOf(lines, this.grouping).length > 1
   }
 
-  /** Law 2: once all is quiet, what is left of each limit is what the ledger says. */
+  /** Law 2: once nothing is under way, `remaining` of each limit is that of the ledger. */
   async settled(ask: Ask): Promise<void> {
     this.tell(await this.#sees(ask))
     if (!this.isInSteps(this.oracle.linesOf(ask))) return
-    // A look of several steps tells of one that is full only.
+    // A peek in several steps lists only the limits of the step that denies.
     for (const one of apart(ask)) await this.#sees(one)
   }
 
@@ -129,7 +129,7 @@ export class Play {
     return decision
   }
 
-  /** What goes back behind a denial does so a moment later, on roads of several steps. */
+  /** Peeks until `isQuiet`: on roads of several steps the units of a denied request go back a moment later. */
   async #until(ask: Ask, isQuiet: (decision: Decision) => boolean): Promise<Decision> {
     let decision = await this.look(ask)
     if (this.grouping === 'all') return decision
@@ -171,7 +171,7 @@ export class Play {
       gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven, true))
     this.#enter(asks, decisions, racing.length > 0 ? give : undefined)
     if (quiet && !decisions[0]?.allowed) await this.#unchanged(asks[0] as Ask, quiet)
-    // One of them, in turn; and all whose units may be on their way back.
+    // Check one of the requests, in turn, and all denied ones whose units may still be on their way back.
     const looked = this.#case.decisions % asks.length
     for (const [i, ask] of asks.entries()) {
       const isDue = !decisions[i]?.allowed && this.isInSteps(this.oracle.linesOf(ask))
@@ -199,7 +199,7 @@ export class Play {
     const holds = ({ limits }: Decision): boolean =>
       isAtOnce
         ? JSON.stringify(limits) === JSON.stringify(before.limits)
-        : // Units of denials before it may come back meanwhile.
+        : // Units of earlier denied requests may come back meanwhile.
           limits.every(({ name, remaining }) => {
             return !before.limits.some((limit) => limit.name === name && limit.remaining > remaining)
           })

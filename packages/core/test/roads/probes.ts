@@ -1,4 +1,4 @@
-// What is asked once a schedule has been played: laws 3 and 4 by trying, and law 7 at the moment of a change.
+// Requests after a schedule was played: they test laws 3 and 4 by trying, and law 7 right after a change of plans.
 import type { Decision } from '../../src/index.js'
 import { capacityOf, type LimitSpec } from './limits.js'
 import { plansInput } from './places.js'
@@ -7,7 +7,7 @@ import { Random } from './random.js'
 import type { Ask, Plans, Schedule } from './schedule.js'
 import type { Case } from './tally.js'
 
-/** Does no more than this many requests one after another. */
+/** The most requests sent one after another. */
 const MOST_PROBED = 6
 
 export async function probe(play: Play, schedule: Schedule, given: Case): Promise<void> {
@@ -18,7 +18,7 @@ export async function probe(play: Play, schedule: Schedule, given: Case): Promis
   if (!given.isBroken) await movesNow(play, schedule, random)
 }
 
-/** As many pass as were said to be left, the next is denied, and passes after as long as it was told. */
+/** As many requests pass as `remaining` says, the next is denied, and passes after its `retryAfterMs`. */
 async function sumsUp(play: Play, ask: Ask, given: Case): Promise<void> {
   const { limits } = await play.look(ask)
   const left = Math.min(...limits.map(({ remaining }) => remaining))
@@ -36,10 +36,10 @@ async function sumsUp(play: Play, ask: Ask, given: Case): Promise<void> {
   const early = await play.lone(ask)
   if (!early.allowed) play.advance(1000)
   const later = early.allowed ? early : await play.lone(ask)
-  // Each step of several tells its own wait only: another may deny then.
+  // With several steps the wait is that of one step only, so another step may deny after it.
   const isOther = play.isInSteps(play.oracle.linesOf(ask)) && !sharesName(later, denied)
   given.check(4, later.allowed || isOther, () => `denied after ${wait} ms, as it was told`)
-  // Units that share a slot may be back a little before.
+  // Units in a shared slot, or of a bucket, may be back a little earlier.
   const isCoarse = play.oracle
     .linesOf(ask)
     .some(({ spec }) => spec.kind === 'coarse' || spec.kind === 'bucket')
@@ -50,7 +50,7 @@ function sharesName(one: Decision, other: Decision): boolean {
   return one.limits.some(({ name }) => other.limits.some((limit) => limit.name === name))
 }
 
-/** Every plan gets other quotas: what was used stays used, at that very moment. */
+/** Changes the quotas of all plans, and checks at once that used units still count. */
 async function movesNow(play: Play, schedule: Schedule, random: Random): Promise<void> {
   const moved = Object.fromEntries(
     Object.entries(schedule.versions[0] as Plans).map(([name, specs]) => [
@@ -65,7 +65,7 @@ async function movesNow(play: Play, schedule: Schedule, random: Random): Promise
 
 function other(spec: LimitSpec, random: Random): LimitSpec {
   const more = random.int(1, 9)
-  // A bucket keeps its pace: how one of another drains is asked elsewhere.
+  // A bucket gets another burst only: the oracle's bucket has one rate. test/laws/07 tests changed rates.
   return spec.kind === 'bucket'
     ? { ...spec, burst: spec.burst + more }
     : { ...spec, quota: capacityOf(spec) + more }

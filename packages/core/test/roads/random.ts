@@ -1,4 +1,4 @@
-/** Random numbers that come again with the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 to just below 1 (mulberry32). */
+  /** @returns a number from 0 to just below 1 (mulberry32) */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state
@@ -15,7 +15,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number, both ends included. */
+  /** @returns a whole number from `min` to `max`, both included */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1))
   }
@@ -28,7 +28,7 @@ export class Random {
     return from[this.int(0, from.length - 1)] as T
   }
 
-  /** Some of them, each once, in a random order. */
+  /** @returns up to `count` different elements in random order */
   some<T>(from: readonly T[], count: number): T[] {
     const left = [...from]
     return Array.from({ length: Math.min(count, left.length) }, () => {

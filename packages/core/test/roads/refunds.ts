@@ -1,4 +1,4 @@
-// What becomes of decisions that are given back or settled.
+// Refunds and settles decisions of a schedule, and checks the answers.
 import type { Decision } from '../../src/index.js'
 import type { Charge } from './oracle.js'
 import type { Play } from './play.js'
@@ -6,20 +6,21 @@ import type { Act, Ask, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { answered } from './within.js'
 
-/** A decision, and what became of it. */
+/** A decision that was made, and its refunds and settlements so far. */
 export interface Made {
   readonly decision: Decision
   readonly who: readonly Who[]
   readonly charge: Charge | undefined
+  /** Units that the request holds now. */
   taken: number
   isSettled: boolean
-  /** Its subject was reset since: what a refund then gives back is not said. */
+  /** Whether its subject was reset since. The laws do not say what a refund then gives back. */
   isStale: boolean
 }
 
 type Refund = Extract<Act, { what: 'refund' }>
 
-/** What was said of a refund. */
+/** The answer to a refund. */
 interface Given {
   readonly units: number
   readonly isGiven: boolean
@@ -47,7 +48,7 @@ export class Refunds {
     }
   }
 
-  /** A decision that can be given back in this schedule; none when there is none so far back. */
+  /** The decision made `back` decisions ago; none when there is none, or its subject was reset. */
   refundable(back: number): Made[] {
     const made = this.#made.at(-1 - back)
     return made && !made.isStale ? [made] : []
@@ -66,7 +67,7 @@ export class Refunds {
     await this.#lookAt(all)
   }
 
-  /** @param isRace with requests of its moment */
+  /** @param isRace whether requests ran at the same time, so that the order is unknown */
   gave(made: Made, isGiven: boolean, isRace = false): void {
     this.#play.tell(isGiven)
     if (isGiven) this.#case.refunds += 1
@@ -91,7 +92,7 @@ export class Refunds {
     await this.#lookAt([made])
   }
 
-  /** Law 11: a refund gives once what has not come back by itself, and says so. */
+  /** Law 11: a refund gives back, once, the units that still count, and returns whether there were any. */
   #account(made: Made, { units, isGiven, isRace = false }: Given): void {
     const { charge, isSettled } = made
     const { oracle, nowUs: now, isJudged } = this.#play
@@ -105,14 +106,14 @@ export class Refunds {
     if (charge && bounds.length > 0) oracle.give(charge, units, now, isRace)
   }
 
-  /** As much as fits of what was too little. */
+  /** A settlement above the cost takes as many of the missing units as fit. */
   #tookMore({ ask, lines }: Charge, wanted: number, more: number): void {
     const { oracle, judge, nowUs: now } = this.#play
     const rooms = lines.map((line) => oracle.room(line, now))
     const least = Math.min(wanted, ...rooms.map((room) => room.least))
     const most = Math.min(wanted, ...rooms.map((room) => room.most))
     this.#case.check(11, more >= least && more <= most, () => `settled ${more} more, not ${least}..${most}`)
-    // Of several steps the first may have taken more, and given it back.
+    // In several steps the first may have taken more units and given some back.
     if (this.#play.isInSteps(lines)) oracle.stir(lines, now)
     if (more <= 0) return
     oracle.take(ask, { lines, at: now, units: more })

@@ -9,7 +9,7 @@ import { NoAnswer } from './within.js'
 const tally = new Tally()
 const LAWS = [1, 2, 9, 11]
 const SCHEDULES = 20
-/** Schedules that meet a fault together, each with a limiter and subjects of its own. */
+/** Schedules that meet one fault at the same time, each with its own limiter and subjects. */
 const AT_ONCE = 20
 
 let rejections = 0
@@ -17,7 +17,7 @@ const onRejection = (): void => void (rejections += 1)
 
 const faults: readonly Fault[] = [...serverFaults, ...clusterFaults]
 
-/** A request that is not answered ends its play: so a broken deadline fails by the name of its law. */
+/** Runs `act`. A request without an answer ends the play and breaks law 9, so that the failure has the law's name. */
 async function untilUnanswered(play: FaultPlay, act: (play: FaultPlay) => Promise<void>): Promise<void> {
   if (play.case.isBroken) return
   try {
@@ -55,7 +55,7 @@ async function meet(fault: Fault, some: readonly number[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Jest takes over what a process does with a rejection, but tells its listeners.
+  // Under jest an unhandled rejection does not end the process, but listeners are still called.
   process.on('unhandledRejection', onRejection)
   const all = seeds(SCHEDULES)
   for (const fault of faults) {

@@ -10,7 +10,7 @@ const tally = new Tally()
 const prefix = testPrefix()
 let limiters = 0
 
-/** The server's clock is the schedule's, so that every µs can be told. */
+/** The server uses the schedule's clock, so that answers are compared to the µs. */
 const server: Road = {
   name: 'one server',
   grouping: 'all',
@@ -35,7 +35,7 @@ const memory: Road = {
 const SKEW_MS = 7_200_000
 let skew = 0
 
-/** The server's own clock, and one of the application that is hours off, now ahead, now behind. */
+/** The server uses its own clock. That of the application is two hours off, ahead and behind in turn. */
 const skewed: Road = {
   name: 'one server, clocks apart',
   grouping: 'all',
@@ -56,14 +56,14 @@ const skewed: Road = {
   },
 }
 
-/** Shorter than the clocks are apart, and far longer than the schedules take. */
+/** Windows shorter than the clocks are apart, and far longer than the schedules take. */
 const LONG_MS = [3_600_000, 5_400_000]
 
-/** Each schedule in memory and on the server. Law 5: what is told is the same, word for word, up to where requests race. */
+/** Plays a schedule in memory and on the server. Law 5: all answers are equal, up to the first race with a refund. */
 async function playOnBoth(seed: number): Promise<void> {
   const { case: done, told } = await playOn(server, seed)
   const inMemory = await playOn(memory, seed)
-  // Where one of them stopped, so far.
+  // When one of the plays stopped at a broken law, compare up to there.
   const lengths = [told.length, inMemory.told.length]
   const length = done.isBroken || inMemory.case.isBroken ? Math.min(...lengths) : Math.max(...lengths)
   for (let i = 0; i < length; i += 1) {
@@ -73,7 +73,7 @@ async function playOnBoth(seed: number): Promise<void> {
   tally.add(memory.name, inMemory.case)
 }
 
-/** Not each of them moves a plan, gives anything back, or asks who has a hostile id. */
+/** More than the 1000 that each law needs, since not every schedule changes plans, refunds, or has a hostile id. */
 const SCHEDULES = 1200
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ describeLaws(tally, { road: memory.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], sched
 describeLaws(tally, { road: server.name, laws: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11], schedules: 1000 })
 describeLaws(tally, { road: skewed.name, laws: [6], schedules: 1000 })
 
-test('law 10: no key is long, or holds what could break a command or a slot', async () => {
+test('law 10: keys are short, and have only printable ASCII characters', async () => {
   const keys = await sharedRedis().keys(`${prefix}*`)
   expect(keys.length).toBeGreaterThan(1000)
   expect(keys.filter((key) => !/^[\x21-\x7e]{1,200}$/.test(key))).toEqual([])

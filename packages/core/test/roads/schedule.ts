@@ -1,7 +1,7 @@
 import { counterName, HOUR_MS, type Kind, type LimitSpec } from './limits.js'
 import { Random } from './random.js'
 
-/** Where in an application a request is made; `own` is a group with limits in place of the plan's. */
+/** The kinds of routes that requests are made on. `own` is a group with limits in place of the plan's. */
 export const PLACES = ['app', 'group', 'own', 'stacked', 'both'] as const
 export type Place = (typeof PLACES)[number]
 
@@ -11,7 +11,7 @@ export interface Who {
   readonly plan: string
 }
 
-/** One request; `top` is only looked at: a group without limits of its own, and those that are stacked. */
+/** One request. Place `top` is for peeks only: a group that never denies, with the stacked limits on top. */
 export interface Ask {
   readonly place: Place | 'top'
   readonly who: readonly Who[]
@@ -19,9 +19,9 @@ export interface Ask {
 }
 
 export type Act =
-  /** Requests of one tick, which a store sees as batches; and refunds that race with them, by how long ago. */
+  /** Requests of one tick, which reach the store in batches, and refunds in that tick, by how many decisions ago. */
   | { readonly what: 'burst'; readonly asks: readonly Ask[]; readonly refunds: readonly number[] }
-  /** Refunds of decisions: how many decisions ago each was made. The same one may come twice, at once or later. */
+  /** Refunds of decisions, by how many decisions ago. The same one may be refunded twice, at once or later. */
   | { readonly what: 'refund'; readonly back: readonly number[]; readonly atOnce: boolean }
   | { readonly what: 'settle'; readonly back: number; readonly cost: number }
   | { readonly what: 'reset'; readonly who: Who }
@@ -36,9 +36,9 @@ export type Plans = Readonly<Record<string, readonly LimitSpec[]>>
 
 export interface Schedule {
   readonly seed: number
-  /** Whether the clock goes back at times: then only what needs no clock is held against it. */
+  /** Whether the clock goes back at times. Then only checks without a clock are made. */
   readonly goesBack: boolean
-  /** What `setPlans` chooses from. */
+  /** The plans that acts of kind `plans` choose from, by index. */
   readonly versions: readonly Plans[]
   readonly own: readonly LimitSpec[]
   readonly stacked: readonly LimitSpec[]
@@ -50,9 +50,9 @@ export interface ScheduleOptions {
   /** Default: all of them. */
   readonly kinds?: readonly Kind[]
   readonly windowsMs?: readonly number[]
-  /** Default: any. With none, the clock is somebody else's. */
+  /** Whether time passes between steps. Default: true; false when the test does not set the store's clock. */
   readonly gaps?: boolean
-  /** At most; half as many at least. */
+  /** The most steps of a schedule; the least is half as many. */
   readonly steps?: number
 }
 
@@ -70,7 +70,7 @@ const ALL_KINDS: readonly Kind[] = [
 const WINDOWS_MS = [700, 1000, 2500, 60_000]
 const PLAN_NAMES = ['free', 'pro', 'team'] as const
 const PLAIN = ['org', 'user-1', 'user-2', '10.0.0.1', '2001:db8::']
-/** Ids that could do harm, in pairs that could be taken for one another. */
+/** Hostile ids, in pairs that a mistake could confuse. */
 const HOSTILE: readonly (readonly [string, string])[] = [
   ['__proto__', 'constructor'],
   ['a\r\nX-Injected: 1', 'a\nX-Injected: 1'],
@@ -90,7 +90,7 @@ const HOSTILE: readonly (readonly [string, string])[] = [
 
 const MOST_STEPS = 14
 
-/** The same schedule for the same seed and options. */
+/** Makes a random schedule, the same for the same seed and options. */
 export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedule {
   const random = new Random(seed)
   const maker = new LimitMaker(random, options)
@@ -113,7 +113,7 @@ class LimitMaker {
   readonly windowsMs: readonly number[]
   readonly #random: Random
   readonly #kinds: readonly Kind[]
-  /** A bucket of one length is the same everywhere: how one of another pace drains is a plan's own matter. */
+  /** By window: all buckets of one window are equal, because the oracle's bucket has one rate. */
   readonly #buckets = new Map<number, LimitSpec>()
 
   constructor(random: Random, { kinds = ALL_KINDS, windowsMs = WINDOWS_MS }: ScheduleOptions) {
@@ -126,7 +126,7 @@ class LimitMaker {
     return Object.fromEntries(PLAN_NAMES.map((name) => [name, this.limits()]))
   }
 
-  /** Of different counters each. */
+  /** Makes 1 to `most` limits, each with a counter of its own. */
   limits(most = 3): LimitSpec[] {
     const found = new Map<string, LimitSpec>()
     for (let left = this.#random.int(1, most); left > 0; left -= 1) {
@@ -142,7 +142,7 @@ class LimitMaker {
     const quota = random.int(1, 14)
     if (kind === 'hour') return { kind, quota, windowMs: HOUR_MS, burst: quota }
     if (kind === 'month') return { kind, quota, windowMs: 720 * HOUR_MS, burst: quota }
-    // Logs of one length are one counter, whatever their precision.
+    // Logs of one length share a counter, whatever their precision. So coarse logs get another length.
     const windowMs = random.pick(this.windowsMs) + (kind === 'coarse' ? 100 : 0)
     const made: LimitSpec = { kind, quota, windowMs, burst: random.int(1, 14) }
     if (kind !== 'bucket') return made
@@ -152,7 +152,7 @@ class LimitMaker {
   }
 }
 
-/** Three plain ones and two hostile ones, in any order: the first are asked most. */
+/** Three plain and two hostile ids, in random order. The first ones get the most requests. */
 function subjectsOf(random: Random): Who[] {
   const who = (id: string): Who => {
     const kind = /^[\d.:]+$|db8/.test(id) || random.chance(0.1) ? 'ip' : 'id'
@@ -174,7 +174,7 @@ interface Kit {
   readonly windowsMs: readonly number[]
 }
 
-/** On and around the edges of windows, where mistakes are. */
+/** The time in µs before a step: often right at the edges of windows, where mistakes are likely. */
 function gapOf({ random, goesBack, windowsMs }: Kit): number {
   if (goesBack && random.chance(0.2)) return -random.pick([1, 250_000, 2_000_000])
   if (random.chance(0.35)) return 0
@@ -213,7 +213,7 @@ function burstOf(kit: Kit): Act {
 
 function askOf({ random, subjects }: Kit): Ask {
   const count = random.pick([1, 1, 1, 2, 2, 3])
-  // Mostly the first ones, on their own plan, so that counters fill up.
+  // Mostly the first subjects on their own plan, so that their counters fill up.
   const from = random.chance(0.7) ? subjects.slice(0, Math.max(count, 3)) : subjects
   const who = random.some(from, count).map((one) => {
     return random.chance(0.2) ? { ...one, plan: random.pick(PLAN_NAMES) } : one

@@ -1,4 +1,4 @@
-// Faults of one server, and of the way to it.
+// Faults of one server, and of the connections to it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { redisStore } from '../../src/index.js'
 import type { FaultWorld } from './fault-play.js'
 import { LossyProxy, type Way } from './lossy-proxy.js'
 
-/** Where a fault happens: a place of its own, so that it disturbs nobody else. */
+/** The server and clients of one fault. Nothing else uses them, so the fault disturbs no other test. */
 export interface FaultPlace extends Pick<FaultWorld, 'store' | 'direct'> {
   begin(): Promise<void>
   end(): Promise<void>
@@ -86,7 +86,7 @@ function by(way: Way): (place: Place) => void {
   return ({ proxy }) => void (proxy.way = way)
 }
 
-/** What was admitted meanwhile is told the server, and each answer of that is lost a few times. */
+/** Loses answers (up to eight, for up to 2 s) while the limiter charges the units that it admitted by itself. */
 async function loseSome({ proxy }: Place): Promise<void> {
   const before = proxy.met
   proxy.way = 'swallow'

@@ -1,4 +1,4 @@
-/** The laws of the design, in the words of this report. */
+/** Short names of the laws. */
 export const LAWS: Readonly<Record<number, string>> = {
   1: 'never over',
   2: 'all or nothing',
@@ -13,7 +13,7 @@ export const LAWS: Readonly<Record<number, string>> = {
   11: 'counted once',
 }
 
-/** What one schedule met. */
+/** The result of one schedule: counts, and the laws that it tested and broke. */
 export class Case {
   readonly seed: number
   decisions = 0
@@ -31,7 +31,7 @@ export class Case {
     return this.broken.size > 0
   }
 
-  /** One check of a law. The first time that it does not hold is kept: what follows from it is of no interest. */
+  /** Counts a check of a law. Only the first failure is kept, because later ones follow from it. */
   check(law: number, holds: boolean, says: () => string): void {
     this.checks.set(law, (this.checks.get(law) ?? 0) + 1)
     if (!holds && !this.broken.has(law)) this.broken.set(law, `seed ${this.seed}: ${says()}`)
@@ -41,7 +41,7 @@ export class Case {
 const COLUMNS = ['schedules', 'checks', 'decisions', 'denials', 'refunds', 'faults', 'broken'] as const
 type Row = Record<(typeof COLUMNS)[number], number>
 
-/** Counts by law and road. */
+/** Adds up results by law and road. */
 export class Tally {
   readonly #rows = new Map<string, Row>()
   readonly #broken = new Map<string, string[]>()
@@ -67,13 +67,13 @@ export class Tally {
     return row
   }
 
-  /** The first few ways in which a law was broken on a road, and how many there were. */
+  /** The first three failures of a law on a road, and the number of the others. */
   brokenBy(law: number, road: string): string[] {
     const all = this.#broken.get(`${law} ${road}`) ?? []
     return all.length > 3 ? [...all.slice(0, 3), `and ${all.length - 3} more schedules`] : all
   }
 
-  /** A line a road: how many schedules tried each law, and what they met. */
+  /** Prints a line for each road: the schedules that tested each law, their checks, decisions, denials and refunds. */
   print(): void {
     const roads = [...new Set([...this.#rows.keys()].map((key) => key.slice(key.indexOf(' ') + 1)))]
     const laws = Object.keys(LAWS).filter((law) => roads.some((road) => this.#rows.has(`${law} ${road}`)))

@@ -1,10 +1,10 @@
-/** Far more than any deadline, also on a slow machine: an answer that takes this long is none. */
+/** Far more than any deadline, also on a slow machine. A later answer counts as no answer. */
 export const ANSWERED_WITHIN_MS = 8000
 
-/** Law 9 is broken: what was asked is not answered. Ends a play. */
+/** Thrown when there is no answer in time. It breaks law 9 and ends a play. */
 export class NoAnswer extends Error {}
 
-/** What a promise gives. @throws {NoAnswer} when it takes too long */
+/** Returns `asked`, or a promise that rejects with NoAnswer when `asked` takes too long. */
 export function answered<T>(asked: T | PromiseLike<T>, what: string): T | Promise<T> {
   if (!isPromise(asked)) return asked
   return new Promise((resolve, reject) => {

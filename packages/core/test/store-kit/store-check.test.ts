@@ -17,6 +17,7 @@ test('a store is one by its methods, also those of a class', () => {
     shards: 3,
     algorithms: ['token-bucket'],
     clock: 'server',
+    space: {},
     close: () => {},
   }
   expect(() => checkStore(able, 'store')).not.toThrow()
@@ -37,6 +38,8 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [{ ...fine(), shards: 0 }, 'store.shards', /from 1/],
   [{ ...fine(), shards: 1.5 }, 'store.shards', /from 1/],
   [{ ...fine(), clock: 'redis' }, 'store.clock', /'server'/],
+  [{ ...fine(), space: 'redis' }, 'store.space', /an object/],
+  [{ ...fine(), space: null }, 'store.space', /an object/],
   [{ ...fine(), algorithms: [] }, 'store.algorithms', /sliding-log/],
   [{ ...fine(), algorithms: 'token-bucket' }, 'store.algorithms', /sliding-log/],
   [{ ...fine(), algorithms: ['token-bucket', 'leaky'] }, 'store.algorithms[1]', /sliding-log/],

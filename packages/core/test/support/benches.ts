@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { asyncStore } from './stores.js'
 
-/** A clock that tests set, in ms since 1970; parts of a ms are whole µs. */
+/** A clock that tests set, in ms since 1970, with µs as the fraction. */
 export interface Clock {
   now: number
 }
@@ -11,23 +11,31 @@ export interface Clock {
 /** 2026-01-31T12:34:56.789Z */
 export const START_MS = 1_769_862_896_789
 
-/** A store on a clock of our own, to try laws on. */
+/** Makes limiters on one kind of store, with a clock that the test sets. */
 export interface Bench {
   readonly store: 'memory' | 'redis' | 'a store that is not atomic'
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
 }
 
-let redis: Redis | undefined
+let shared: Redis | undefined
+const clients: Redis[] = []
 
-/** One connection a test file; closed by `closeBenches`. */
+/** One connection for the whole test file; `closeBenches` closes it. */
 export function sharedRedis(): Redis {
-  redis ??= new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
-  return redis
+  shared ??= redisOfAnotherProcess()
+  return shared
+}
+
+/** A connection to the same server, as another process has it: limiters of one process may not share their counters. */
+export function redisOfAnotherProcess(): Redis {
+  const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  clients.push(client)
+  return client
 }
 
 export async function closeBenches(): Promise<void> {
-  await redis?.quit()
-  redis = undefined
+  await Promise.all(clients.splice(0).map((client) => client.quit()))
+  shared = undefined
 }
 
 export const benches: readonly Bench[] = [
@@ -37,7 +45,7 @@ export const benches: readonly Bench[] = [
   },
   {
     store: 'redis',
-    // Every limiter has keys of its own, so that schedules do not disturb each other.
+    // Every limiter has its own prefix, so that schedules do not disturb each other.
     limiter: (options, clock) => {
       const store = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clock.now })
       return createLimiter({ ...options, store, deadlineMs: 10_000, onStoreFailure: 'closed' })
@@ -45,7 +53,7 @@ export const benches: readonly Bench[] = [
   },
 ]
 
-/** Also on one like a store of the user's own that decides each key for itself. */
+/** `benches`, and a store that decides each key by itself, as a user's own store may. */
 export const jointBenches: readonly Bench[] = [
   ...benches,
   {

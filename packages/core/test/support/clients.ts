@@ -1,4 +1,4 @@
-// Every kind of client, set as docs/redis.md says.
+// Every kind of client, with the settings that docs/redis.md recommends.
 import { deployCluster, type ClientKind, type ClientSettings } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
@@ -11,7 +11,7 @@ import {
 } from 'redis5'
 import type { RedisClient } from '../../src/index.js'
 
-/** The same settings in the words of ioredis. */
+/** Translates the settings into options of ioredis. */
 function ioredisOptions({ ports, database, isLazy, numbersAsStrings, ...same }: ClientSettings): object {
   return {
     ...same,

@@ -1,4 +1,4 @@
-// A Redis of one's own to break, and a limiter on it.
+// Starts Redis servers that a test may break, and limiters on them.
 import { eventually, startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import {
@@ -9,7 +9,7 @@ import {
   type LimiterOptions,
 } from '../../src/index.js'
 
-/** A busy machine is no outage. */
+/** Long enough, in ms, that a busy machine is not taken for an outage. */
 export const DEADLINE_MS = 300
 
 const limiters: Limiter[] = []
@@ -18,13 +18,13 @@ const servers: RedisServer[] = []
 /** Stops all servers, clients and limiters of a test. */
 export async function endFaults(): Promise<void> {
   for (const server of servers) server.resume()
-  // One whose store is gone would go on asking for it.
+  // First the limiters: without their store they would try to reach it for ever.
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
   for (const client of clients.splice(0)) client.disconnect()
   await Promise.all(servers.splice(0).map((server) => server.kill()))
 }
 
-/** The settings of a client that tests change. */
+/** Options of ioredis that tests change. */
 export interface ClientSettings {
   readonly enableOfflineQueue?: boolean
   readonly maxRetriesPerRequest?: number
@@ -42,7 +42,7 @@ export async function server(options?: Parameters<typeof startRedis>[0]): Promis
 export function connect(port: number, options: ClientSettings = {}): Redis {
   const client = new Redis(port, '127.0.0.1', {
     retryStrategy: () => 50,
-    // Its timer outlives a client that is closed twice, and keeps the process up.
+    // ioredis's disconnect timer outlives a client that is closed twice, and would keep the process running for 2 s.
     disconnectTimeout: 100,
     autoResendUnfulfilledCommands: false,
     ...options,
@@ -83,13 +83,16 @@ export async function timed(limiter: Limiter): Promise<{ decision: Decision; ms:
   return { decision, ms: performance.now() - started }
 }
 
-/** Resolves with how many requests the store has decided when it is back: one. */
+/** Waits until the store decides again. Resolves with the number of requests that the store decided meanwhile: one. */
 export async function recovers(limiter: Limiter): Promise<number> {
   await eventually(async () => (await limiter.consume('acme')).source === 'store', 'the store decides')
   return 1
 }
 
-/** The value cut off anywhere, and with any three bytes in a row, all but the format, set to what breaks most. */
+/**
+ * Damaged copies of a value: cut off after each byte, and with any three bytes in a row set to extreme values. The
+ * first byte, the format, stays as it is.
+ */
 export function damaged(value: Buffer): Buffer[] {
   const cut = Array.from(value.keys(), (end) => value.subarray(0, end + 1))
   const bytes = [0, 1, 8, 255]

@@ -1,14 +1,14 @@
-// A limiter on a Redis that is about to fail, and what is asked of it meanwhile.
+// Starts a limiter on a Redis that a test will break, and sends requests to it.
 import { eventually, testPrefix } from '@tollgate/testing'
 import type { Redis } from 'ioredis'
 import { createLimiter, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { closesWithTest, connect, DEADLINE_MS, server } from './faults.js'
 
-/** A limiter on a Redis of its own, which knows its scripts. */
+/** Starts a Redis with a limiter on it, and waits until the scripts are loaded. */
 export async function start(options: object = {}): Promise<{
   redis: Awaited<ReturnType<typeof server>>
   limiter: Limiter
-  /** Of the limiter. */
+  /** The client of the limiter. */
   client: Redis
   left: (id: string) => Promise<number>
 }> {
@@ -22,7 +22,7 @@ export async function start(options: object = {}): Promise<{
     local: { instances: 1 },
     ...options,
   } as LimiterOptions)
-  // Alone and together, which are two scripts.
+  // One request alone, then two together, because they use different scripts.
   await eventually(async () => (await limiter.consume('warm')).source === 'store')
   await consume(limiter, 'warm', 2)
   const left = async (id: string): Promise<number> => (await limiter.peek(id)).limits[0]?.remaining ?? -1
@@ -30,8 +30,8 @@ export async function start(options: object = {}): Promise<{
 }
 
 /**
- * What is left becomes so, and stays: Redis answers in order, so what a late reply made the limiter send is in the
- * second answer, and what the reply to that made it send in the third.
+ * Waits until the units left are `expected`, and checks that they stay so. A late reply may make the limiter send one
+ * more command, and the reply to that another one. Redis answers in order, so further reads show the effect of both.
  */
 export async function comesToStay(left: () => Promise<number>, expected: number): Promise<void> {
   await eventually(async () => expect(await left()).toBe(expected))

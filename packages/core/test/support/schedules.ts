@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import type { Decision, Limiter } from '../../src/index.js'
 import type { Clock } from './benches.js'
 
-/** After `gapUs`, `count` requests at once of `cost` units each. */
+/** `gapUs` after the last step: `count` requests at once, of `cost` units each. */
 export interface Step {
   readonly gapUs: number
   readonly count: number
   readonly cost: number
 }
 
-/** How many random cases a law is tried on for each algorithm, here. test/roads has 1000 schedules a law and road. */
+/** Random cases for each law and algorithm in test/laws. (test/roads plays more schedules for each law.) */
 export const CASES = 250
 const AT_ONCE = 50
 
-/** Tries that many random cases, some of them at the same time: most of a case is waiting for Redis. */
+/** Checks `CASES` random cases, 50 at a time, because a case mostly waits for Redis. */
 export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
   const some = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE })
   const property = fc.asyncProperty(some, async (values) => {
@@ -22,7 +22,7 @@ export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Pro
   await fc.assert(property, { numRuns: CASES / AT_ONCE })
 }
 
-/** Steps that spend some windows on and around the edges of a quota. */
+/** Steps over some windows, with many gaps and costs right at the edges of window and quota. */
 export function schedule(quota: number, windowMs: number): fc.Arbitrary<Step[]> {
   const windowUs = windowMs * 1000
   const gapUs = fc.oneof(
@@ -43,7 +43,7 @@ export interface Admitted {
   readonly cost: number
 }
 
-/** Plays a schedule as one subject; what was admitted, and every decision. */
+/** Plays a schedule as one subject. Resolves with the admitted units and all decisions. */
 export async function play(
   limiter: Limiter,
   clock: Clock,
@@ -70,7 +70,7 @@ export function toUs(clock: Clock): number {
   return Math.round(clock.now * 1000)
 }
 
-/** The most units that any half-open window of the length holds; such a window begins with a request. */
+/** The most units in any half-open window of `windowMs`. Only windows that begin with a request need a look. */
 export function mostInAnyWindow(admitted: readonly Admitted[], windowMs: number): number {
   const inWindowFrom = (start: number): number =>
     admitted

@@ -1,4 +1,4 @@
-// Stores of several shards, and of what is sent to them.
+// Stores with several shards, and a store that records its requests.
 import { memoryStore, type Store } from '../../src/index.js'
 import { shardOf } from '../../src/requests/key.js'
 import type { StoreRequest } from '../../src/stores/contract.js'
@@ -6,12 +6,12 @@ import { asyncStore } from './stores.js'
 
 export const SHARDS = 16
 
-/** A cluster in memory: atomic in a shard, and not beyond it. */
+/** A cluster in memory: atomic within a shard, not across shards. */
 export function clusterStore(change: Partial<Store> = {}, inner?: Store): Store {
   return asyncStore({ shards: SHARDS, atomic: true, ...change }, inner ?? memoryStore())
 }
 
-/** Ids of so many different shards. */
+/** Makes `count` ids that all lie in different shards. */
 export function idsApart(count: number, from = 'id'): [string, ...string[]] {
   const found = new Map<number, string>()
   for (let i = 0; found.size < count; i += 1) {
@@ -22,7 +22,7 @@ export function idsApart(count: number, from = 'id'): [string, ...string[]] {
   return [...found.values()] as [string, ...string[]]
 }
 
-/** Every key that a store was asked for units of, in the order it was, with how. */
+/** Wraps a store so that `asked` records each request to it in order, such as `all KEY:COST+KEY:COST`. */
 export function recorded(store: Store): { store: Store; asked: string[] } {
   const asked: string[] = []
   const consume: Store['consume'] = (batch, call) => {

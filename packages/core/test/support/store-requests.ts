@@ -4,17 +4,17 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { LimitInput } from '../../src/plans/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 
-/** Limits as stores see them. */
+/** Compiles limits into the form that stores get. */
 export function setOf(...limits: readonly LimitInput[]): LimitSet {
   return limitSetOf(...limits)
 }
 
-/** A request that takes all of a cost from one key, or nothing. */
+/** A request with grant `all` for one key. */
 export function requestOf(key: string, set: LimitSet, cost = 1): StoreRequest {
   return { shard: 0, parts: [{ key, set, cost }], grant: 'all' }
 }
 
-/** Asks for one request; throws what it is answered with when that is an error. */
+/** Sends one request to a store. Throws the answer when it is an error. */
 export async function outcomeOf(
   store: Store,
   request: StoreRequest,
@@ -29,7 +29,7 @@ export function needOutcome(answer: Answer | undefined): Outcome {
   throw answer ?? new Error('no answer')
 }
 
-/** What it takes to give back units that an outcome took. */
+/** The receipts for giving back units that a request with this outcome took. */
 export function receiptsOf({ at, limits }: Outcome, units: number): Receipt[] {
   return limits.map(({ remaining, reset }) => ({ units, at, remaining, reset }))
 }

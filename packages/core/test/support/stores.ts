@@ -1,7 +1,7 @@
-// Stores that answer as one over a network does, and what can go wrong there.
+// A store that answers with promises, as a store behind a network does.
 import { memoryStore, type Store } from '../../src/index.js'
 
-/** A store that answers with promises what another one says, with some of it changed. */
+/** Wraps a store so that it answers with promises. Methods and properties in `change` replace its own. */
 export function asyncStore(change: Partial<Store> = {}, inner: Store = memoryStore()): Store {
   return {
     synchronous: false,

@@ -1,16 +1,16 @@
 import { implementations, type AlgorithmName } from '../../src/algorithms/registry.js'
 import type { LimitOptions } from '../../src/index.js'
 
-/** A way to configure an algorithm, and what of it the laws speak. */
+/** A way to configure an algorithm, for tests of the laws. */
 export interface Variant {
   readonly name: string
   readonly algorithm: AlgorithmName
   limit(quota: number, windowMs: number): LimitOptions
-  /** The most units that any window of the length may hold. */
+  /** The most units that law 1 allows in any true window. */
   worstCase(quota: number): number
 }
 
-/** Calendar windows have lengths of their own. */
+/** The window of the calendar variant, whatever length a test asks for. */
 export const HOUR_MS = 3_600_000
 
 export const variants: readonly Variant[] = [
@@ -62,7 +62,7 @@ export function windowOf(variant: Variant, windowMs: number): number {
   return variant.algorithm === 'calendar-window' ? HOUR_MS : windowMs
 }
 
-/** A new algorithm that no variant tries would be one that no law holds for. */
+/** Algorithms without a variant, which no law would test. Must be empty. */
 export const untried = Object.keys(implementations).filter(
   (name) => !variants.some(({ algorithm }) => algorithm === name),
 )

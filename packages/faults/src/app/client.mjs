@@ -1,5 +1,5 @@
 /**
- * A client as docs/stores-and-failures.md asks for.
+ * A client with the settings that docs/stores-and-failures.md asks for.
  *
  * @typedef {{ host: string, port: number }} Address
  * @param {{ module: string, port?: number, nodes?: Address[], sentinels?: Address[], name?: string }} options
@@ -11,7 +11,7 @@ export async function connect({ module, ...target }) {
 }
 
 function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
-  // Its timer outlives the connection, and would keep the process up for 2 s.
+  // ioredis would keep a timer of 2 s after the connection, which keeps the process alive.
   const options = { autoResendUnfulfilledCommands: false, retryStrategy, disconnectTimeout: 100 }
   if (nodes) {
     const refresh = { clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: 1000 }
@@ -21,7 +21,7 @@ function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
   return new Redis(port, '127.0.0.1', options)
 }
 
-/** ioredis's own goes up to 2 s, and so much later a limiter would be back. */
+/** ioredis's own delay grows to 2 s, and a limiter would be back as much later. */
 function retryStrategy(times) {
   return Math.min(times * 50, 250)
 }

@@ -1,20 +1,20 @@
-// What an application itself saw, for the suite to judge by: its own clock, before and after the limiter.
+// What the application sees, as evidence for the suite: by its own clock, before and after the limiter.
 import { performance } from 'node:perf_hooks'
 
-/** ms since 1970, to fractions, so that processes of one machine can compare. */
+/** ms since 1970, with decimals, by a clock that all processes of the machine share. */
 export const now = () => performance.timeOrigin + performance.now()
 
 export class Journal {
-  /** One of each request: who, when it came, how long until its answer was given, the status, what decided. */
+  /** One per request: tenant, when it came, how long its answer took, status, and what decided. */
   entries = []
-  /** What the limiter told of its breaker. */
+  /** The breaker events of the limiter. */
   breaker = []
   storeErrors = {}
   #sources = new WeakMap()
 
   note = (request, decision) => void this.#sources.set(request, decision.source)
 
-  /** Before whatever the framework does, which is part of what a client waits for. */
+  /** Starts before the framework, since its time is part of what a client waits for. */
   watch(server) {
     server.prependListener('request', (request, response) => {
       const at = now()
@@ -29,7 +29,7 @@ export class Journal {
     })
   }
 
-  /** @returns whether the limiter has a breaker to tell of */
+  /** @returns whether the limiter has breaker events */
   listen(limiter) {
     limiter.on('storeError', (error) => {
       this.storeErrors[error.code] = (this.storeErrors[error.code] ?? 0) + 1

@@ -1,4 +1,4 @@
-// An application in a process of its own, told by its parent what to be; ends by itself when told to stop.
+// An application in a process of its own. Its parent says what to run; it ends by itself when it is told to stop.
 import { once } from 'node:events'
 import { redisStore } from '@tollgate/core'
 import { connect } from './client.mjs'
@@ -20,7 +20,7 @@ const hasBreaker = journal.listen(limiter)
 journal.watch(server)
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-// Longer than any pause of the load, or a request would meet a connection that is just being closed.
+// Longer than any pause of the load: else a request could meet a connection that is just being closed.
 server.keepAliveTimeout = 60_000
 
 let isStopping = false

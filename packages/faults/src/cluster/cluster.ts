@@ -16,7 +16,7 @@ const POLICIES: readonly Policy[] = ['closed', 'local', 'closed', 'local']
 const PER_SECOND = 60
 const DEADLINE_MS = 250
 const PROGRAM = new URL('./worker.ts', import.meta.url)
-/** The disturbance begins after this part of the time. */
+/** The disturbance begins after this share of the time. */
 const BEFORE = 0.3
 
 interface Seen {
@@ -28,7 +28,7 @@ interface Seen {
   dropped: number
 }
 
-/** Four processes on a cluster that loses a primary and moves slots; the exit code. */
+/** Runs four processes on a cluster that loses a primary and moves slots. Resolves to the exit code. */
 export async function runOnCluster({ seconds, seed, say }: ClusterRunOptions): Promise<number> {
   const started = performance.now()
   const tell = (text: string): void => say(`${((performance.now() - started) / 1000).toFixed(1)} s: ${text}`)

@@ -1,23 +1,23 @@
 import { Oracle } from '../soak/oracle.ts'
 import { BOUNDS, COUNTERS, nameOf, namesIn, QUOTA, type Asked, type Kind } from './subjects.ts'
 
-/** A request that was allowed, at some moment between these two, in ms since 1970. */
+/** A request that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface Allowed extends Asked {
   readonly from: number
   readonly to: number
-  /** What decided it, such as `store` or `local`. */
+  /** What decided it, `store` or `local` for example. */
   readonly source: string
 }
 
 export interface Evidence {
   readonly allowed: readonly Allowed[]
-  /** Units that the store says are used of each counter's day, by its name. */
+  /** Units used of each counter's day, by its name, as the store reports them. */
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
-  /** When the shards were lost, and when they were back. */
+  /** When the shards were lost, and when they were back, in ms since 1970. */
   readonly loss: { readonly from: number; readonly to: number }
-  /** Processes that limit by themselves. */
+  /** The number of processes, each with a local limiter. */
   readonly processes: number
 }
 
@@ -38,7 +38,7 @@ export interface Verdict {
   readonly windows: number
 }
 
-/** Holds what all processes let in against the bounds, and against what the store has counted. */
+/** Compares what all processes allowed with the bounds, and with the store's counts. */
 export function judge(evidence: Evidence): Verdict {
   const byCounter = new Map<string, Allowed[]>(COUNTERS.map((counter) => [nameOf(counter), []]))
   for (const one of evidence.allowed) for (const name of namesIn(one)) byCounter.get(name)?.push(one)
@@ -69,7 +69,7 @@ export function judge(evidence: Evidence): Verdict {
   return { rows: [...rows.values()], violations, windows }
 }
 
-/** By the store alone, and with what processes let in by themselves: each at most its share, while it is silent. */
+/** The bounds hold for the store alone, and for the local limiters: each may give its share while the store is away. */
 function judgeWindows(
   kind: Kind,
   allowed: readonly Allowed[],
@@ -90,7 +90,7 @@ function judgeWindows(
   return oracle
 }
 
-/** What is let in is counted in each that it named, and nothing else is: but for what a shard has lost. */
+/** A counter has all units that were allowed for it, and no others; only a lost shard may have forgotten some. */
 function judgeCount(
   name: string,
   kind: Kind,

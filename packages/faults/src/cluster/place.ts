@@ -6,16 +6,16 @@ import { now } from '../load.ts'
 import { COUNTERS, DAY_MS, EXPORT_ROUTE, nameOf, PLANS, QUOTA, subjectOf } from './subjects.ts'
 
 const DOWN_MS = 3000
-/** Moved with the slot of a shard, half before it and half behind. */
+/** Slots that are moved around the slot of a shard: half below it and half above. */
 const SLOTS_MOVED = 20
 const LAST_SLOT = 16_383
 
-/** Three primaries. Nobody takes over for one that is gone for so short a time: it comes back, and has no keys. */
+/** Three primaries without failover: a killed one comes back soon, and empty. */
 export function openCluster(): Promise<RedisCluster> {
   return startCluster({
     replicas: 0,
     nodeTimeoutMs: 5000,
-    // What is alive serves its slots.
+    // Living nodes go on serving their slots.
     args: ['--cluster-require-full-coverage', 'no'],
   })
 }
@@ -23,7 +23,7 @@ export function openCluster(): Promise<RedisCluster> {
 export const addressesOf = ({ nodes }: RedisCluster): { host: string; port: number }[] =>
   nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
 
-/** A client as docs/redis.md asks for. */
+/** A client with the settings that docs/redis.md asks for. */
 export function connectCluster(nodes: readonly { readonly host: string; readonly port: number }[]): Cluster {
   const client = new Cluster([...nodes], {
     retryDelayOnFailover: 0,
@@ -37,7 +37,7 @@ export function connectCluster(nodes: readonly { readonly host: string; readonly
   return client
 }
 
-/** The slot that each subject is in, by its id; of those that have been counted. */
+/** The slot of each subject that has been counted, by its id. */
 export async function findSlots({ nodes }: RedisCluster): Promise<Map<string, number>> {
   const slots = new Map<string, number>()
   for (const { port } of nodes) {
@@ -51,12 +51,14 @@ export async function findSlots({ nodes }: RedisCluster): Promise<Map<string, nu
 
 export interface Disturbed {
   readonly loss: { readonly from: number; readonly to: number }
-  /** Ids of the subjects that were on the primary that was killed. */
+  /** Ids of the subjects on the killed primary. */
   readonly lost: ReadonlySet<string>
   readonly moved: number
 }
 
-/** Kills the primary of the busiest subject, moves slots of another one meanwhile, and starts it again. */
+/**
+ * Kills the primary of the busiest subject, moves slots of another primary meanwhile, and starts the killed one again.
+ */
 export async function disturb(cluster: RedisCluster, say: (text: string) => void): Promise<Disturbed> {
   const slots = await findSlots(cluster)
   const ports = new Map<string, number>()
@@ -91,7 +93,7 @@ async function moveAround(cluster: RedisCluster, slot: number, victim: number | 
   return moved
 }
 
-/** Units used of the day of every counter, as the store says. */
+/** Units used of the day of every counter, as the store reports them. */
 export async function readUsed(cluster: RedisCluster): Promise<Map<string, number>> {
   const client = connectCluster(addressesOf(cluster))
   const limiter = createLimiter({
@@ -106,7 +108,7 @@ export async function readUsed(cluster: RedisCluster): Promise<Map<string, numbe
     const isExport = counter.kind === 'export'
     const { limits } = await (isExport ? exportRoute : limiter).peek(subjectOf(counter))
     const days = limits.filter(({ windowMs }) => windowMs === DAY_MS)
-    // The stacked limit comes behind those of the plan.
+    // The stacked limit is listed after those of the plan.
     const day = isExport ? days[1] : days[0]
     if (day) used.set(nameOf(counter), QUOTA[counter.kind] - day.remaining)
   }

@@ -1,4 +1,4 @@
-// Who is limited in the run on a cluster, and to what. Nothing of the long windows comes back while it lasts.
+// The subjects and limits of the run on a cluster. No units of the long windows come back during a run.
 import type { PlanInput, ScopeOptions, Subject } from '@tollgate/core'
 import type { Bound } from '../soak/plans.ts'
 
@@ -7,10 +7,10 @@ const USERS_EACH = 4
 const SECOND_MS = 1000
 export const DAY_MS = 86_400_000
 
-/** What counts by itself: an organisation, its stacked limit of the route, and a user of it. */
+/** The kinds of counters: an organisation, its stacked limit of a route, and a user of it. */
 export type Kind = 'organisation' | 'export' | 'user'
 
-/** Units a day; the busy ones ask for more, the idle ones for less. */
+/** Units a day. Busy subjects ask for more, idle ones for less. */
 export const QUOTA: Readonly<Record<Kind, number>> = { organisation: 700, export: 200, user: 200 }
 
 export const LIMITS: Readonly<Record<Kind, PlanInput>> = {
@@ -19,7 +19,7 @@ export const LIMITS: Readonly<Record<Kind, PlanInput>> = {
   user: ['20/s', `${QUOTA.user}/d`],
 }
 
-/** No true window has more, while the store answers and has lost nothing. */
+/** The most in any true window, while the store answers and has lost nothing. */
 export const BOUNDS: Readonly<Record<Kind, readonly Bound[]>> = {
   organisation: [
     { windowMs: SECOND_MS, units: 40 },
@@ -38,7 +38,7 @@ export const EXPORT_ROUTE: ScopeOptions = { stacked: { export: LIMITS.export as 
 export interface Counter {
   readonly kind: Kind
   readonly organisation: number
-  /** Of a user: which one of its organisation. */
+  /** For a user: its number in the organisation. */
   readonly user?: number
 }
 
@@ -59,14 +59,14 @@ export function nameOf(counter: Counter): string {
   return counter.kind === 'export' ? `${String(id)} export` : String(id)
 }
 
-/** One request: who of which organisation, and whether by the route that has a limit on top. */
+/** One request: a user of an organisation, and whether it goes to the route with the stacked limit. */
 export interface Asked {
   readonly organisation: number
   readonly user: number
   readonly isExport: boolean
 }
 
-/** @param next numbers from 0 to just under 1; the first organisations get most */
+/** @param next returns numbers from 0 to just under 1; the first organisations get most requests */
 export function drawRequest(next: () => number): Asked {
   return {
     organisation: Math.floor(next() ** 2 * ORGANISATIONS),
@@ -75,7 +75,7 @@ export function drawRequest(next: () => number): Asked {
   }
 }
 
-/** Every counter that a request names. */
+/** The names of all counters of a request. */
 export function namesIn({ organisation, user, isExport }: Asked): string[] {
   const names = [nameOf({ kind: 'organisation', organisation }), nameOf({ kind: 'user', organisation, user })]
   return isExport ? [...names, nameOf({ kind: 'export', organisation })] : names

@@ -1,4 +1,4 @@
-// A limiter on a cluster in a process of its own, under steady load; tells its parent whom it let in.
+// A limiter on a cluster in a process of its own, under steady load. Reports to its parent what it allowed.
 import { createLimiter, redisStore } from '@tollgate/core'
 import { now } from '../load.ts'
 import { Random } from '../soak/random.ts'
@@ -8,7 +8,7 @@ import type { Batch, WorkerOptions } from './worker-options.ts'
 
 const TICK_MS = 10
 const TELLS_EVERY_MS = 200
-/** What failed goes back, and is charged, in this time. */
+/** Within this time, in ms, failed refunds and charges are repeated and done. */
 const QUIET_MS = 4000
 
 const { nodes, policy, processes, seed, perSecond, deadlineMs } = JSON.parse(

@@ -3,9 +3,9 @@ import { ask, startProxy, startRedis, type Proxy } from '@tollgate/testing/redis
 import { now } from '../load.ts'
 import type { Random } from './random.ts'
 
-/** One Redis, and a way to it for each process. */
+/** One Redis, and a proxy to it for each process. */
 export interface Place {
-  /** Where the server is, without a proxy. */
+  /** The port of the server itself. */
   readonly port: number
   readonly proxies: readonly Proxy[]
   kill(): Promise<unknown>
@@ -35,11 +35,12 @@ export async function openPlace(processes: number): Promise<Place> {
 
 interface Context {
   readonly place: Place
-  /** The ways that it befalls. */
+  /** The proxies that the fault disturbs. */
   readonly proxies: readonly Proxy[]
   readonly random: Random
+  /** How long the fault lasts. */
   readonly ms: number
-  /** Told when the store has forgotten what it counted, and between when. */
+  /** Called when the store has lost its counts, with the time span of the loss. */
   readonly onLoss: (from: number, to: number) => void
 }
 
@@ -85,7 +86,7 @@ const DISTURBANCES: Readonly<Record<string, (context: Context) => Promise<unknow
   },
 }
 
-/** Those that befall the server, and with it all processes. */
+/** Faults of the server itself, which affect all processes. */
 const OF_THE_SERVER = ['killed and restarted', 'hangs', 'scripts forgotten']
 
 export interface DisturbOptions {
@@ -97,7 +98,7 @@ export interface DisturbOptions {
   readonly say: (text: string) => void
 }
 
-/** One fault after the other, with some health in between; how many of each. */
+/** Causes one fault after another, with pauses between. Resolves to the number of each. */
 export async function disturb({ random, until, say, ...rest }: DisturbOptions): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   const started = now()

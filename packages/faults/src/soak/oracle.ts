@@ -1,9 +1,9 @@
 import type { Bound } from './plans.ts'
 
-/** A unit that was let in, at some moment between these two, in ms since 1970. */
+/** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface LetIn {
   readonly tenant: string
-  /** Who counted: the store, or one process alone. Each is held to the bound by itself. */
+  /** Which limiter counted it: the store, or one process alone. Each has its own bound. */
   readonly by: string
   readonly from: number
   readonly to: number
@@ -18,11 +18,11 @@ const CLOCKS_PART_MS = 2
 const MOST_TOLD = 20
 
 /**
- * Counts what applications let in, by their own logs, against what each plan allows in any true window. It holds no
- * more than the last windows: once a window that begins with a unit is over and judged, that unit is forgotten.
+ * Compares the units that applications allowed, by their own logs, with what each plan permits in any true window.
+ * Holds only the last windows: a unit is forgotten once the window that begins with it is over and judged.
  */
 export class Oracle {
-  /** The first ones, in words. */
+  /** The first violations, in words. */
   readonly violations: string[] = []
   violated = 0
   judged = 0
@@ -36,7 +36,7 @@ export class Oracle {
     this.#boundsOf = boundsOf
   }
 
-  /** In any order. */
+  /** Adds a unit, in any order. */
   add(letIn: LetIn): void {
     const name = `${letIn.by} ${letIn.tenant}`
     const ledger = this.#ledgers.get(name)
@@ -46,12 +46,12 @@ export class Oracle {
     this.mostHeld = Math.max(this.mostHeld, this.#held)
   }
 
-  /** The store forgot all it had counted, at some moment between these two. */
+  /** Records that the store lost all counts at some moment between `from` and `to`. */
   lose(from: number, to: number): void {
     this.#losses.push({ from, to })
   }
 
-  /** Judges every window that ended by `at`; nothing that was let in before that may be added later. */
+  /** Judges every window that ended by `at`. No units from before that may be added later. */
   judge(at: number): void {
     let oldest = at
     for (const [name, ledger] of this.#ledgers) {
@@ -85,7 +85,7 @@ export class Oracle {
       if (to < end) inside += 1
     }
     const lost = by === 'store' ? this.#losses.filter(({ from, to }) => from < end && to > start).length : 0
-    // Before each loss and after it there is a quota of its own.
+    // Each loss may admit one more quota.
     const bound = units * (1 + lost)
     if (inside <= bound) return
     this.violated += 1

@@ -1,6 +1,6 @@
 import type { PlanInput } from '@tollgate/core'
 
-/** No window of this length may let in more units: what the documentation states of the algorithm. */
+/** The most units in any true window of this length, as the documentation states for the algorithm. */
 export interface Bound {
   readonly windowMs: number
   readonly units: number
@@ -35,7 +35,7 @@ export const PLANS: Readonly<Record<string, SoakPlan>> = {
 }
 
 const EACH = 10
-/** Every plan has busy ones and idle ones: tenants are drawn so that the first get most. */
+/** Tenants. Every plan has busy and idle ones: tenants are drawn so that the first get most requests. */
 export const SOAK_TENANTS: readonly { readonly id: string; readonly plan: string }[] = Array.from(
   { length: EACH },
   (_, i) => Object.keys(PLANS).map((plan) => ({ id: `${plan}-${i}`, plan })),

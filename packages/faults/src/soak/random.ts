@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers, the same for the same seed (mulberry32). */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 to just under 1. */
+  /** @returns a number from 0 to just under 1 */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state

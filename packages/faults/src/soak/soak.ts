@@ -16,15 +16,15 @@ export interface SoakOptions {
   readonly say: (text: string) => void
 }
 
-/** At `open` the store's failures let all in, so there is nothing to hold it to. */
+/** Without `open`, which allows all requests in an outage and so has no bound to check. */
 const SOAKED: readonly Policy[] = POLICIES.filter((policy) => policy !== 'open')
 const PROCESSES = 2
 const PER_SECOND = 1500
-/** What has been decided is told after so long at most. */
+/** Workers report a decision within this time, in ms. */
 const TOLD_WITHIN_MS = 1500
 const LATE_MS = 1000
 const QUIET_MS = 4000
-/** What is left of a key's time when its window is over, and what Redis takes to see it. */
+/** How long a key may outlive its window, in ms, including the time that Redis takes to remove it. */
 const GONE_AFTER_MS = 1500
 
 interface Seen {
@@ -35,11 +35,11 @@ interface Seen {
   underWay: number[]
   rss: number[]
   bySource: Record<string, number>
-  /** Since the last fault, and the time that the store has to be back. */
+  /** Counts while there are no faults, from when the store must be back. */
   inQuiet: { store: number; all: number }
 }
 
-/** Limiters in two processes on one Redis with random faults; the exit code. */
+/** Runs limiters in two processes on one Redis with random faults. Resolves to the exit code. */
 export async function soak(options: SoakOptions): Promise<number> {
   const { minutes, seed, say } = options
   say(`soak: ${minutes} minutes, seed ${seed}, ${PROCESSES} processes of ${PER_SECOND} requests a second`)
@@ -64,7 +64,7 @@ export async function soak(options: SoakOptions): Promise<number> {
     const onLoss = (from: number, to: number): void => oracle.lose(from, to)
     const until = now() + minutes * 60_000
     const faults = await disturb({ place, random, until, onLoss, say })
-    // Real time must pass: what is judged is the share of answers in it.
+    // A wait in real time, since the share of answers in it is judged.
     await sleep(QUIET_MS - 2000)
     isQuiet = true
     await sleep(2000)
@@ -116,7 +116,7 @@ interface End {
 
 async function conclude({ place, workers, oracle, seen, checks }: End): Promise<string[]> {
   const codes = await Promise.all(workers.map((worker) => worker.stop()))
-  // Real time must pass: keys go with their windows.
+  // A wait in real time, since keys expire in real time.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
   const keys = await countLeft(place.port)
@@ -144,7 +144,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
   return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
 }
 
-/** Keys of subjects that are idle, and remembered ids that do not go by themselves in time. */
+/** The number of keys that should be gone: those of idle subjects, and ids without a proper time to live. */
 async function countLeft(port: number): Promise<number> {
   let left = 0
   for (const key of (await ask(port, 'KEYS', '*')) as string[]) {

@@ -7,27 +7,29 @@ export interface WorkerOptions {
   readonly client: 'ioredis' | 'ioredis5'
   readonly port: number
   readonly policy: Policy
-  /** Of all workers. */
+  /** The number of all workers. */
   readonly instances: number
   readonly seed: number
   readonly perSecond: number
 }
 
-/** What a worker saw since it last told. */
+/** What a worker saw since its last message. */
 export interface Batch {
-  /** By number of the tenant: who was let in, between when and when, by what. */
+  /** Allowed requests: the tenant's number, the time span, and what decided. */
   readonly letIn: [tenant: number, from: number, to: number, source: string][]
   readonly bySource: Record<string, number>
   slowestMs: number
-  /** Not asked, since too many were under way. */
+  /** Requests that were not sent, since too many were pending. */
   skipped: number
   readonly thrown: string[]
+  /** Requests not yet decided. */
   readonly underWay: number
+  /** Resident memory of the process, in bytes. */
   readonly rss: number
 }
 
 export interface Worker {
-  /** Resolves with the exit code, once it has told the last and ended. */
+  /** Stops it. Resolves to the exit code, after its last message. */
   stop(): Promise<number | string>
 }
 
@@ -39,7 +41,7 @@ export function startWorker(options: WorkerOptions, onBatch: (batch: Batch) => v
   return startProcess(PROGRAM, options, onBatch)
 }
 
-/** Starts a TypeScript program that reads its options from its only argument, and sends what it saw. */
+/** Starts a TypeScript program with its options as the only argument. It reports by messages. */
 export function startProcess<Message>(
   program: URL,
   options: object,

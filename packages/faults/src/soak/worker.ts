@@ -1,4 +1,4 @@
-// A limiter in a process of its own under steady load, without HTTP; tells its parent whom it let in.
+// A limiter in a process of its own, under steady load without HTTP. Reports to its parent what it allowed.
 import { createLimiter, redisStore, type PlanInput } from '@tollgate/core'
 import { eventually } from '@tollgate/testing/redis'
 import { connect } from '../app/client.mjs'
@@ -10,7 +10,7 @@ import type { Batch, WorkerOptions } from './worker-process.ts'
 
 const TICK_MS = 10
 const TELLS_EVERY_MS = 200
-/** More under way at once would be a load that nobody can bear, not a fault of the limiter. */
+/** With more requests pending, the load would be too much for any limiter. */
 const MOST_UNDER_WAY = 1000
 
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
@@ -43,7 +43,7 @@ process.on('message', stop)
 process.on('disconnect', () => process.exit(1))
 
 async function consume(): Promise<void> {
-  // Squared, so that the first tenants get most.
+  // Squared, so that the first tenants get most requests.
   const tenant = Math.floor(random.next() ** 2 * SOAK_TENANTS.length)
   const from = now()
   underWay += 1

@@ -4,7 +4,7 @@ import type { Serve } from './adapter-contract.ts'
 
 const TYPE = 'https://iana.org/assignments/http-problem-types#'
 
-/** What stores answered, and all that clients then get of Tollgate, byte by byte. */
+/** Answers of a store, and the exact bytes of Tollgate's that a client gets for each. */
 const RECORDED: [what: string, wait: number | Error, answer: string][] = [
   [
     'an allowed request',
@@ -29,7 +29,7 @@ Cache-Control: no-store
 Retry-After: 13
 Content-Type: application/problem+json
 
-{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests for the limit: minute (100 per 60 s). Try again in 13 s.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Only 100 requests a minute are allowed; try again in 13 seconds.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
   ],
   [
     'a cost that can never fit',
@@ -43,7 +43,7 @@ RateLimit-Reset: 13
 Cache-Control: no-store
 Content-Type: application/problem+json
 
-{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request costs 1 units, more than the limit allows at once: minute (100 per 60 s).","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
+{"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request takes 1 unit, but only 100 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.","violated-policies":["minute"],"code":"cost_exceeds_quota"}`,
   ],
   [
     'a store that failed',
@@ -57,12 +57,12 @@ Content-Type: application/problem+json
   ],
 ]
 
-/** Headers that an answer has anyway, of Node or of the framework. */
+/** Headers that Node or the framework adds to every response. */
 const NOT_OURS = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
 
 /**
- * The part of the contract that has no word of its own in any framework: for the same answer of the store, a client
- * gets the same bytes, whatever the framework adds by itself.
+ * The bytes that every adapter must send: for the same answer of the store, clients of all frameworks get the same
+ * status, Tollgate headers and body.
  */
 export function bytesContract(name: string, serve: Serve): void {
   test.each(RECORDED)(`${name}: the bytes of %s`, async (_, wait, answer) => {
@@ -87,7 +87,7 @@ function storeThatSays(wait: number | Error): Store {
   return { synchronous: true, consume: answer, peek: answer, refund, reset: () => {} }
 }
 
-/** Status, header names and values as they came; and the body, unless the application made it. */
+/** Status, and header names and values as sent; the body, too, unless the application made it. */
 async function rawAnswer(url: string): Promise<string> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent: false }, resolve).on('error', reject)

@@ -11,24 +11,30 @@ import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
+import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { requestContract } from './request-contract.ts'
 
-/** What a test asks of a framework. `Req` differs between them, so options see only what all have. */
+/** How a test wants its application. `Req` differs between frameworks, so options only see what all have. */
 export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>
   /** The framework's setting to trust one proxy. */
   readonly trustProxy?: boolean
-  /** What the application waits for before the limiter is asked, such as a session. */
+  /** Awaited by the application before the limiter runs, like the loading of a session. */
   readonly before?: (req: AnyRequest) => Promise<void>
-  /** Told of each request that reaches `GET /`. */
+  /** Of further limiters, behind the first. */
+  readonly more?: readonly ServeOptions['options'][]
+  /** What `GET /` answers in place of the decision: of the request, and of where its decisions stand. */
+  readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
+  /** Called for each request that reaches `GET /`. */
   readonly onHandled?: () => void
-  /** Told of each error that reaches the application's error handler; the answer is then a 500. */
+  /** Called for each error that reaches the application's error handler, which answers with a 500. */
   readonly onError?: (error: unknown) => void
 }
 
-/** What requests of all frameworks have. */
+/** The parts that requests of all frameworks have. */
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly ip?: string | undefined
@@ -36,8 +42,8 @@ export interface AnyRequest {
 }
 
 /**
- * Serves an application behind the limiter: `GET /` answers `{ "ok": true, "decision": what it finds }`, `GET /error`
- * throws an error.
+ * Serves an application behind the limiter: `GET /` answers `{ "ok": true, "decision": the request's decision }`,
+ * `GET /error` throws an error.
  */
 export type Serve = (options: ServeOptions) => Promise<Served>
 
@@ -45,8 +51,8 @@ const TYPE = 'https://iana.org/assignments/http-problem-types#'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 
 /**
- * What every adapter must do, over real HTTP, on every store. Call it once for each framework and version: `serve` is
- * all that differs between them.
+ * The requirements for every adapter, over real HTTP and on every store. Call it once for each framework and version;
+ * only `serve` differs between them.
  */
 export function adapterContract(name: string, serve: Serve): void {
   let redis: Redis
@@ -63,12 +69,14 @@ export function adapterContract(name: string, serve: Serve): void {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
+    denialContract(`${name}, ${store}`, serve, makeStore)
+    requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
 }
 
-/** Of this process, which is a test file: each framework has one of its own. */
+/** The proxy warning comes once per process. A test file is a process, and each framework has its own file. */
 let isWarned = false
 
 function roadContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
@@ -94,7 +102,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       return answers
     }
 
-    test('an allowed request goes on, with the headers of every limit and the decision', async () => {
+    test('an allowed request passes, with the headers of every limit and the decision', async () => {
       await start({ limit: ['100/min', '5000000/month'], identify: byKey })
       const response = await get({ 'x-api-key': 'acme' })
       expect(response.status).toBe(200)
@@ -115,7 +123,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       })
     })
 
-    test('a denied one gets 429, when to come back, and a problem that no cache may keep', async () => {
+    test('a denied request gets 429, Retry-After, and a problem that must not be cached', async () => {
       await start({ limit: '2/min', identify: byKey })
       await statuses(2, { 'x-api-key': 'acme' })
       const response = await get({ 'x-api-key': 'acme' })
@@ -143,14 +151,18 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       await start({ limit: '10/min', cost: 11 })
       const response = await get()
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
-      expect(((await response.json()) as { detail: string }).detail).toContain('costs 11 units')
-      // The limit is unused, and that is what its numbers say: all of it is there, and no unit is yet to come.
+      expect(await response.json()).toMatchObject({
+        code: 'cost_exceeds_quota',
+        detail:
+          'This request takes 11 units, but only 10 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.',
+      })
+      // The limit is unused, and its numbers say so: all units are left, and none is yet to come.
       expect(response.headers.get('ratelimit')).toBe('"minute";r=10')
       expect(response.headers.get('ratelimit-remaining')).toBe('10')
       expect(response.headers.get('ratelimit-reset')).toBe('0')
     })
 
-    test('every tenant has its own plan; an async identify is awaited (D7)', async () => {
+    test('every tenant has its own plan; an async identify is awaited', async () => {
       const plans = { free: '1/min', pro: '3/min' }
       await start({ plans, identify: async (req) => ({ id: byKey(req), plan: byKey(req).split('-')[0] }) })
       expect(await statuses(2, { 'x-api-key': 'free-a' })).toEqual([200, 429])
@@ -158,7 +170,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await statuses(4, { 'x-api-key': 'pro-a' })).toEqual([200, 200, 200, 429])
     })
 
-    test('an unlimited plan has no headers, a skipped request neither and no decision', async () => {
+    test('an unlimited plan sets no headers; a skipped request has no headers and no decision', async () => {
       const plans = { free: '1/min', internal: 'unlimited' }
       await start({
         plans,
@@ -173,7 +185,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       }
     })
 
-    test('a request without an id counts by client IP on the default plan, apart from tenants', async () => {
+    test('a request without an id counts by client IP on the default plan, separately from tenants', async () => {
       await start({ plans: { free: '1/min', pro: '100/min' }, defaultPlan: 'free', identify: byKey })
       expect(await statuses(2)).toEqual([200, 429])
       expect(await statuses(2, { 'x-api-key': '127.0.0.1' })).toEqual([200, 429])
@@ -191,9 +203,9 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await from('2001:db8:1:3::1')).toEqual([200])
     })
 
-    test('without trust a forwarded header changes nothing, and warns once in a process', async () => {
+    test('without trust, a forwarded header changes nothing, and one warning per process says so', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-      // Who trusts one has nothing to be told, and does not keep others from it.
+      // An application that trusts a proxy gets no warning, and does not use up the one of another.
       await start({ limit: '9/min' }, { trustProxy: true })
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
       await served?.close()
@@ -223,7 +235,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       ],
       ['rejects with a word that frameworks take for a command', () => Promise.reject('route')],
       ['gives something that is no subject', () => ({ id: Promise.resolve('acme') }) as never],
-    ])('identify %s: the error handler, once, and no answer by accident', async (_, identify) => {
+    ])('identify %s: the error handler is called once, and nothing else answers', async (_, identify) => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify }, { onError })
       expect(await statuses(1)).toEqual([500])
@@ -238,11 +250,11 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(String(onError.mock.calls[0]?.[0])).toContain(String(cost))
     })
 
-    test('an error of the application is its own affair, and told once', async () => {
+    test('an error of the application reaches its error handler, once', async () => {
       const onError = jest.fn()
       await start({ limit: '5/min', identify: async () => 'acme' }, { onError })
       const failed = await get({}, 'error')
-      // Where the client stands is said all the same.
+      // The error response has the limit headers, too.
       expect([failed.status, failed.headers.get('ratelimit')]).toEqual([
         500,
         expect.stringMatching(/^"minute";r=/),
@@ -251,7 +263,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(await statuses(1)).toEqual([200])
     })
 
-    test('a HEAD request counts as others do, and its denial has no body', async () => {
+    test('a HEAD request counts like any other, and its denial has no body', async () => {
       await start({ limit: '1/min' })
       const answers = [
         await fetch(served?.url ?? '', { method: 'HEAD' }),
@@ -280,7 +292,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000).toBeCloseTo(60, -1)
     })
 
-    test('a handler of the user answers in place of ours, with the headers set', async () => {
+    test("the user's handler answers instead of Tollgate, with the headers set", async () => {
       const onDenied = jest.fn((_req: AnyRequest, res: never, _decision: Decision): MaybePromise<void> => {
         const node = (res as { raw?: object; res?: object }).raw ?? (res as { res?: object }).res ?? res
         const response = node as ServerResponse
@@ -294,7 +306,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       expect(onDenied.mock.calls[0]?.[2]).toMatchObject({ allowed: false, reason: 'quota-exceeded' })
     })
 
-    test('a broken store: let pass without numbers that would be untrue (D5), or 503, never 429', async () => {
+    test('a broken store: requests pass without made-up numbers, or get 503, never 429', async () => {
       const broken = {
         synchronous: false,
         consume: () => Promise.reject(new Error('down')),

@@ -12,7 +12,7 @@ import { eventually, SOON_MS } from '../eventually.ts'
 import { deployOne, type Deployment, type DeploymentOptions } from '../redis/deployment.ts'
 import { testPrefix } from '../redis/test-redis.ts'
 
-/** What tests ask of a client; each kind says it in its own words. */
+/** The settings that tests need; each kind of client translates them to its own options. */
 export interface ClientSettings {
   readonly ports: readonly number[]
   readonly username?: string
@@ -23,18 +23,18 @@ export interface ClientSettings {
   readonly isLazy?: boolean
 }
 
-/** One kind of client, as an application uses it: no listeners, and nobody waits until it is connected. */
+/** One kind of client, used like in an application: without listeners, and before it is connected. */
 export interface ClientKind<Client extends RedisClient> {
   make(settings: ClientSettings): Client
-  /** As an application closes it. */
+  /** Closes a client like an application does. */
   close(client: Client): unknown
-  /** What it has no setting for. */
+  /** The settings that it does not have. */
   readonly lacks?: readonly (keyof ClientSettings)[]
-  /** What it connects to. Default: one server. */
+  /** Starts the servers it connects to. Default: one server. */
   readonly deploy?: (options?: DeploymentOptions) => Promise<Deployment>
 }
 
-/** A busy machine is no outage. */
+/** Long, so that a busy machine is not taken for an outage, in ms. */
 const DEADLINE_MS = 300
 const LIMITS = [
   { quota: 7, window: '10s' },
@@ -44,10 +44,10 @@ const LIMITS = [
 ] as const
 const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
 
-/** Which of it a client sees is a race. */
+/** The reasons in an outage; which of them a client sees is a race. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
-/** Deployments, and clients on them. */
+/** Starts deployments, clients and limiters for tests, and ends them. */
 class Bench<Client extends RedisClient> {
   readonly #kind: ClientKind<Client>
   readonly #clients: Client[] = []
@@ -59,14 +59,14 @@ class Bench<Client extends RedisClient> {
     this.#kind = kind
   }
 
-  /** For tests that leave it whole. It is empty. */
+  /** An empty deployment that tests share and must not break. */
   async shared(): Promise<Deployment> {
     const deployment = await (this.#shared ??= (this.#kind.deploy ?? deployOne)())
     await Promise.all(deployment.operators.map((operator) => operator.flushall()))
     return deployment
   }
 
-  /** For one test, to break. */
+  /** A deployment for one test, which may break it. */
   async deploy(options?: DeploymentOptions): Promise<Deployment> {
     const deployment = await (this.#kind.deploy ?? deployOne)(options)
     this.#deployments.push(deployment)
@@ -79,7 +79,7 @@ class Bench<Client extends RedisClient> {
     return client
   }
 
-  /** A limiter of 1000 units a minute, and the errors that it has told of. */
+  /** A limiter with 1000 units a minute, and the store errors that it reports. */
   limiter(client: Client, deadlineMs = DEADLINE_MS): { limiter: Limiter; errors: StoreError[] } {
     const store = redisStore(client, { prefix: testPrefix() })
     const limiter = createLimiter({ limit: '1000/min', store, deadlineMs, local: { instances: 1 } })
@@ -92,7 +92,7 @@ class Bench<Client extends RedisClient> {
   async end(): Promise<void> {
     for (const deployment of this.#deployments) deployment.resume()
     ;(await this.#shared)?.resume()
-    // One whose store is gone would go on asking for it.
+    // Limiters first: one whose client is closed would keep trying to use it.
     await Promise.all(this.#limiters.splice(0).map((limiter) => limiter.close()))
     for (const client of this.#clients.splice(0)) await attempt(() => this.#kind.close(client))
     for (const deployment of this.#deployments.splice(0)) await deployment.end()
@@ -103,7 +103,7 @@ class Bench<Client extends RedisClient> {
   }
 }
 
-/** What every Redis client must do for the store, on real servers. Call it once for each kind and version. */
+/** The requirements for every Redis client, on real servers. Call it once for each kind and version. */
 export function clientContract<Client extends RedisClient>(name: string, kind: ClientKind<Client>): void {
   const bench = new Bench(kind)
   const printed: unknown[] = []
@@ -119,7 +119,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
     afterEach(async () => {
       await bench.end()
       jest.restoreAllMocks()
-      // Neither "Unhandled error event" nor a warning of a setting: makers set clients as the docs say.
+      // No "Unhandled error event", and no warning about a setting, since `make` follows the docs.
       expect(printed.splice(0)).toEqual([])
     })
     afterAll(() => bench.endShared())
@@ -129,12 +129,12 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await sameAsMemory(bench.connect({ ports }))
     })
 
-    ifHas('numbersAsStrings')('numbers that come as strings are understood', async () => {
+    ifHas('numbersAsStrings')('replies with numbers as strings are understood', async () => {
       const { ports } = await bench.shared()
       await sameAsMemory(bench.connect({ ports, numbersAsStrings: true }))
     })
 
-    test('any id counts for itself', async () => {
+    test('every id has its own count', async () => {
       const { ports } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       const ids = HOSTILE.filter((id) => id !== '')
@@ -142,7 +142,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(twice.map(remainingOf)).toEqual([...ids.map(() => 999), ...ids.map(() => 998)])
     })
 
-    test('scripts that servers have forgotten are sent again, and nobody counts twice', async () => {
+    test('scripts that servers have forgotten are sent again, and no request counts twice', async () => {
       const { ports, operators } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       for (let round = 0; round < 3; round += 1) {
@@ -157,7 +157,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(remainingOf(await limiter.peek('a'))).toBe(700)
     })
 
-    test('servers that die are used again once they are back, and nothing from before is counted', async () => {
+    test('servers that die are used again once they are back, and no request from before counts late', async () => {
       const deployment = await bench.deploy()
       const { limiter, errors } = bench.limiter(bench.connect(deployment))
       await recovers(limiter)
@@ -168,11 +168,11 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
       await deployment.restart()
       const since = await recovers(limiter)
-      // What this process has let pass meanwhile counts, but once.
+      // Requests that this process admitted during the outage are charged, once each.
       expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
     })
 
-    test('servers that come up after the application', async () => {
+    test('servers that start after the application are used', async () => {
       const deployment = await bench.deploy()
       await deployment.kill()
       const { limiter } = bench.limiter(bench.connect(deployment))
@@ -182,7 +182,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await recovers(limiter)
     })
 
-    test('servers that hang keep nobody waiting', async () => {
+    test('no request waits for servers that hang', async () => {
       const deployment = await bench.shared()
       const { limiter, errors } = bench.limiter(bench.connect(deployment))
       await recovers(limiter)
@@ -196,26 +196,26 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await recovers(limiter)
     })
 
-    test('a closed client is an error at once', async () => {
+    test('a closed client fails at once', async () => {
       const { ports } = await bench.shared()
       const client = bench.connect({ ports })
       const { limiter, errors } = bench.limiter(client)
       await recovers(limiter)
       await kind.close(client)
-      // Not after the deadline, which would be a timeout.
+      // At once, not after the deadline: the reason would be a timeout then.
       await eventually(async () => {
         const { source } = await limiter.consume('acme')
         expect([source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
       })
     })
 
-    ifHas('isLazy')('a lazy client is connected by the first request', async () => {
+    ifHas('isLazy')('a lazy client connects at the first request', async () => {
       const { ports } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports, isLazy: true }), 5000)
       expect((await limiter.consume('acme')).source).toBe('store')
     })
 
-    ifHas('keyPrefix')('the prefix of the client stands before that of the store', async () => {
+    ifHas('keyPrefix')('keys begin with the prefix of the client, then that of the store', async () => {
       const { ports, operators } = await bench.shared()
       const { limiter } = bench.limiter(bench.connect({ ports, keyPrefix: 'shop:' }), 5000)
       await limiter.consume('acme')
@@ -255,7 +255,7 @@ async function timed(limiter: Limiter): Promise<{ decision: Decision; ms: number
   return { decision, ms: performance.now() - started }
 }
 
-/** How many requests it took until the store decided one. */
+/** Resolves to the number of requests it took until the store decided one. */
 async function recovers(limiter: Limiter): Promise<number> {
   let asked = 0
   await eventually(async () => {
@@ -273,7 +273,7 @@ async function attempt(act: () => unknown): Promise<void> {
   }
 }
 
-/** Plays the same requests to both, under one clock: alone, several in a tick, of several subjects, and refunds. */
+/** Sends the same requests to both, under one clock: alone, several in a tick, with several subjects, and refunds. */
 async function sameAsMemory(client: RedisClient): Promise<void> {
   const clock = { now: 1_769_862_896_789 }
   const now = (): number => clock.now
@@ -293,13 +293,13 @@ async function sameAsMemory(client: RedisClient): Promise<void> {
   }
   for (let step = 0; step < 60; step += 1) {
     expect(await play(redis, step)).toEqual(await play(memory, step))
-    // What a denied request had taken in another shard goes back in the turn after it.
+    // Units that a denied request took in another shard go back in the next turn.
     await new Promise(setImmediate)
     clock.now += (step * 7919) % 4001
   }
 }
 
-/** A memory store whose keys are in the shards of another, so that it is asked in the same steps. */
+/** A memory store with the same shards as another store, so that both decide in the same steps. */
 function inAsManyShards(memory: Store, { shards = 1 }: Store): Store {
   return {
     synchronous: false,

@@ -9,11 +9,11 @@ type Options = ServeOptions['options']
 
 const leaves = ({ headers }: AnyRequest): boolean => headers['x-leaves'] !== undefined
 
-/** What clients that mean harm do, and what functions of users give that is not what was meant. */
+/** Clients that try to get around the limiter, and user functions that return something unexpected. */
 export function hostileContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`hostile contract: ${name}`, () => {
     const { start, statuses } = httpBench(serve, makeStore)
-    /** What the application waits for: of clients that leave, until they have. */
+    /** Called by the application before the limiter. For clients that leave, it waits until they have. */
     const waits = jest.fn(async (req: AnyRequest): Promise<undefined> => {
       if (leaves(req)) await whenGone(req)
     })
@@ -28,7 +28,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       await waits.mock.results[before]?.value
     }
 
-    test('who leaves while it is found out who pays is counted, and blocked, by address all the same', async () => {
+    test('a client that leaves during identify is still counted, and blocked, by its address', async () => {
       const limiter = createLimiter({ limit: '5/min' })
       const url = await start({ limiter, identify: waits })
       for (let i = 0; i < 3; i += 1) await leave(url)
@@ -43,19 +43,19 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         cost: () => (passed(), 1),
       })
       await leave(closed)
-      // What becomes of who left is settled by then: it waits for nothing else.
+      // The request of the client that left has been decided by then: it waits for nothing else.
       expect(await statuses(closed, 1)).toEqual([403])
       expect(passed).not.toHaveBeenCalled()
     })
 
-    /** Sends a request and resets the connection, so that it is over before anyone can ask whose it was. */
+    /** Sends a request and resets the connection, so that it is gone before the server can read its address. */
     const reset = async (url: string): Promise<void> => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       await once(socket, 'connect')
       socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Leaves: yes\r\n\r\n')
       socket.resetAndDestroy()
     }
-    /** Until so many requests have been waited for. */
+    /** Waits until `before` has been called this many times and has finished. */
     const waited = async (before: jest.Mock<Promise<void>>, times: number): Promise<void> => {
       await eventually(() => expect(before).toHaveBeenCalledTimes(times))
       await Promise.all(before.mock.results.map(({ value }) => value as Promise<void>))
@@ -65,7 +65,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
     test.each<[string, (req: AnyRequest) => Promise<void>]>([
       ['while the application waits for something else', waits],
       ['at once', async () => {}],
-    ])('who left %s, and has no address any more, is not let in by it', async (_, wait) => {
+    ])('a client that left %s, and so has no address, does not pass by that', async (_, wait) => {
       const onHandled = jest.fn()
       const limiter = createLimiter({ plans: { address: '5/min', tenant: '50/min' } })
       const places: Options[] = [
@@ -85,7 +85,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         const url = await start(options, { before, onHandled })
         await reset(url)
         await waited(before, 1)
-        // One who stays is answered after the one who left would have been.
+        // This request is answered after that of the client that left would have been.
         answers.push(...(await statuses(url, 1)))
       }
       expect(answers).toEqual([200, 200, 200, 403, 403, 403])
@@ -94,7 +94,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       for (const { remaining, quota } of limits) expect(remaining).toBe(quota)
     })
 
-    test('who left is let in where its address decides nothing', async () => {
+    test('a client that left passes where its address decides nothing', async () => {
       const onHandled = jest.fn()
       const limiter = createLimiter({ limit: '5/min' })
       const url = await start(
@@ -106,7 +106,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       expect(await limiter.peek('acme')).toMatchObject({ limits: [{ remaining: 4 }] })
     })
 
-    test('who is blocked is let in neither by other methods nor as a preflight', async () => {
+    test('a blocked client passes neither with another method nor as a preflight', async () => {
       const url = await start({ limit: '5/min', methods: ['POST'], blockList: ['127.0.0.0/8'] })
       expect(await statuses(url, 1)).toEqual([403])
       const preflight = { method: 'OPTIONS', headers: { 'access-control-request-method': 'PUT' } }
@@ -118,7 +118,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       ).toEqual([200, 200, 200])
     })
 
-    test('an address with a port is the address', async () => {
+    test('an address with a port counts as the address', async () => {
       const url = await start({ limit: '1/min' }, { trustProxy: true })
       const from = (address: string): RequestInit => ({ headers: { 'x-forwarded-for': address } })
       expect(await statuses(url, 1, from('203.0.113.7:5000'))).toEqual([200])
@@ -126,14 +126,14 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       expect(await statuses(url, 1, from('203.0.113.7'))).toEqual([429])
     })
 
-    test('what skip gives counts by its truth', async () => {
+    test('a result of skip counts if it is truthy', async () => {
       const skip = (req: AnyRequest): never => req.headers['x-health'] as never
       const url = await start({ limit: '1/min', skip })
       expect(await statuses(url, 3, { headers: { 'x-health': 'yes' } })).toEqual([200, 200, 200])
       expect(await statuses(url, 2)).toEqual([200, 429])
     })
 
-    test('a body may be a promise; one that rejects goes to the error handler', async () => {
+    test('a body may be a promise; a rejection goes to the error handler', async () => {
       const url = await start({ limit: '1/min', body: async ({ violated }) => ({ violated }) })
       await fetch(url)
       const denied = await fetch(url)
@@ -148,14 +148,14 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'body' })]])
     })
 
-    test('a handler of denials may give any thenable: the application is not asked', async () => {
+    test('a handler of denials may return any thenable: the request does not reach the application', async () => {
       const url = await start({
         limit: '1/min',
         onDenied: (_req: AnyRequest, res: never) => {
           const node = (res as { raw?: object; res?: object }).raw ?? (res as { res?: object }).res ?? res
           ;(node as { statusCode: number; end(text: string): void }).statusCode = 429
           ;(node as { end(text: string): void }).end('denied')
-          // As replies of Fastify do, its `then` returns nothing.
+          // Like a reply of Fastify, its `then` returns nothing.
           return { then: (resolve: () => void): void => resolve() } as never
         },
       })
@@ -174,7 +174,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         'a subject whose plan is a promise',
         { identify: () => ({ id: 'a', plan: Promise.reject(new Error('late')) }) as never },
       ],
-    ])('%s: the error handler, and no rejection that nobody handles', async (_, options) => {
+    ])('%s: the error handler is called, and no rejection stays unhandled', async (_, options) => {
       const onError = jest.fn()
       const url = await start({ limit: '5/min', ...options }, { onError })
       expect(await statuses(url, 1)).toEqual([500])

@@ -4,13 +4,13 @@ import type { Served } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
 
 export interface HttpBench {
-  /** Serves an application behind the limiter until the test is over; its URL. */
+  /** Serves an application behind the limiter until the test ends. Resolves to its URL. */
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
-  /** What so many requests are answered, one after another. */
+  /** The statuses of `count` requests, sent one after another. */
   statuses(url: string, count: number, init?: RequestInit): Promise<number[]>
 }
 
-/** Until the server knows that the client of a request has left. Not by `once`, which a reset would make throw. */
+/** Resolves when the server knows that the client has left. Not with `once`, which would throw on a reset. */
 export function whenGone({ socket }: { readonly socket: Socket }): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) resolve()
@@ -18,7 +18,7 @@ export function whenGone({ socket }: { readonly socket: Socket }): Promise<void>
   })
 }
 
-/** For the tests of one `describe`: applications on stores of their own. */
+/** Starts applications for the tests of one `describe`, each on a store of its own. */
 export function httpBench(
   serve: Serve,
   makeStore: () => Store | undefined,

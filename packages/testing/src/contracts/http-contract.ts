@@ -8,8 +8,8 @@ const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? ''
 const acme = { 'x-api-key': 'acme' }
 
 /**
- * Who pays, where, how much, what goes back and how a client is told: what `adapterContract` asks of each adapter
- * beyond the main road.
+ * Identity, scopes, costs, refunds and answers: the requirements of `adapterContract` for each adapter beyond the basic
+ * ones.
  */
 export function httpContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`http contract: ${name}`, () => {
@@ -21,7 +21,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining
 
-    test('routes of one group share counters, apart from other groups and the rest (D3)', async () => {
+    test('routes of one group share counters, separate from other groups and the rest', async () => {
       const limiter = limiterOf({ limit: '2/min' })
       const options = { limiter, identify: byKey }
       const search = await start({ ...options, group: 'search' })
@@ -34,14 +34,14 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await statuses(common, 3)).toEqual([200, 200, 429])
     })
 
-    test('a group with limits of its own, in place of the plan', async () => {
+    test("a group with its own limits, instead of the plan's", async () => {
       const limiter = limiterOf({ limit: '100/min' })
       const login = await start({ limiter, identify: byKey, group: 'login', limit: '1/min' })
       expect(await statuses(login, 2)).toEqual([200, 429])
       expect(await remaining(limiter)).toBe(100)
     })
 
-    test("limits of a route on top of the plan's: all of them, or nothing", async () => {
+    test("stacked limits of a route: all of them and the plan's have room, or nothing is taken", async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey, stacked: { export: '1/h' } })
       const first = await fetch(url, { headers: acme })
@@ -74,7 +74,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       ])
     })
 
-    test('one limiter in two places: a guard by address first, then the plan', async () => {
+    test('one limiter in two places: first a guard by address, then the plan', async () => {
       const limiter = limiterOf({ plans: { guard: '3/min', pro: '100/min' }, defaultPlan: 'guard' })
       const guard = await start({ limiter })
       const api = await start({ limiter, identify: (req) => ({ id: byKey(req), plan: 'pro' }) })
@@ -116,7 +116,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await blocked.json()).toMatchObject({ status: 403, code: 'blocked' })
     })
 
-    test('HEAD counts as any other; a preflight of CORS does not; methods can be chosen', async () => {
+    test('HEAD counts like other methods; a CORS preflight does not; methods can be chosen', async () => {
       const limiter = limiterOf({ limit: '3/min' })
       const url = await start({ limiter, identify: byKey })
       const asked = { ...acme, 'access-control-request-method': 'POST' }
@@ -129,7 +129,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await statuses(posts, 5, { method: 'POST', headers: acme })).toContain(429)
     })
 
-    test('where GET is limited, HEAD is no way around it', async () => {
+    test('where GET is limited, HEAD does not get around it', async () => {
       const reads = await start({ limit: '2/min', identify: byKey, methods: ['GET'] })
       expect(await statuses(reads, 3, { method: 'HEAD', headers: acme })).toEqual([200, 200, 429])
       expect(await statuses(reads, 1)).toEqual([429])
@@ -158,7 +158,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       await statuses(url, 1)
       const response = await fetch(url, { headers: { ...acme, accept } })
       expect([response.status, response.headers.get('content-type')]).toEqual([429, type])
-      expect(await response.text()).toMatch(/Try again in (59|60) s/)
+      expect(await response.text()).toMatch(/try again in (59 seconds|1 minute)/)
     })
 
     test.each<[string, NonNullable<Options['body']>, string, string]>([
@@ -192,7 +192,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(told.size).toBeGreaterThan(2)
     })
 
-    test('scripts of other origins may read the headers; whose each limit is can be told by a hash', async () => {
+    test('scripts of other origins may read the headers; a hash can say whose each limit is', async () => {
       const headers = { expose: true, partitionKey: true }
       const url = await start({ limit: '9/min', identify: byKey, headers })
       const response = await fetch(url, { headers: acme })
@@ -206,7 +206,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
       expect(other.headers.get('ratelimit')).not.toContain(String(key))
     })
 
-    test('a plan from a look-up; one that hangs gets the default plan within its deadline', async () => {
+    test('a look-up gives the plan; one that hangs gives the default plan within its deadline', async () => {
       const planOf = ({ id }: { id: string | number }): Promise<string> =>
         id === 'slow' ? new Promise(() => {}) : Promise.resolve('pro')
       const limiter = limiterOf({
@@ -233,7 +233,7 @@ export function httpContract(name: string, serve: Serve, makeStore: () => Store 
           },
         },
       ],
-    ])('%s that throws: the error handler, once, and no unit is lost', async (_, options) => {
+    ])('%s that throws: the error handler is called once, and no unit is lost', async (_, options) => {
       const onError = jest.fn()
       const limiter = limiterOf({ limit: '5/min' })
       const url = await start({ ...options, limiter, identify: byKey }, { onError })

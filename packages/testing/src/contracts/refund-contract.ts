@@ -7,7 +7,7 @@ import { httpBench, whenGone } from './http-bench.ts'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { 'x-api-key': 'acme' }
 
-/** Units that go back when a response is over, and what counts as a client that left. */
+/** Refunds when a response is over, and which clients count as having left. */
 export function refundContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`refund contract: ${name}`, () => {
     const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
@@ -19,21 +19,21 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       (await limiter.peek(id)).limits[0]?.remaining
     const becomes = (limiter: Limiter, expected: number): Promise<void> =>
       eventually(async () => expect(await remaining(limiter)).toBe(expected))
-    /** Finds out who pays once the client has left, and not before. */
+    /** An identify that resolves only once the client has left. */
     const lateIdentify = (): jest.Mock<Promise<string>, [AnyRequest]> =>
       jest.fn(async (req: AnyRequest) => {
         await whenGone(req)
         return 'acme'
       })
 
-    test('units go back when the user says so of a response, once', async () => {
+    test('units go back once when refundWhen says so', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ status }: { status: number }) => status >= 500)
       const url = await start({ limiter, identify: byKey, refundWhen })
       await fetch(`${url}error`, { headers: acme })
       await becomes(limiter, 5)
       await fetch(url, { headers: acme })
-      // Both are over, and the second gave nothing back.
+      // Both responses are over by then; only the first gave its unit back.
       await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(2))
       expect(await remaining(limiter)).toBe(4)
       expect(refundWhen.mock.calls.map(([end]) => end)).toEqual([
@@ -42,7 +42,7 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       ])
     })
 
-    test('also of a client that left before it was decided', async () => {
+    test('refundWhen also works for a client that left before the decision', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
       const identify = lateIdentify()
@@ -57,14 +57,14 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       expect(refundWhen.mock.results).toEqual([{ type: 'return', value: true }])
     })
 
-    test('also of each request that was pipelined by a client that left', async () => {
+    test('refundWhen also works for every pipelined request of a client that left', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
       const identify = lateIdentify()
       const url = await start({ limiter, identify, refundWhen })
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
-      // Before all of them are there it is not known which of them the client has left, nor of those that are answered.
+      // Only once all three have arrived is it certain that the client leaves all of them.
       await eventually(() => expect(identify).toHaveBeenCalledTimes(3))
       socket.destroy()
       await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(3))
@@ -72,7 +72,7 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       expect(refundWhen.mock.results).toEqual(Array(3).fill({ type: 'return', value: true }))
     })
 
-    test('also of each that was answered behind one that was not, when the client left', async () => {
+    test('refundWhen also works for responses held up behind an earlier one when the client left', async () => {
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(({ isAborted }: { isAborted: boolean }) => isAborted)
       const late = lateIdentify()
@@ -82,7 +82,7 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       const url = await start({ limiter, identify, refundWhen })
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
-      // Answers go out in the order of requests, so theirs wait.
+      // Responses go out in the order of the requests, so these two wait for the first.
       await eventually(() => expect(limiter.stats().decisions.store.allowed).toBe(2))
       expect(refundWhen).not.toHaveBeenCalled()
       socket.destroy()
@@ -91,7 +91,7 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
       expect(refundWhen.mock.results).toEqual(Array(3).fill({ type: 'return', value: true }))
     })
 
-    test('refundWhen that throws is a warning, and takes nothing from anyone', async () => {
+    test('a refundWhen that throws causes a warning, and no request fails', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
       const limiter = limiterOf({ limit: '5/min' })
       const refundWhen = jest.fn(() => Promise.reject(new Error('no')))

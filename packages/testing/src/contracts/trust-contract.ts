@@ -4,15 +4,17 @@ import type { Served } from '../served.ts'
 
 const PAGE = join(__dirname, '../../../../docs/security.md')
 
-/** A setting of a framework, as docs/security.md has it, and whether clients can choose their address with it. */
+/** A setting of a framework, as docs/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {
+  /** The setting as code, exactly as on the page. */
   readonly typed: string
+  /** Whether a client can choose the address that it counts by. */
   readonly isChosen: boolean
-  /** An application that limits each address to one request. */
+  /** Starts an application with the setting that limits each address to one request. */
   readonly serve: () => Promise<Served>
 }
 
-/** What the page says of trust in proxies: with the settings it tells to type, nobody chooses an address. */
+/** With the settings that the page recommends, no client can choose its own address. */
 export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
   describe(`trust in proxies, ${framework}`, () => {
     let served: Served | undefined
@@ -26,7 +28,7 @@ export function trustContract(framework: string, settings: readonly TrustSetting
       async ({ typed, isChosen, serve }) => {
         expect(readFileSync(PAGE, 'utf8')).toContain(`\`${typed}\``)
         served = await serve()
-        // As a proxy sends it: what the client wrote, and behind it the address that the proxy saw.
+        // The header as a proxy sends it: the client's own value, then the address that the proxy saw.
         const from = async (forwarded: string): Promise<number> => {
           const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': forwarded.split(', ').at(-1) ?? '' }
           return (await fetch(served?.url ?? '', { headers })).status

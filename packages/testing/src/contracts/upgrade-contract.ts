@@ -9,15 +9,15 @@ import type { Limiter } from '@tollgate/core'
 
 const PAGE = join(__dirname, '../../../../docs/frameworks.md')
 
-/** What the recipe of a framework makes. */
+/** The exports of a framework's recipe. */
 interface Recipe {
   readonly server: Server
   readonly limiter: Limiter
-  /** Fastify's is ready once its plugins are loaded. */
+  /** `ready` only in Fastify: it loads plugins asynchronously. */
   readonly app: { readonly ready?: () => PromiseLike<unknown> }
 }
 
-/** Runs the program on the page that limits upgrades in a framework. */
+/** Runs the program for a framework on the page about upgrades. */
 async function runRecipe(framework: string, sockets: object, load: (id: string) => unknown): Promise<Recipe> {
   const programs = [...readFileSync(PAGE, 'utf8').matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(
     ([, code = '']) => code,
@@ -44,7 +44,7 @@ interface Answer {
   readonly body: string
 }
 
-/** Asks for a WebSocket, as a client does. */
+/** Asks for a WebSocket like a client does. */
 function upgrade(port: number, headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request({
@@ -76,10 +76,10 @@ function upgrade(port: number, headers: Record<string, string>): Promise<Answer>
 }
 
 /**
- * What the page says of upgrades in a framework: that middleware does not see them, and how they are limited.
+ * The page's claims about upgrades in a framework: middleware does not see them, and its recipe limits them.
  *
- * @param load gives the modules that the program imports
- * @param bare an application of the framework that limits all that it sees to nothing, by middleware alone
+ * @param load loads the modules that the program imports
+ * @param bare serves an application whose middleware denies every request that it sees
  */
 export function upgradeContract(
   framework: string,
@@ -88,7 +88,7 @@ export function upgradeContract(
 ): void {
   describe(`upgrades, ${framework}`, () => {
     const handleUpgrade = jest.fn((_req: unknown, socket: Duplex) => {
-      // Node leaves sockets to whoever upgrades them, and a server does not close before they are.
+      // Node leaves the socket to the upgrade handler, and a server does not close before its sockets.
       socket.once('finish', () => socket.destroy())
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     })
@@ -105,14 +105,14 @@ export function upgradeContract(
       server = undefined
     })
 
-    test('pass by every middleware', async () => {
+    test('middleware does not see them', async () => {
       const made = await bare()
       made.on('upgrade', (req, socket) => handleUpgrade(req, socket))
       const port = await listen(made)
       for (let i = 0; i < 3; i += 1) expect((await upgrade(port, {})).status).toBe(101)
     })
 
-    test('are limited by the recipe, with the requests of the same tenant', async () => {
+    test('are limited by the program on the page, together with the requests of the same tenant', async () => {
       const recipe = await runRecipe(framework, { handleUpgrade, emit: () => true }, load)
       const port = await listen(recipe.server)
       const acme = { 'x-api-key': 'key-of-acme' }
@@ -130,12 +130,12 @@ export function upgradeContract(
       })
       expect(JSON.parse(denied?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
       expect((await fetch(`http://127.0.0.1:${port}/`, { headers: acme })).status).toBe(429)
-      // Anyone else counts by address.
+      // A request with an unknown key counts by address.
       expect((await upgrade(port, { 'x-api-key': 'made up' })).status).toBe(101)
       await recipe.limiter.close()
     })
 
-    test('whoever is refused cannot keep the connection open', async () => {
+    test('a refused client cannot keep the connection open', async () => {
       const recipe = await runRecipe(framework, { handleUpgrade, emit: () => true }, load)
       const port = await listen(recipe.server)
       for (let i = 0; i < 100; i += 1) await recipe.limiter.consume('acme')

@@ -3,11 +3,11 @@ import { startRedisContainer } from '../redis/docker.ts'
 import { startRedis } from '../redis/server.ts'
 import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
 
-/** What `global-teardown` stops: jest runs both in one process, but gives them no other way to talk. */
+/** Stopped by `global-teardown`. Both run in one process, but jest gives them no other way to share values. */
 export const run: { stop?: () => unknown } = ((globalThis as { tollgateRun?: object }).tollgateRun ??= {})
 
 /**
- * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that is installed.
+ * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that gets installed now.
  */
 export default async function globalSetup(): Promise<void> {
   const url = process.env['REDIS_URL'] ?? (await start())

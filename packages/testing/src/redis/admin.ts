@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 
 const ANSWERS_WITHIN_MS = 5000
 
-/** Asks a server one thing over a connection of its own, so that nothing stays open when a test forgets to stop. */
+/** Sends a server one command over a new connection, so that none stays open when a test forgets to stop. */
 export async function ask(port: number, ...command: readonly (string | number)[]): Promise<unknown> {
   const client = new Redis(port, '127.0.0.1', {
     lazyConnect: true,
@@ -10,7 +10,7 @@ export async function ask(port: number, ...command: readonly (string | number)[]
     retryStrategy: () => null,
     commandTimeout: ANSWERS_WITHIN_MS,
     connectTimeout: ANSWERS_WITHIN_MS,
-    // Its timer outlives a client that is closed twice, and keeps the process up.
+    // Without it, ioredis keeps a timer of 2 s after a second disconnect, which keeps the process alive.
     disconnectTimeout: 100,
   })
   client.on('error', () => {})

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** What finding a server looks at, so that a test can say what is there. */
+/** The parts of the machine that matter for finding a server; tests pass their own. */
 export interface Machine {
   readonly path: string
   readonly isRoot: boolean
@@ -28,10 +28,10 @@ export const NO_REDIS = [
 ].join('\n')
 
 /**
- * A Redis or Valkey server that tests can start: one on the PATH, else, as root on Debian or Ubuntu, one that is
- * installed now.
+ * The path of a Redis or Valkey server that tests can start: one on the PATH, else, as root on Debian or Ubuntu, one
+ * that gets installed now.
  *
- * @throws when there is no way to one; the message has the ways
+ * @throws when there is none; the message says how to get one
  */
 export function findRedisBinary(machine: Machine = thisMachine): string {
   const found = onPath(machine.path)
@@ -60,7 +60,7 @@ function isExecutable(file: string): boolean {
 function installWithApt(): void {
   if (onPath(APT_FOLDER)) return
   process.stdout.write('No Redis on the PATH: installing redis-server with apt-get.\n')
-  // Without runlevel the package starts no service of its own.
+  // With a runlevel, the package would start a service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env })
   spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {

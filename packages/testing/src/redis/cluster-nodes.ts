@@ -1,4 +1,4 @@
-// What a node of a cluster says of all of them, and where nodes can be.
+// Reads what a cluster node reports about all nodes, and finds ports for nodes.
 import { createServer } from 'node:net'
 import { freePort } from './server.ts'
 
@@ -6,7 +6,7 @@ export const SLOTS = 16_384
 const BUS_OFFSET = 10_000
 const HIGHEST_PORT = 65_535
 
-/** A line of CLUSTER NODES. */
+/** One line of CLUSTER NODES. */
 export interface Seen {
   readonly id: string
   readonly port: number
@@ -32,12 +32,14 @@ function readRange(text: string): [first: number, last: number] {
   return [Number(first), Number(last)]
 }
 
+/** Whether the node on `port` has the slot, in this view. */
 export function hasSlot(view: readonly Seen[], slot: number, port: number): boolean {
   return view.some(
     (node) => node.port === port && node.slots.some(([first, last]) => slot >= first && slot <= last),
   )
 }
 
+/** Counts the slots of primaries on these ports, in this view. */
 export function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): number {
   const ranges = view
     .filter(({ isPrimary, port }) => isPrimary && ports.has(port))
@@ -45,7 +47,7 @@ export function slotsOn(view: readonly Seen[], ports: ReadonlySet<number>): numb
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)
 }
 
-/** Nodes talk to each other on a second port, which is the first plus 10 000 in every version. */
+/** Free ports for nodes. Each node uses a second port for the cluster bus, 10 000 above the first. */
 export async function portsWithBus(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {

@@ -7,36 +7,36 @@ import { hasSlot, portsWithBus, readNodes, SLOTS, slotsOn, type Seen } from './c
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface ClusterNode extends RedisServer {
-  /** What the cluster calls it. */
+  /** Its id in the cluster. */
   readonly id: string
 }
 
 export interface RedisCluster {
-  /** The first ones began as primaries, the others as their replicas, in turn. */
+  /** First the nodes that began as primaries, then their replicas, in the same order. */
   readonly nodes: readonly ClusterNode[]
-  /** The node that has the slot now, as living nodes see it. */
+  /** The node that serves the slot now, as living nodes see it. */
   primaryOf(slot: number): Promise<ClusterNode>
   /**
-   * Moves a slot with its keys as an operator does.
+   * Moves a slot with its keys, like an operator.
    *
-   * @param halfway called with half of the keys moved: clients are told ASK for those, and TRYAGAIN across both halves
+   * @param halfway called when half of the keys are moved: Redis answers ASK for those, and TRYAGAIN for both halves
    */
   moveSlot(slot: number, to: ClusterNode, halfway?: () => unknown): Promise<void>
   moveSlots(slots: readonly number[], to: ClusterNode): Promise<void>
-  /** Ends the primary of the slot at once, and does not wait for the failover: `whenOk` does. */
+  /** Kills the primary of the slot at once. Does not wait for the failover: use `whenOk`. */
   killPrimary(slot?: number): Promise<ClusterNode>
-  /** Once every living node says that each slot has a primary that is alive and that all is well. */
+  /** Resolves once every living node reports that all slots are served by living primaries. */
   whenOk(): Promise<void>
-  /** Starts all nodes that were killed, where they were: they know each other, and have no keys. */
+  /** Starts all killed nodes again on their ports: still members of the cluster, but without keys. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface ClusterOptions {
   readonly primaries?: number
-  /** Of each primary. */
+  /** Replicas of each primary. */
   readonly replicas?: number
-  /** A node that is silent for so long is taken for dead; a failover takes about 1 s more. */
+  /** A node that is silent for this long counts as dead; a failover takes about 1 s more. */
   readonly nodeTimeoutMs?: number
   /** More arguments for each redis-server. */
   readonly args?: readonly string[]
@@ -44,15 +44,15 @@ export interface ClusterOptions {
 
 const KEYS_AT_ONCE = 100
 
-/** A real cluster on 127.0.0.1. It takes about 2.5 s, 2 of them a delay that each primary has built in. */
+/** Starts a real cluster on 127.0.0.1. Takes about 2.5 s, of which 2 s are a delay built into Redis. */
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
   const { primaries = 3, replicas = 1, nodeTimeoutMs = 1000, args = [] } = options
   const ports = await portsWithBus(primaries * (1 + replicas))
   const settings = [
     ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)],
-    // Its default of 5 s is for several replicas to share one copy.
+    // The default of 5 s lets several replicas share one copy.
     ...['--repl-diskless-sync-delay', '0'],
-    // Clients are told of a replica once it has got anything; 10 s is the default.
+    // A replica becomes visible to clients after its first ping; the default is every 10 s.
     ...['--repl-ping-replica-period', '1'],
     ...args,
   ]
@@ -73,7 +73,7 @@ class Cluster implements RedisCluster {
     this.nodes = nodes
   }
 
-  /** Makes one cluster of nodes that do not know each other. */
+  /** Joins the new nodes to one cluster. */
   async join(primaries: number): Promise<void> {
     const [first, ...others] = this.nodes as readonly [Node, ...Node[]]
     await Promise.all(this.nodes.map(({ port }, i) => ask(port, 'CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
@@ -126,7 +126,7 @@ class Cluster implements RedisCluster {
       await halfway()
     }
     await moveKeys(slot, from, to)
-    // The new one first, or the slot would for a moment be nobody's.
+    // The new owner first, or no node would serve the slot for a moment.
     await setSlot(to, 'NODE', to.id)
     await setSlot(from, 'NODE', to.id)
     await eventually(async () => {
@@ -147,7 +147,7 @@ class Cluster implements RedisCluster {
       const infos = await Promise.all(living.map(({ port }) => ask(port, 'CLUSTER', 'INFO')))
       if (!infos.every((info) => String(info).includes('cluster_state:ok'))) return false
       const ports = new Set(living.map(({ port }) => port))
-      // Nodes say ok until they have noticed that one is gone.
+      // Nodes report ok until they notice that one is gone, so check the slots, too.
       return (await this.#views()).every((view) => slotsOn(view, ports) === SLOTS)
     }, 'the cluster is well')
   }
@@ -173,14 +173,14 @@ class Cluster implements RedisCluster {
 }
 
 interface Node extends ClusterNode {
-  /** Killed or hung. */
+  /** Whether it was killed or paused. */
   readonly isSilent: boolean
-  /** Nothing, when it was not killed. */
+  /** Does nothing if it was not killed. */
   restart(): Promise<void>
   end(): Promise<void>
 }
 
-/** With a folder of its own, where it keeps what it knows of the others. */
+/** Starts a node in a folder of its own, where it stores what it knows about the other nodes. */
 async function startNode(port: number, settings: readonly string[]): Promise<Node> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'))
   const start = (): Promise<RedisServer> => startRedis({ port, args: [...settings, '--dir', folder] })

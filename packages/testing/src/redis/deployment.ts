@@ -2,16 +2,16 @@ import { Redis } from 'ioredis'
 import { startCluster } from './cluster.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
-/** Servers that tests may break, seen as one: a server alone, or a cluster of them. */
+/** Servers that tests may break: a single server, or all nodes of a cluster. */
 export interface Deployment {
   readonly ports: readonly number[]
-  /** A connection to each server, for what an operator does. */
+  /** A connection to each server, for commands of an operator. */
   readonly operators: readonly Redis[]
-  /** As a crash would: at once. */
+  /** Kills all servers at once, like a crash. */
   kill(): Promise<void>
-  /** Where they were before they were killed, with nothing in them. */
+  /** Starts killed servers again on the same ports, empty. */
   restart(): Promise<void>
-  /** Makes them hang until `resume`. */
+  /** Makes all servers hang until `resume`. */
   pause(): void
   resume(): void
   end(): Promise<void>
@@ -21,7 +21,7 @@ export interface DeploymentOptions {
   readonly password?: string | undefined
 }
 
-/** One server, alone. */
+/** A single server. */
 export async function deployOne(options: DeploymentOptions = {}): Promise<Deployment> {
   let server: RedisServer = await startRedis()
   await protect([server.port], options)
@@ -44,9 +44,9 @@ export async function deployOne(options: DeploymentOptions = {}): Promise<Deploy
   }
 }
 
-/** Three primaries without replicas, each with a third of the slots. */
+/** Starts a cluster of three primaries without replicas, each with a third of the slots. */
 export async function deployCluster(options: DeploymentOptions = {}): Promise<Deployment> {
-  // Nothing fails over, so nobody has to be taken for dead soon: a busy machine makes nodes silent for a while.
+  // A long timeout: there is no failover to wait for, and a busy machine can make nodes silent for a while.
   const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })
   const { nodes } = cluster
   const ports = nodes.map(({ port }) => port)
@@ -69,7 +69,7 @@ export async function deployCluster(options: DeploymentOptions = {}): Promise<De
   }
 }
 
-/** Sets the password of servers that have just started: before, whether they have is asked without one. */
+/** Sets the servers' password. Not at their start, since the check whether they have started uses none. */
 async function protect(ports: readonly number[], { password }: DeploymentOptions): Promise<void> {
   if (password === undefined) return
   for (const port of ports) {

@@ -7,7 +7,7 @@ export interface RedisContainer {
 
 const DOCKER_ANSWERS_WITHIN_MS = 5000
 
-/** A Redis in a container on a free port of 127.0.0.1; undefined when there is no Docker engine. */
+/** Starts Redis in a container on a free port of 127.0.0.1. Returns undefined without a Docker engine. */
 export function startRedisContainer(): RedisContainer | undefined {
   if (docker(['info']).status !== 0) return undefined
   const started = docker(['run', '--detach', '--rm', '--publish', '127.0.0.1::6379', 'redis:7'], 120_000)

@@ -1,30 +1,30 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A way to a server on 127.0.0.1 that can be made bad, for connections that are there and those to come. */
+/** A connection to a server on 127.0.0.1 that tests can disturb. Faults apply to open and to later connections. */
 export interface Proxy {
   readonly url: string
   readonly port: number
-  /** Connections that go through it. */
+  /** The number of connections through it. */
   readonly open: number
-  /** Holds back what the server says for so long. */
+  /** Delays the server's data by this many ms. */
   latency(ms: number): void
-  /** Resets every connection (RST) now; new ones go through. */
+  /** Resets all open connections (RST); new ones work. */
   cut(): void
-  /** Resets each connection once the server has said so many more bytes on it: in mid-answer. */
+  /** Resets each connection after this many more bytes from the server, so in the middle of a reply. */
   cutAfterBytes(bytes: number): void
-  /** Passes nothing on, either way, as a network that loses packets; with `restore` it all arrives. */
+  /** Holds all data back, in both directions, like a network that loses packets. `restore` delivers it. */
   blackhole(): void
-  /** The same for the connections there are, as a firewall that has forgotten them. */
+  /** The same for open connections only, like a firewall that has forgotten them. */
   blackholeOpen(): void
-  /** Resets every connection, and refuses new ones. */
+  /** Resets all connections, and refuses new ones. */
   refuse(): Promise<void>
-  /** As it was at first. */
+  /** Ends all faults. */
   restore(): Promise<void>
   close(): Promise<void>
 }
 
-/** A small TCP proxy to a server. */
+/** Starts a TCP proxy in front of a server. */
 export async function startProxy(target: { readonly port: number }): Promise<Proxy> {
   const proxy = new TcpProxy(target.port)
   await proxy.restore()
@@ -97,7 +97,7 @@ class TcpProxy implements Proxy {
     this.#server = server
     server.listen(this.#port, '127.0.0.1')
     await once(server, 'listening')
-    // A test that forgets to close it must not keep jest from ending.
+    // Tests that forget to close it must not keep jest running.
     server.unref()
     this.#port = (server.address() as AddressInfo).port
   }
@@ -116,15 +116,15 @@ class TcpProxy implements Proxy {
   }
 }
 
-/** A connection, and the one of its own to the server. */
+/** A client's connection, with its own connection to the server. */
 class Link {
   latencyMs = 0
-  /** How many bytes of what the server says may still pass. */
+  /** How many more bytes from the server may pass. */
   left = Infinity
   readonly #client: Socket
   readonly #server: Socket
   readonly #onEnd: () => void
-  /** What the server said and when it may pass, in order. */
+  /** Data from the server, in order, with the time from which it may pass. */
   readonly #held: { readonly at: number; readonly data: Buffer }[] = []
   #isOver = false
 
@@ -181,7 +181,7 @@ class Link {
       this.#client.write(data)
       return
     }
-    // A reset would overtake what is yet to be sent.
+    // Reset after the write: a reset overtakes data that is still to be sent.
     this.#client.write(data.subarray(0, this.left), () => this.reset())
     this.left = 0
   }

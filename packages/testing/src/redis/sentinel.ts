@@ -3,33 +3,33 @@ import { ask } from './admin.ts'
 import { startRedis, type RedisServer } from './server.ts'
 
 export interface RedisSentinel {
-  /** What the sentinels call the primary. */
+  /** The sentinels' name for the primary. */
   readonly name: string
-  /** Where the sentinels are, as ioredis takes them. */
+  /** The sentinels' addresses, in the form of ioredis. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[]
-  /** The one that began as primary, then its replica. */
+  /** First the node that began as primary, then its replica. */
   readonly nodes: readonly RedisServer[]
   /** The node that sentinels tell clients to use. */
   primary(): Promise<RedisServer>
-  /** Ends the primary at once, and does not wait for the failover: `whenFailedOver` does. */
+  /** Kills the primary at once. Does not wait for the failover: use `whenFailedOver`. */
   killPrimary(): Promise<RedisServer>
-  /** Makes the primary hang; when it goes on later, sentinels make it a replica. */
+  /** Makes the primary hang. When it is resumed later, the sentinels make it a replica. */
   pausePrimary(): Promise<RedisServer>
-  /** Once every sentinel names another primary than this one, and that one takes writes. */
+  /** Resolves once every sentinel names a primary other than `from`, and that one takes writes. */
   whenFailedOver(from: RedisServer): Promise<void>
   stop(): Promise<void>
 }
 
 export interface SentinelOptions {
   readonly name?: string
-  /** A primary that is silent for so long is taken for dead; a failover takes 1 to 2 s more. */
+  /** A primary that is silent for this long counts as dead, in ms; a failover takes 1 to 2 s more. */
   readonly downAfterMs?: number
 }
 
 const SENTINELS = 3
 const QUORUM = 2
 
-/** A real primary, its replica and three sentinels on 127.0.0.1. */
+/** Starts a real primary, its replica and three sentinels on 127.0.0.1. */
 export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
   const { name = 'tollgate', downAfterMs = 500 } = options
   const servers: RedisServer[] = []
@@ -60,13 +60,13 @@ async function startOne(
   const lines = [
     `sentinel monitor ${name} 127.0.0.1 ${port} ${QUORUM}`,
     `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
-    // How long a failover that did not come about keeps the next one away is twice this.
+    // After a failed failover, the sentinels wait twice this long before the next one, in ms.
     `sentinel failover-timeout ${name} 5000`,
   ]
   return start({ config: `${lines.join('\n')}\n`, args: ['--sentinel'] })
 }
 
-/** A failover needs sentinels that know each other and the replica. */
+/** Waits until the sentinels know each other and the replica: no failover works before. */
 async function whenWatched(sentinels: readonly RedisServer[], name: string): Promise<void> {
   await eventually(async () => {
     const seen = await Promise.all(
@@ -86,7 +86,7 @@ async function replicasThatAreUp(port: number, name: string): Promise<number> {
   ).length
 }
 
-/** Of a reply that is names and values in turn. */
+/** The value of a name in a flat list of names and values. */
 function valueOf(fields: readonly string[], name: string): string | undefined {
   return fields[fields.indexOf(name) + 1]
 }

@@ -12,28 +12,28 @@ export interface RedisServer {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Ends it as an operator would. */
+  /** Stops it like an operator. */
   stop(): Promise<void>
-  /** Ends it at once, as a crash would (SIGKILL). */
+  /** Kills it at once, like a crash (SIGKILL). */
   kill(): Promise<void>
-  /** Makes it hang (SIGSTOP) until `resume`. */
+  /** Makes the server hang (SIGSTOP) until `resume`. */
   pause(): void
   resume(): void
 }
 
 export interface RedisServerOptions {
-  /** Default: a free one. Given, a server can be started again where the last one was. */
+  /** Default: a free port. Given: a server can be started again on the port of the last one. */
   readonly port?: number
   /** More arguments for redis-server, such as `['--maxmemory', '1mb']`. */
   readonly args?: readonly string[]
-  /** The text of a configuration file, which the server may rewrite: a sentinel does not start without one. */
+  /** The text of a configuration file that the server may rewrite; a sentinel needs one. */
   readonly config?: string
 }
 
-/** A slow machine takes seconds. */
+/** A slow machine needs seconds. */
 const STARTED_WITHIN_MS = 30_000
 
-/** A real Redis or Valkey server on 127.0.0.1 that keeps nothing on disk. */
+/** Starts a real Redis or Valkey server on 127.0.0.1 that stores nothing on disk. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const binary = findRedisBinary()
   const port = options.port ?? (await freePort())
@@ -52,7 +52,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     folder,
   ]
   const child = spawn(binary, [...args, ...(options.args ?? [])], { stdio: 'ignore' })
-  // A test that forgets to stop it must not keep jest from ending.
+  // Tests that forget to stop it must not keep jest running.
   child.unref()
   const cutLifeLine = tieLifeOf(child.pid as number)
   const exited = once(child, 'exit').finally(() => {
@@ -65,7 +65,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   ])
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)
-    // A hanging one would never see a SIGTERM.
+    // A paused process would not see SIGTERM.
     child.kill('SIGCONT')
     child.ref()
     await exited
@@ -88,7 +88,7 @@ function configFile(folder: string, text: string | undefined): string[] {
   return [file]
 }
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -106,7 +106,7 @@ async function answersPing(port: number, server: ChildProcess): Promise<void> {
   throw new Error(`Redis on port ${port} did not answer within ${STARTED_WITHIN_MS} ms`)
 }
 
-/** Whether a Redis answers PING there. */
+/** Whether a Redis answers PING on this port. */
 function isAnswering(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'))

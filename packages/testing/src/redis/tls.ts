@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, startRedis, type RedisServer } from './server.ts'
 
-/** A server that answers on `port` without TLS as well. */
+/** A server with TLS on `tlsPort`, and without on `port`. */
 export interface TlsRedis extends RedisServer {
-  /** Begins with rediss: */
+  /** Begins with `rediss:`. */
   readonly url: string
   readonly tlsPort: number
-  /** The certificate that a client has to trust, PEM. It signs itself, for localhost and 127.0.0.1. */
+  /** The certificate that a client must trust, in PEM. Self-signed, for localhost and 127.0.0.1. */
   readonly ca: string
 }
 
 /**
- * A Redis behind TLS, with a certificate and key made now and gone with the server.
+ * Starts a Redis with TLS. Its certificate and key are made for it.
  *
  * @throws when the machine has no openssl, or its Redis is built without TLS
  */
@@ -32,7 +32,7 @@ export async function startTlsRedis(): Promise<TlsRedis> {
     })
     return { ...server, url: `rediss://127.0.0.1:${tlsPort}`, tlsPort, ca: readFileSync(cert, 'utf8') }
   } finally {
-    // It has read them.
+    // The server has read the files by now.
     forget()
   }
 }

@@ -7,7 +7,7 @@ import type { LimitSet } from '../../plans/limit-set.js'
 import type { Outcome, RefundRequest, Store, StoreRequest, SubRequest } from '../contract.js'
 import { isOutcome, isRefundAnswer } from '../outcome-check.js'
 
-/** One thing that a store must do. */
+/** One requirement for every store, as a check. */
 export interface Check {
   readonly name: string
   /** Only for stores that decide several keys in one step. */
@@ -17,12 +17,12 @@ export interface Check {
 
 let runs = 0
 
-/** A store under test, and short ways to ask it. Every answer is held to its shape. */
+/** A store under test, and short ways to call it. Every answer is checked for its shape. */
 export class Bench {
   readonly store: Store
-  /** What it can count by, and the first of them, which most checks use. */
+  /** The algorithms that the store supports. Most checks use the first. */
   readonly algorithms: readonly AlgorithmName[]
-  /** Before every key: several checks may write to one server. */
+  /** Begins every key of this bench, since several checks may write to the same server. */
   readonly #run = `contract-${process.pid}-${Date.now().toString(36)}-${(runs += 1)}`
 
   constructor(store: Store) {
@@ -30,18 +30,18 @@ export class Bench {
     this.algorithms = store.algorithms ?? (Object.keys(implementations) as AlgorithmName[])
   }
 
-  /** A limit whose window is so long that nothing comes back while a check runs. */
+  /** A limit with so long a window that no unit comes back during a check. */
   limit(quota = 5, algorithm = this.algorithms[0] as AlgorithmName, window = '10 h'): LimitInput {
     const { name } = implementations[algorithm]
     return hasAnyWindow(algorithm) ? { quota, window, algorithm: name } : `${quota}/month`
   }
 
-  /** So many units of one limit. */
+  /** A set with one limit. */
   set(quota?: number, algorithm?: AlgorithmName): LimitSet {
     return limitSetOf(this.limit(quota, algorithm))
   }
 
-  /** Two limits that differ, by one algorithm or two. */
+  /** A set with two different limits, of two algorithms if the store supports two. */
   pair(wide: number, narrow: number): LimitSet {
     const [first, second = first] = this.algorithms
     return limitSetOf(this.limit(wide, first), this.limit(narrow, second, '20 h'))
@@ -59,7 +59,7 @@ export class Bench {
     return { key: this.key(name), set, cost }
   }
 
-  /** Of what was used at some ages in µs: each limit `[units, age]` pairs, oldest first. */
+  /** A part with used units: for each limit a list of `[units, age in µs]`, oldest first. */
   used(
     name: string,
     set: LimitSet,
@@ -87,7 +87,7 @@ export class Bench {
     })
   }
 
-  /** Units that are left of each limit. */
+  /** Units left of each limit. */
   async left(name: string, set: LimitSet = this.set()): Promise<number[]> {
     const [outcome] = await this.peek(all(this.part(name, 1, set)))
     return remainingOf(outcome as Outcome)
@@ -113,7 +113,7 @@ export class Bench {
   }
 }
 
-/** Whether its windows can be of any length. One that shares its name with another is meant by the window: a month. */
+/** Whether windows can have any length. A calendar window, whose public name is fixed-window, cannot. */
 export function hasAnyWindow(algorithm: AlgorithmName): boolean {
   return implementations[algorithm].name === algorithm
 }
@@ -142,7 +142,7 @@ export function isTaken({ limits }: Outcome): boolean {
   return limits.every(({ wait }) => wait === 0)
 }
 
-/** Of several outcomes, which were allowed. */
+/** For each outcome, whether it was allowed. */
 export function taken(outcomes: readonly Outcome[]): boolean[] {
   return outcomes.map(isTaken)
 }

@@ -14,7 +14,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'takes nothing for a request that does not fit, and then what does',
+    name: 'takes nothing for a request that does not fit, and then admits one that fits',
     async run(bench) {
       const outcomes = await bench.consume(...[4, 2, 1].map((cost) => all(bench.part('a', cost))))
       assert.deepEqual(outcomes.map(remainingOf), [[1], [1], [0]])
@@ -22,7 +22,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'takes from all limits of a key or from none, and says of each what it waits for',
+    name: 'takes from all limits of a key or from none, and tells the wait of each',
     async run(bench) {
       const set = bench.pair(5, 2)
       const outcomes = await bench.consume(...[2, 1].map((cost) => all(bench.part('a', cost, set))))
@@ -57,7 +57,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'tells the remaining truly: so many more pass, and no more, by every algorithm',
+    name: 'remaining is exact: so many more requests pass, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(7, algorithm)
@@ -73,7 +73,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'admits the quota and no more of many calls at once',
+    name: 'admits exactly the quota of many calls at once',
     async run(bench) {
       const set = limitSetOf(bench.limit(20))
       const calls = Array.from({ length: 25 }, () =>
@@ -85,7 +85,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'takes from several keys of one request, or from none',
+    name: 'takes from all keys of a request, or from none',
     needsAtomic: true,
     async run(bench) {
       const both = (cost: number) => all(bench.part('a', cost), bench.part('b', cost))
@@ -100,7 +100,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'takes from several keys of many calls at once, or from none',
+    name: 'takes from all keys of each request, or from none, with many calls at once',
     needsAtomic: true,
     async run(bench) {
       const [wide, narrow] = [bench.set(30), bench.set(10)]

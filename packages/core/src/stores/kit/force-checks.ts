@@ -6,13 +6,13 @@ import type { Outcome } from '../contract.js'
 import { all, force, grantedOf, remainingOf, taken, type Check } from './bench.js'
 
 const HOUR_US = 3_600_000_000
-/** Older than anything that any window of the checks still counts. */
+/** Older than the longest window of the checks. */
 const LONG_AGO_US = 100 * 24 * HOUR_US
 
-/** By how much it may come back otherwise than told: clocks that count from another moment, and rounding. */
+/** By how much a reset may differ from the expected one, since the clocks of store and check differ. */
 const MOST_APART_US = 1_000_000
 
-/** When the first unit comes back of those that were used by nobody else, as the algorithm itself says. */
+/** When the first of these units comes back if no others are used, in µs, by the algorithm itself. */
 function resetOf({ limits: [limit] }: LimitSet, at: number, usage: Usage): number {
   const { algorithm, paramsAt } = limit as CompiledLimit
   const { create, load, force: take, remaining, wait } = implementations[algorithm]
@@ -24,7 +24,7 @@ function resetOf({ limits: [limit] }: LimitSet, at: number, usage: Usage): numbe
 
 export const forceChecks: readonly Check[] = [
   {
-    name: 'force: takes of each limit its own units',
+    name: 'force: takes from each limit its own units',
     async run(bench) {
       const set = bench.pair(9, 6)
       const [outcome] = await bench.consume(
@@ -46,7 +46,7 @@ export const forceChecks: readonly Check[] = [
     },
   },
   {
-    name: 'force: takes nothing of a limit of which nothing was used',
+    name: 'force: takes nothing from a limit without used units',
     async run(bench) {
       const set = bench.pair(9, 6)
       const [outcome] = await bench.consume(force([bench.used('a', set, [], [[3, 0]])]))
@@ -60,7 +60,7 @@ export const forceChecks: readonly Check[] = [
     },
   },
   {
-    name: 'force: goes over the quota, by every algorithm',
+    name: 'force: goes over the quota, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(5, algorithm)
@@ -71,14 +71,14 @@ export const forceChecks: readonly Check[] = [
           [[8], [0]],
           algorithm,
         )
-        // With room for ten more of a wider plan, and for no eleventh: all twelve are remembered.
+        // Ten units left on a wider plan means that all twelve are remembered.
         const wider = bench.set(22, algorithm)
         assert.deepEqual(await bench.left(algorithm, wider), [10], algorithm)
       }
     },
   },
   {
-    name: 'force: counts units as of when they were used, by every algorithm',
+    name: 'force: counts units from the time of their use, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(5, algorithm)
@@ -113,7 +113,7 @@ export const forceChecks: readonly Check[] = [
     },
   },
   {
-    name: 'force: an id counts once, and a repetition is answered as the first time',
+    name: 'force: an id counts once, and a repetition gets the answer of the first time',
     async run(bench) {
       const set = bench.pair(9, 9)
       const charge = (name: string, units: number) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { all, remainingOf, type Check } from './bench.js'
 
-/** As keys never come from core, and yet must not break a store. */
+/** Core never sends such keys, but they must not break a store. */
 const HOSTILE = [
   '__proto__',
   'constructor',
@@ -18,12 +18,12 @@ const HOSTILE = [
   '%00',
 ]
 
-/** No key that core asks for is longer. */
+/** The longest key that core sends, in characters. */
 const LONGEST = 400
 
 export const keyChecks: readonly Check[] = [
   {
-    name: 'keys: each is counted on its own, whatever it is made of',
+    name: 'keys: each key counts alone, whatever its characters',
     async run(bench) {
       const keys = [...HOSTILE, ...HOSTILE.map((key) => bench.key(key))]
       await bench.store.reset(keys, 0)
@@ -40,7 +40,7 @@ export const keyChecks: readonly Check[] = [
     },
   },
   {
-    name: 'keys: long ones that differ at their end are two',
+    name: 'keys: long keys that differ only at the end count apart',
     async run(bench) {
       const long = 'x'.repeat(LONGEST - bench.key('').length - 1)
       const outcomes = await bench.consume(

@@ -5,7 +5,7 @@ import { all, hasAnyWindow, remainingOf, taken, type Check } from './bench.js'
 
 export const planChecks: readonly Check[] = [
   {
-    name: 'plans: what was used counts on when a quota changes, by every algorithm',
+    name: 'plans: used units still count after the quota changes, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         await bench.consume(all(bench.part(algorithm, 3, bench.set(5, algorithm))))
@@ -22,7 +22,7 @@ export const planChecks: readonly Check[] = [
     },
   },
   {
-    name: 'plans: what was used of one is remembered while another is asked, however many there are',
+    name: 'plans: units used on one plan are remembered while many others are in use',
     async run(bench) {
       const [algorithm] = bench.algorithms.filter(hasAnyWindow)
       const lengths = Array.from({ length: algorithm ? 12 : 1 }, (_, i) => `${10 + i} h`)
@@ -37,7 +37,7 @@ export const planChecks: readonly Check[] = [
     },
   },
   {
-    name: 'plans: two limits of one algorithm and window are counted apart',
+    name: 'plans: two limits with the same algorithm and window count apart',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = limitSetOf(bench.limit(9, algorithm), bench.limit(6, algorithm))

@@ -10,7 +10,7 @@ async function take(bench: Bench, request: StoreRequest): Promise<Outcome> {
 
 export const refundChecks: readonly Check[] = [
   {
-    name: 'refund: gives units back, never more than were used, by every algorithm',
+    name: 'refund: gives units back, never more than were used, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(5, algorithm)
@@ -37,7 +37,7 @@ export const refundChecks: readonly Check[] = [
     },
   },
   {
-    name: 'refund: revives nothing that was forgotten, and answers a batch in its order',
+    name: 'refund: does not revive a forgotten key, and answers a batch in its order',
     async run(bench) {
       const [a, b] = [all(bench.part('a', 2)), all(bench.part('b', 2))]
       const [ofA, ofB] = (await bench.consume(a, b)) as [Outcome, Outcome]
@@ -47,7 +47,7 @@ export const refundChecks: readonly Check[] = [
     },
   },
   {
-    name: 'refund: gives back to several keys, each its own units, also where one is forgotten',
+    name: 'refund: gives several keys their own units back, even if one of them is forgotten',
     needsAtomic: true,
     async run(bench) {
       const set = bench.pair(5, 9)
@@ -61,7 +61,7 @@ export const refundChecks: readonly Check[] = [
     },
   },
   {
-    name: 'refund: an id counts once, and a repetition is answered as the first time',
+    name: 'refund: an id counts once, and a repetition gets the answer of the first time',
     async run(bench) {
       const request = all(bench.part('a', 4))
       const outcome = await take(bench, request)
@@ -74,7 +74,7 @@ export const refundChecks: readonly Check[] = [
     },
   },
   {
-    name: 'reset: forgets all keys that it is given, and no other',
+    name: 'reset: forgets the given keys and no others',
     async run(bench) {
       await bench.consume(...['a', 'b', 'c'].map((name) => all(bench.part(name, 2))))
       await bench.store.reset([bench.key('a'), bench.key('c'), bench.key('never seen')], 0)

@@ -10,7 +10,7 @@ import { refundChecks } from './refund-checks.js'
 import { timeChecks } from './time-checks.js'
 import { upToChecks } from './up-to-checks.js'
 
-/** A check for a test runner: its name, and what rejects when the store does not do it. */
+/** A check for a test runner: a name, and a function that rejects when the store fails it. */
 export interface StoreCheck {
   readonly name: string
   readonly check: () => Promise<void>
@@ -27,16 +27,16 @@ const CHECKS: readonly Check[] = [
 ]
 
 /**
- * What every store must do, whatever it keeps its counts in; for any test runner:
+ * The requirements for every store, as checks for any test runner:
  *
  * ```ts
  * for (const { name, check } of storeContract(() => makeStore())) test(name, check)
  * ```
  *
- * What the store says that it cannot do is not asked of it: a check of several keys passes where it is not `atomic`,
- * and only its `algorithms` are tried. Keys are new for each check, so all may write to one server.
+ * Abilities that the store does not claim are not tested: checks of several keys pass if it is not `atomic`, and only
+ * its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
  *
- * @param make a store; called by each check, which closes it in the end
+ * @param make makes a store; called by each check, which closes the store at its end
  */
 export function storeContract(make: () => MaybePromise<Store>): readonly StoreCheck[] {
   return CHECKS.map(({ name, needsAtomic = false, run }) => ({

@@ -8,10 +8,10 @@ import { all, force, hasAnyWindow, isTaken, type Bench, type Check } from './ben
 
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
-/** A process's clock and that of a test of it are the same, but for how long a call takes. */
+/** A store with the clock of this process may differ from it by at most this: the duration of a call. */
 const CLOCKS_PART_US = 60_000_000
 
-/** Asks again and again until it is admitted: before the time that the first denial told, never; after it, always. */
+/** Repeats a request until it is admitted: never before the time that the first denial told, always from then on. */
 async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
   const request = all(bench.part(key, 1, limitSetOf(limit)))
   const [, , denied] = (await bench.consume(request, request, request)) as [Outcome, Outcome, Outcome]
@@ -29,10 +29,10 @@ async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Pr
   }
 }
 
-/** Long before any window of the checks. */
+/** Longer than any window of the checks. */
 const LONG_US = 100 * 24 * 3_600_000_000
 
-/** What does nothing must not age what is kept: written without its time, it would count as older than it is. */
+/** Requests that take and give nothing must not age the state, as they would if a store wrote it without its time. */
 async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<void> {
   const request = all(bench.part(key, 2, set))
   const [first] = (await bench.consume(request)) as [Outcome]
@@ -52,7 +52,7 @@ async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<vo
 
 export const timeChecks: readonly Check[] = [
   {
-    name: 'time: who waits as long as told is admitted, and who comes earlier is not, by every algorithm',
+    name: 'time: a client that waits as told is admitted, an earlier one is not, for every algorithm',
     async run(bench) {
       const names = bench.algorithms.filter(hasAnyWindow)
       await Promise.all(
@@ -61,7 +61,7 @@ export const timeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'time: what takes and gives nothing changes no time, by every algorithm',
+    name: 'time: a request that takes and gives nothing does not age the state, for every algorithm',
     async run(bench) {
       await Promise.all(bench.algorithms.map((name) => agesNothing(bench, name, bench.set(5, name))))
     },

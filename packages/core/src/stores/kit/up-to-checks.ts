@@ -12,7 +12,7 @@ export const upToChecks: readonly Check[] = [
     },
   },
   {
-    name: 'upTo: gives the same of every limit, as much as the fullest has',
+    name: 'upTo: gives the same from every limit, as much as the fullest has left',
     async run(bench) {
       const set = bench.pair(9, 4)
       await bench.consume(all(bench.part('a', 1, set)))
@@ -35,7 +35,7 @@ export const upToChecks: readonly Check[] = [
     },
   },
   {
-    name: 'upTo: gives a part of a cost that can never fit, by every algorithm',
+    name: 'upTo: gives a part of a cost that can never fit, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const [outcome] = await bench.consume(upTo(bench.part(algorithm, 9, bench.set(5, algorithm))))
@@ -45,7 +45,7 @@ export const upToChecks: readonly Check[] = [
     },
   },
   {
-    name: 'upTo: many calls at once are given the quota together',
+    name: 'upTo: many calls at once get exactly the quota together',
     async run(bench) {
       const set = bench.set(50)
       const calls = Array.from({ length: 12 }, () => bench.consume(upTo(bench.part('a', 7, set))))
@@ -58,7 +58,7 @@ export const upToChecks: readonly Check[] = [
     },
   },
   {
-    name: 'upTo: gives the same of several keys',
+    name: 'upTo: gives the same from every key',
     needsAtomic: true,
     async run(bench) {
       await bench.consume(all(bench.part('b', 3)))

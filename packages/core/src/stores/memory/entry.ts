@@ -1,29 +1,29 @@
 import type { LimitSet } from '../../plans/limit-set.js'
 
-/** What was used of a limit that the set of the last write does not have: of another plan. */
+/** The state of a limit that the set of the last write does not have: the subject was on another plan then. */
 export interface OtherPart {
   readonly stateId: number
   readonly state: object
-  /** When it was written, in µs, and when it cannot count any more. */
+  /** When it was written, and when it stops counting, in µs. */
   readonly last: number
   readonly ends: number
 }
 
 const NO_OTHERS: readonly OtherPart[] = []
 
-/** What is kept of one subject. */
+/** All that is kept for one subject. */
 export interface Entry {
   readonly key: string
-  /** Of the last write, with a state for each of its limits. */
+  /** The limits of the last write, and the state of each, in the same order. */
   set: LimitSet
   states: readonly object[]
-  /** When those were written, in µs, and when none of them can count any more. */
+  /** When those states were written, and when the last of them stops counting, in µs. */
   last: number
   ends: number
   others: readonly OtherPart[]
-  /** When nothing of it can count any more. */
+  /** When nothing of the entry counts any more, in µs. */
   expires: number
-  /** Its place in the order of last use. */
+  /** Its neighbours in the order of last use. */
   older: Entry | undefined
   newer: Entry | undefined
   isListed: boolean
@@ -44,7 +44,7 @@ export function createEntry(key: string, set: LimitSet): Entry {
   }
 }
 
-/** Makes the states of the limits of a set what is kept, and what was kept of other limits stay as long as it counts. */
+/** Writes the states of a set's limits. States of other limits are kept as long as they count. */
 export function writeEntry(
   entry: Entry,
   { set, states }: Pick<Entry, 'set' | 'states'>,
@@ -59,7 +59,7 @@ export function writeEntry(
   for (const { ends } of entry.others) entry.expires = Math.max(entry.expires, ends)
 }
 
-/** The states of limits that `set` does not have, as far as they can still count. */
+/** The states of limits that `set` does not have and that still count. */
 function othersBeside(entry: Entry, set: LimitSet, now: number): readonly OtherPart[] {
   const isOther = ({ stateId, ends }: OtherPart): boolean =>
     ends > now && !set.limits.some((limit) => limit.stateId === stateId)
@@ -72,7 +72,7 @@ function orNone(others: readonly OtherPart[]): readonly OtherPart[] {
   return others.length === 0 ? NO_OTHERS : others
 }
 
-/** The states of the last write, as what they are to other sets. */
+/** The states of the last write, in the form in which another set keeps them. */
 export function partsOf({ set, states, last, ends }: Entry): OtherPart[] {
   return states.map((state, i) => ({ stateId: set.limits[i]?.stateId ?? 0, state, last, ends }))
 }

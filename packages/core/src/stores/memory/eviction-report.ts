@@ -3,21 +3,21 @@ import type { StoreListener } from '../contract.js'
 
 const REPORTED_EVERY_MS = 1000
 
-/** Tells listeners how many subjects were evicted, once a second at most and never in the midst of a decision. */
+/** Tells listeners how many subjects were evicted: at most once a second, and never during a decision. */
 export class EvictionReport {
-  /** Each with what it has not been told of yet. */
+  /** Each listener with the number it has not been told yet. */
   readonly #untold = new Map<StoreListener, number>()
   #timer: NodeJS.Timeout | undefined
 
   add(): void {
     if (this.#untold.size === 0) return
     for (const [listener, subjects] of this.#untold) this.#untold.set(listener, subjects + 1)
-    // A process that has nothing else to do may end; who listens is told the rest when it stops listening.
+    // The timer does not keep the process alive. A listener is told the rest when it stops listening.
     this.#timer ??= setTimeout(() => this.#tellAll(), REPORTED_EVERY_MS).unref()
   }
 
   observe(listener: StoreListener): () => void {
-    // One object may listen twice.
+    // A key of its own, since one object may be passed twice.
     const own: StoreListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
     this.#untold.set(own, 0)
     return () => {

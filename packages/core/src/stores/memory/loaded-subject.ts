@@ -4,23 +4,23 @@ import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
 import type { LimitOutcome } from '../contract.js'
 import { partsOf, type Entry } from './entry.js'
 
-/** An outcome while it is made. */
+/** An outcome that is still being filled in. */
 export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
 
 const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
 
 /**
- * A subject as the limits of one set see it now. Made once and loaded for each request, since what every request makes
- * anew is dear to collect.
+ * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
+ * collection of an object per request is expensive.
  */
 export class LoadedSubject {
   key = ''
   set = NOTHING
-  /** What is kept of it; undefined when nothing counts. */
+  /** What the store keeps for the subject; undefined when nothing counts. */
   entry: Entry | undefined
-  /** Of each limit, in order. */
+  /** The state of each limit, in order. */
   states: readonly object[] = []
-  /** Whether something is kept of one of the limits, and when the latest of that was written, in µs. */
+  /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0
   readonly #params: Params[] = []
@@ -44,7 +44,7 @@ export class LoadedSubject {
     }
   }
 
-  /** Adds an outcome a limit, with what the cost has to wait. Returns whether it fits all of them. */
+  /** Adds one outcome per limit, with the µs until the cost fits. Returns whether it fits all of them now. */
   wait(cost: number, outcomes: LimitOutcomeDraft[]): boolean {
     let fits = true
     for (let i = 0; i < this.states.length; i += 1) {
@@ -55,7 +55,7 @@ export class LoadedSubject {
     return fits
   }
 
-  /** Units that fit all limits. */
+  /** How many units fit all limits now. */
   fitting(): number {
     let least = Number.MAX_SAFE_INTEGER
     for (let i = 0; i < this.states.length; i += 1) {
@@ -73,7 +73,7 @@ export class LoadedSubject {
     }
   }
 
-  /** Takes of each limit what was used of it. Returns the units of each that were taken. */
+  /** Takes from each limit the units used of it. Returns how many were taken from each. */
   force(used: readonly (readonly Usage[])[]): number[] {
     return this.states.map((state, i) => {
       const own = used[i] ?? []
@@ -83,12 +83,12 @@ export class LoadedSubject {
     })
   }
 
-  /** Whether something was kept for limits so different that nothing can be given back by these. */
+  /** Whether a stored state is from a limit so different that this set cannot give units back to it. */
   isOther(): boolean {
     return this.states.some((state, i) => this.#algorithm(i).isOther?.(state, this.#params[i] as Params))
   }
 
-  /** Gives units back to each limit. Returns whether there were any. */
+  /** Gives units back to each limit. Returns whether any were given. */
   give(receipts: readonly Receipt[]): boolean {
     let anyGiven = false
     for (let i = 0; i < this.states.length; i += 1) {
@@ -100,7 +100,7 @@ export class LoadedSubject {
     return anyGiven
   }
 
-  /** Says in outcomes, its own from `first` on, where each limit is. Returns where those of the next subject begin. */
+  /** Fills in its outcomes, which begin at `first`. Returns where the outcomes of the next subject begin. */
   tell(outcomes: LimitOutcomeDraft[], first: number): number {
     for (let i = 0; i < this.states.length; i += 1) {
       const algorithm = this.#algorithm(i)
@@ -117,8 +117,8 @@ export class LoadedSubject {
   }
 
   /**
-   * What the limits find under their state ids in what another set has left, looked for in the order that the script for
-   * Redis does. Returns when each was written.
+   * Finds the states of the limits by state id among those that another set wrote, in the same order as the Redis
+   * script. Returns when each was written, in µs.
    */
   #find(entry: Entry): number[] {
     const parts = [...partsOf(entry), ...entry.others]
@@ -134,7 +134,7 @@ export class LoadedSubject {
       lasts.push(part?.last ?? entry.last)
       if (!part) return algorithmOf(limit).create()
       this.last = Math.max(this.last, part.last)
-      // Two limits of one id must not share what they go on from.
+      // Two limits with the same state id must not share one state object.
       const state = taken.has(part.state) ? structuredClone(part.state) : part.state
       taken.add(part.state)
       return state

@@ -6,18 +6,18 @@ import { warnOfSeveralProcesses } from './several-processes.js'
 
 export interface MemoryStoreOptions {
   /**
-   * How many subjects are remembered at most; beyond it the one that has been idle longest is forgotten, which the
-   * event `evicted` tells. docs/stores-and-failures.md says how to size it. Default: 100 000.
+   * The most subjects that are remembered. When there are more, the one idle longest is forgotten, and the event
+   * `evicted` reports it. docs/stores-and-failures.md says how to choose the number. Default: 100 000.
    */
   readonly maxSubjects?: number
-  /** Now, in ms since 1970, in place of the system's clock; for tests. Subjects are then remembered an hour longer. */
+  /** Returns the time in ms since 1970, in place of the system's clock; for tests. Keeps subjects an hour longer. */
   readonly now?: () => number
 }
 
 /**
- * Counts in this process's memory: the store when none is given. Several processes each hold a tenant to the
- * whole plan, and where they are seen to be several, a process warning says so. Nothing runs in the background:
- * subjects that can be forgotten leave while others come.
+ * Counts in this process's memory. A limiter without a store uses this one. If an application has several processes,
+ * each allows a subject its whole plan; when Tollgate notices, it emits a process warning. Nothing runs in the
+ * background: expired subjects are removed while others are used.
  *
  * @throws {ConfigError} when an option is wrong
  */

@@ -15,23 +15,23 @@ import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
 import { SubjectList } from './subject-list.js'
 
-/** The memory store, without the check of its options and without a warning: also for what a process keeps for itself. */
+/** The memory store without option checks and warnings. Also used for what a process counts for itself. */
 export class ProcessStore implements Store {
   readonly synchronous = true
   readonly atomic = true
   readonly clock = 'process'
   readonly #now: () => number
-  /** Under a test's clock subjects are kept longer, in µs. */
+  /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
   readonly #subjects: SubjectList
   readonly #evictions = new EvictionReport()
-  /** What was granted to requests with an id, and whether refunds with one gave anything back. */
+  /** By id: the units granted to requests, and whether refunds gave anything back. */
   readonly #grants = new RememberedIds<readonly number[]>()
   readonly #refunds = new RememberedIds<boolean>()
-  /** The subjects of the request at hand. */
+  /** The subjects of the current request; reused by the next one. */
   readonly #loaded: LoadedSubject[] = []
 
-  /** @param now in ms since 1970; left out: the system's clock */
+  /** @param now returns ms since 1970; default: the system's clock */
   constructor(maxSubjects: number, now?: () => number) {
     this.#now = now ?? microsecondClock()
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
@@ -130,7 +130,7 @@ export class ProcessStore implements Store {
     return given
   }
 
-  /** Loads what is kept under a key into a place for the request at hand. */
+  /** Loads the subject of a key into one of the reused objects. */
   #load(place: number, key: string, set: Entry['set'], now: number): LoadedSubject {
     const entry = this.#subjects.get(key)
     const subject = (this.#loaded[place] ??= new LoadedSubject())

@@ -1,11 +1,11 @@
 import { ID_KEPT_MS } from '../contract.js'
 
-/** So many ids are remembered for certain; twice as many are held at most. */
+/** This many ids are remembered for certain, and at most twice as many are held. */
 const MOST_IDS = 100_000
 
 /**
- * What was answered to requests with an id, for ID_KEPT_MS. In two generations, of which the older leaves as a whole:
- * so nothing has to be looked through.
+ * The answers to requests with an id, for ID_KEPT_MS. Held in two generations. The older one is dropped as a whole, so
+ * that no search for expired ids is needed.
  */
 export class RememberedIds<Answered> {
   #recent = new Map<string, Answered>()
@@ -30,7 +30,7 @@ export class RememberedIds<Answered> {
 
   #age(now: number): void {
     if (now - this.#recentSince < ID_KEPT_MS * 1000) return
-    // What came before is older than that by now, and when nothing came for as long again, all is.
+    // The older generation has expired. After twice the time, the recent one has, too.
     if (now - this.#recentSince >= 2 * ID_KEPT_MS * 1000) this.#recent = new Map()
     this.#turn(now)
   }

@@ -1,20 +1,21 @@
 import cluster from 'node:cluster'
+import { warn } from '../../base/warnings.js'
 
-/** Shared by the ESM and the CommonJS build, which a process may load both. */
+/** On globalThis, so that the ESM and the CommonJS build warn only once when a process loads both. */
 const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
 
 const TEXT = `The memory store counts in each process of this application by itself, so a subject has its whole plan \
 in every one of them. Count together in Redis: store: redisStore(client)`
 
-/** Warns once, where this is one of several processes of an application. */
+/** Warns once if this is one of several processes of an application. */
 export function warnOfSeveralProcesses(): void {
   const told = globalThis as { [WARNED]?: boolean }
   if (told[WARNED] || !isOneOfSeveral()) return
   told[WARNED] = true
-  process.emitWarning(TEXT, 'TollgateWarning')
+  warn('TOLLGATE_PROCESSES', TEXT)
 }
 
-/** PM2 numbers its processes from 0 and says how many there are; it also uses node:cluster, for a single one, too. */
+/** PM2 sets a process number from 0 and the number of processes. It uses node:cluster even for a single process. */
 function isOneOfSeveral(): boolean {
   const { NODE_APP_INSTANCE: number, instances } = process.env
   if (number && number !== '0') return true

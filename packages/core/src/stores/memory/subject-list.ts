@@ -1,13 +1,13 @@
 import type { Entry } from './entry.js'
 
-/** How many entries are looked at, to see whether they can go, for each one that is used again or is new. */
+/** How many entries are checked for expiry whenever a known entry is used. */
 const LOOKS_AT_USED = 2
-/** More than one each, so that a round of looks ends: over n entries while n / 3 more come, so no more are held in vain. */
+/** The same for a new entry. More than one, so that the checks pass through the list faster than it grows. */
 const LOOKS_AT_NEW = 4
 
 /**
- * Subjects in the order of last use, so many at most. Nothing runs in the background: whenever one is used, some others
- * are looked at, and leave when they cannot count any more.
+ * Subjects in the order of last use, up to a maximum. Nothing runs in the background: each use of a subject checks a
+ * few others and removes those that have expired.
  */
 export class SubjectList {
   readonly #most: number
@@ -15,10 +15,10 @@ export class SubjectList {
   readonly #entries = new Map<string, Entry>()
   #oldest: Entry | undefined
   #newest: Entry | undefined
-  /** Where the next look goes; undefined: to the oldest. */
+  /** The entry to check next; undefined: the oldest. */
   #next: Entry | undefined
 
-  /** @param onEvicted is told of an entry that had to leave for want of room */
+  /** @param onEvicted is called for an entry that was removed for want of room */
   constructor(most: number, onEvicted: (entry: Entry, now: number) => void) {
     this.#most = most
     this.#onEvicted = onEvicted
@@ -32,7 +32,7 @@ export class SubjectList {
     return this.#entries.get(key)
   }
 
-  /** Makes it the one used last, and adds it if it is not there. */
+  /** Adds the entry, or makes it the most recently used. */
   use(entry: Entry, now: number): void {
     if (entry.isListed) {
       this.#unlink(entry)
@@ -40,7 +40,7 @@ export class SubjectList {
       this.#sweep(LOOKS_AT_USED, now)
       return
     }
-    // One of the same key that has expired.
+    // Removes an expired entry of the same key.
     this.delete(entry.key)
     this.#sweep(LOOKS_AT_NEW, now)
     if (this.#entries.size >= this.#most && this.#oldest) this.#evict(this.#oldest, now)
@@ -55,7 +55,7 @@ export class SubjectList {
 
   #sweep(looks: number, now: number): void {
     let left = looks
-    // Where all live as long, those to leave are the oldest.
+    // If all entries live equally long, the expired ones are the oldest.
     while (left > 0 && this.#oldest && this.#oldest.expires <= now) {
       this.#remove(this.#oldest)
       left -= 1

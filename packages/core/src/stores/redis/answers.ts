@@ -3,7 +3,7 @@ import { StoreError } from '../../base/errors.js'
 import type { Answer, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
-/** In place of an answer: the calendar that was sent does not reach the time of Redis. Nothing was done. */
+/** In place of an answer: the calendar that was sent does not cover Redis's time. Nothing was done. */
 export const OUTSIDE = Symbol('outside the calendar')
 
 export function readReply(reply: unknown): readonly unknown[] {

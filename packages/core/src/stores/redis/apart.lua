@@ -1,6 +1,6 @@
--- Of a request that is of several subjects.
+-- For requests with several subjects.
 
--- Sets to load these subjects into, no two of them into the same.
+-- Gives each subject a set of its own to load into. Subjects with the same set get copies of it.
 local function set_apart(parts)
   local used = {}
   for i = 1, #parts do

@@ -1,14 +1,14 @@
 --[[
-  consume-one: what consume does, for one request of one subject that has one limit, at a fraction of the cost: a
-  script is run from its first line every time, and this is little of one. There is one for each algorithm.
+  consume-one: the same as consume, for one request of one subject with one limit. Much cheaper: Redis runs a script
+  from its first line every time, and this one is short. There is one such script per algorithm.
 
   KEYS[1]       the subject
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take, or look: answer the same and change nothing
+  ARGV[2]       take; or look: the same answer, but nothing changes
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
   ARGV[5]       state id of the limit, as sets.lua says
-  ARGV[6...]    its parameters, at most five
+  ARGV[6...]    the parameters of the limit, at most five
 
   Returns       now, wait, remaining, reset, as consume; or now and an error text
 
@@ -56,7 +56,7 @@ do
   end
 end
 
--- What is there is not just of this limit: the same as consume does it.
+-- The value holds more than this limit, or something else: decide the same way as consume does.
 -- @include algorithms
 -- @include sets.lua
 -- @include subject.lua

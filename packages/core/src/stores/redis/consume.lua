@@ -1,37 +1,38 @@
 --[[
   consume: takes units from every limit of each request's subjects.
 
-  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. Behind those
-                of a request with an id: the key that remembers what was answered to it
+  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. A request
+                with an id has one key more, after its subjects: it holds the answer that was given to this id
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take; force, which is the same where requests have that grant; or look: answer the same and change
-                nothing
+  ARGV[2]       take; force: as take, for a batch in which some request has the grant force; or look: the same answers,
+                but nothing changes
   ARGV[3]       limit sets, as sets.lua says
   ARGV[4]       how long an id is remembered, in ms
-  ARGV[5...]    requests, to the end. Those of one subject, each wholly or not at all: limit set (from 1), cost in units
-                (whole, from 1), number of requests. Any other: 0, number of its subjects, its grant (all, upTo, force,
-                or once: force with an id), and for each subject the limit set, and the cost, or with force as JSON for
-                each limit a list of units and how many µs ago they were used, the oldest first
+  ARGV[5...]    the requests. Equal ones in a row of one subject each, with the grant all: limit set (from 1), cost in
+                units (whole, from 1), number of requests. Any other request: 0, number of its subjects, its grant (all,
+                upTo, force, or once: force with an id), then for each subject: limit set, and cost; with force, in
+                place of the cost, JSON: for each limit a list of units and how many µs ago they were used, the oldest
+                first
 
-  Returns       now, then for each request either, for each limit of its sets: wait, remaining, reset, and where the
-                grant is not all: granted; or one error text, when that request could not be decided; the others are
-                not affected
-    wait        µs until the cost fits: 0 it does (with all it was taken if every limit says 0), -1 it never can,
-                -2 the calendar sent does not reach now, nothing was done: send it again with another; 0 with force
-    remaining   units left after this
+  Returns       now, then for each request, for each limit of its sets: wait, remaining, reset, and, unless the grant
+                is all, granted. A request that could not be decided has one error text instead; the others are not
+                affected
+    wait        µs until the cost fits: 0 it fits (with all, it was taken if every limit says 0), -1 it never can,
+                -2 the calendar sent does not cover now and nothing was done: send it again with another; 0 with force
+    remaining   units left after this request
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
-    granted     units taken: with upTo of all limits the same, with force of each its own
+    granted     units taken: with upTo the same for all limits, with force each limit's own
 
-  State         one string a key, as value.lua says, gone when the longest window is over. Of an id what was granted to
-                it, as JSON; a request with an id that is known changes nothing
+  State         one string per key, as value.lua says, gone when the longest window is over. One string per id: the
+                units granted to it, as JSON; a request with a known id changes nothing
   Complexity    O(n) for n subjects: a GET each, and a SET for each that is allowed
 ]]
 -- @include prelude.lua
 
--- Functions that few batches need cost all of them time.
+-- Made only for batches that need them: each function that a script makes costs time at every run.
 local with_force = ARGV[2] == 'force'
 
--- Of some units those that a count of five bytes has room for.
+-- How many of `units` a count of five bytes still has room for.
 local units_that_fit = with_force and function(units, count)
   return max(min(units, 2 ^ 40 - 1 - count), 0)
 end
@@ -45,7 +46,7 @@ end
 local sets, run = read_sets(ARGV[3]), 5
 local request, run_left = 0, 0
 
--- Made when it is first needed: most batches need none of it.
+-- Made when first needed: most batches do not need it.
 local decide_parts
 
 local function make_together()
@@ -54,7 +55,7 @@ local function make_together()
   return decide_together
 end
 
--- Reads a request that is more than a cost of one subject, and decides it. Returns at what the next one begins.
+-- Reads and decides one request with several subjects or a grant other than all. Returns where the next one begins.
 local function read_together(at)
   decide_parts = decide_parts or make_together()
   local parts, grant, id_key = {}, ARGV[at + 2], nil
@@ -78,7 +79,7 @@ local function read_together(at)
   return at + 3 + 2 * #parts
 end
 
--- Goes on where it stopped: an error ends it at one request, and the next call takes up the one after.
+-- Stops at a request that fails. The next call goes on with the request after it.
 local function serve()
   while run < #ARGV do
     local set = sets[tonumber(ARGV[run])]

@@ -1,8 +1,8 @@
--- What an answer is made of. `take` is whether units are taken, or only looked at.
+-- The answers are collected in `reply`. `take`: units are taken, else only looked at.
 local take = ARGV[2] ~= 'look'
 local reply, size = { now, 0, 0, 0 }, 1
 
--- A request of one subject that takes all of its cost or nothing.
+-- Decides a request of one subject: the whole cost or nothing.
 local function decide(set, key, cost)
   local fits, at = true, size
   if not set.is_outside then

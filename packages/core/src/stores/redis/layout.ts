@@ -4,20 +4,22 @@ import { shardTags } from './slots.js'
 const DEFAULT_SHARDS = 16
 const MOST_SHARDS = 1024
 
-/** No key of a subject begins so. */
+/** Begins the keys of ids. No key of a subject begins with it. */
 const ID_MARKER = '='
 
-/** Where keys are: `PREFIX/KEY`, or on a cluster `PREFIX/{TAG}/KEY` with one tag a shard. No prefix holds a slash, so that
- * no id under one can be the key of another under a longer one. */
+/**
+ * The names of keys in Redis: `PREFIX/KEY`, or on a cluster `PREFIX/{TAG}/KEY` with one tag per shard. A prefix has no
+ * slash, so keys under different prefixes never collide.
+ */
 export interface Layout {
-  /** Undefined where there is one server. */
+  /** The number of shards; undefined for a single server. */
   readonly shards: number | undefined
   nameOf(key: string, shard: number): string
-  /** Where it is remembered what was answered to a request with this id. */
+  /** The key that remembers the answer to a request with this id. */
   nameOfId(id: string, shard: number): string
 }
 
-/** @throws {ConfigError} when `shards` is no number of shards, or given where there is one server */
+/** @throws {ConfigError} when `shards` is out of range, or given although the client is not a cluster client */
 export function layoutOf(prefix: string, isCluster: boolean, shards: number | undefined): Layout {
   if (!isCluster && shards !== undefined) {
     throw new ConfigError('shards', 'only a cluster client has shards, and this is none: leave `shards` out')

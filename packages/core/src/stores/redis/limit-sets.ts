@@ -2,15 +2,15 @@ import { implementations } from '../../algorithms/registry.js'
 import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
 import type { ScriptArg } from './clients/index.js'
 
-/** The limit sets of a batch as arguments of a script, each once. */
+/** The limit sets of a batch as one script argument, which holds each set once. */
 export class LimitSets {
   readonly #nowMs: number
   readonly #keptMs: number
   readonly #sets: LimitSet[] = []
 
   /**
-   * @param nowMs  the store's time, near enough to choose the windows of a calendar around it
-   * @param keptMs how much longer than it must a key is kept
+   * @param nowMs  the store's time in ms, roughly: it selects the calendar windows that are sent
+   * @param keptMs how many ms longer than necessary keys are kept
    */
   constructor(nowMs: number, keptMs: number) {
     this.#nowMs = nowMs
@@ -39,7 +39,7 @@ export class LimitSets {
   }
 }
 
-/** The one limit of a set as arguments of the script for one request, from the time to live on. */
+/** A set with one limit as arguments of consume-one, from the time to live on. */
 export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
   const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
   const params = paramsAt(nowMs)
@@ -53,7 +53,7 @@ export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonl
 
 const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
 
-/** What was encoded of a set before: the same, unless a calendar has moved on. */
+/** Encoded sets, for reuse: a set's encoding only changes when a calendar window ends. */
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
 
 function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {

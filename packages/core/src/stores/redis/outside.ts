@@ -1,7 +1,7 @@
 import { OUTSIDE } from './answers.js'
 import { StoreError } from '../../base/errors.js'
 
-/** Asks again for those whose calendar was too far from Redis's time, which is known now. Nothing of them was done. */
+/** Sends requests again whose calendar did not cover Redis's time, which the reply has told. They changed nothing. */
 export function againIfOutside<Request, A>(
   batch: readonly Request[],
   answers: readonly (A | typeof OUTSIDE)[],

@@ -1,4 +1,4 @@
--- The parts of a value that do not stand where they are looked for: the plan of the subject has changed.
+-- For a value whose parts are not in the order of the set's limits: the subject's plan has changed.
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local by_code = {}
@@ -7,7 +7,8 @@ for i = 1, #NAMES do
   by_code[algorithm.code] = algorithm
 end
 
--- Calls `visit` with each part: its state id, where it begins and ends, and the time and the end of what it is among.
+-- Calls `visit` for each part with its state id, its first and last byte, and the time of the write and the end of its
+-- group.
 local function each_part(value, visit)
   local _, last, part_ends = unpack_bytes(HEADER_FORMAT, value)
   local at = HEADER + 1
@@ -28,7 +29,7 @@ local function each_part(value, visit)
   end
 end
 
--- Where the part with this state id stands, and its time.
+-- Where the part with this state id begins, and when it was written.
 local function find_part(value, wanted)
   local at, last
   each_part(value, function(id, from, _, time)
@@ -37,7 +38,7 @@ local function find_part(value, wanted)
   return at, last
 end
 
--- The parts of other plans that still count, as they go behind those of the set, and the last of their ends.
+-- Packs the parts of other plans that still count, to be put behind those of the set. Returns them and their last end.
 local function pack_others(set)
   local own, kept, latest = {}, {}, 0
   local group_last, group_ends
@@ -45,7 +46,7 @@ local function pack_others(set)
     own[set[i].id] = true
   end
   each_part(set.value, function(id, from, to, last, part_ends)
-    -- Ends are rounded down to seconds.
+    -- An end was rounded down to whole seconds, so it holds for one second more.
     if own[id] or (part_ends + 1) * 1000000 <= now then return end
     if last ~= group_last or part_ends ~= group_ends then
       group_last, group_ends = last, part_ends

@@ -1,13 +1,13 @@
--- Looked up once: a global costs a search in a table at every use.
+-- Locals, since each use of a global is a search in a table.
 local call, unpack_bytes, pack_bytes = redis.call, struct.unpack, struct.pack
 local floor, ceil, max, min, fmod = math.floor, math.ceil, math.max, math.min, math.fmod
 local sub, format, concat = string.sub, string.format, table.concat
 
 local NEVER, OUTSIDE_CALENDAR = -1, -2
--- In µs. A clock that went back by more has what is kept written anew, also by a denial: it would stand still until then.
+-- In µs. When the clock went back by more, even a denial rewrites the state: else it would not age until then.
 local CLOCK_WENT_BACK = 1000000
 
--- One clock, in µs: Redis's own, unless a test passes one.
+-- The one clock of a run, in µs: Redis's own, unless a test passes one.
 local now = tonumber(ARGV[1])
 if not now then
   local time = call('TIME')

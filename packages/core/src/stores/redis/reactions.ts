@@ -1,12 +1,12 @@
 import type { StoreErrorReason } from '../../base/errors.js'
 
-/** The commands that the scripts and `reset` need: all that a user of Redis must be allowed. */
+/** The commands that the scripts and `reset` use: a Redis user needs permission for these and no others. */
 export const COMMANDS = ['evalsha', 'eval', 'get', 'set', 'setrange', 'time', 'del'] as const
 
 export interface Reaction {
   readonly matches: RegExp
   readonly reason: StoreErrorReason
-  /** What it means and what to do, in words. */
+  /** What the error means and what to do. */
   readonly says: string
   readonly isOfRequest?: true
 }
@@ -16,7 +16,7 @@ const LOST =
 
 export const RULE = `ACL SETUSER name ~PREFIX/* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
 
-/** What Redis or a client says, first match first, and what it is. Nothing but NOSCRIPT is ever sent again. */
+/** Errors of Redis and of clients; the first match counts. A request is sent again after NOSCRIPT only. */
 export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\bNOSCRIPT\b/,
@@ -107,7 +107,7 @@ export const REACTIONS: readonly Reaction[] = [
     says: LOST,
   },
   {
-    // After all that Redis itself says within scripts: the scripts fail at nothing but values they did not write.
+    // Last: errors inside a script that none of the above names. The scripts fail only at values they did not write.
     matches: /user_script/,
     reason: 'foreign-value',
     says: 'the key of this request holds a value that is damaged; delete it',

@@ -5,21 +5,22 @@ import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'
 import { ReplicatedStore, type WaitForReplicasOptions } from './replicated-store.js'
 import { RedisStore } from './scripted-store.js'
+import { spaceOf } from './spaces.js'
 
 export interface RedisStoreOptions {
-  /** What every key begins with. Letters, digits and `_.:-`, at most 64. Default: `tollgate`. */
+  /** Begins every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
   readonly prefix?: string
   /**
-   * In how many shards the keys of a cluster are; the requests of one tick that fall into one go in one call. Only for
-   * a cluster client. Every process must have the same: with another number counts start anew. Default: 16.
+   * Only for a cluster client: the number of shards that keys are divided into. Requests of one tick in the same shard
+   * go in one call. All processes need the same number: with another one, counts start anew. Default: 16.
    */
   readonly shards?: number
   /**
-   * Gives decisions when so many replicas have them, so that one that becomes the primary has lost none. The connection
-   * does nothing else meanwhile. Not for a cluster, pool or sentinel client of node-redis.
+   * Gives decisions only when this many replicas have them, so that none is lost when one of these becomes the primary.
+   * The connection is blocked meanwhile. Not for a cluster, pool or sentinel client of node-redis.
    */
   readonly waitForReplicas?: WaitForReplicasOptions
-  /** Now, in ms since 1970, in place of Redis's own time; for tests. Keys then stay an hour longer. */
+  /** Returns the time in ms since 1970, in place of Redis's own; for tests. Keys then stay an hour longer. */
   readonly now?: () => number
 }
 
@@ -27,9 +28,9 @@ export interface RedisStoreOptions {
  * Counts in Redis 6.2 or newer, or Valkey, shared by every process that uses the same server and prefix. Redis's
  * own clock decides. Nothing is sent until the first request.
  *
- * @param client a client of ioredis 5 or 6, iovalkey, or node-redis 5 or 6, which stays yours: close it after the
- *               limiter. docs/redis.md has the settings it should have; one that lets requests count twice is warned of
- * @throws {ConfigError} when the client is of an unknown kind, the prefix cannot be one, or `shards` does not fit
+ * @param client a client of ioredis 5 or 6, iovalkey, or node-redis 5 or 6. It stays yours: close it after the limiter.
+ *               docs/redis.md has the settings it needs; Tollgate warns when requests could count twice
+ * @throws {ConfigError} when the client is of an unknown kind, or an option is wrong or does not fit the client
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   needOptions(options, ['prefix', 'shards', 'waitForReplicas', 'now'], 'redisStore')
@@ -41,6 +42,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
   }
   const port = portOf(client)
-  const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), now)
+  const space = spaceOf(client, prefix)
+  const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), { space, now })
   return waitForReplicas === undefined ? store : new ReplicatedStore(store, port, waitForReplicas)
 }

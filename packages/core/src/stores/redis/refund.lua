@@ -1,18 +1,18 @@
 --[[
-  refund: gives units back to every limit of each request's subjects, as far as they have not come back already.
-  A subject whose key is gone stays gone, and no limit goes below nothing used.
+  refund: gives units back to every limit of each request's subjects, unless they have come back by themselves.
+  A subject whose key is gone is not created again, and no limit falls below 0 units used.
 
-  KEYS[i]       the subjects of the requests, in order; behind those of a request with an id: the key that remembers
-                what was answered to it
+  KEYS[i]       the subjects of the requests, in order. A request with an id has one key more, after its subjects: it
+                holds the answer that was given to this id
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
   ARGV[2]       limit sets, as sets.lua says
   ARGV[3]       how long an id is remembered, in ms
   ARGV[4...]    for each request: number of its subjects, whether it has an id (1 or 0), then for each subject: limit
-                set (from 1), and for each limit of that: units, when they were taken (µs), and the remaining and the
-                reset that the answer to their request had
+                set (from 1), and for each limit of that set: units, when they were taken (µs), and `remaining` and
+                `reset` of the answer to their request
 
-  Returns       now, then for each request 1 when units went back, 0 when none were left to, -2 when the calendar sent
-                does not reach now and nothing was done, or an error text
+  Returns       now, then for each request: 1 when units were given back, 0 when there were none to give, -2 when the
+                calendar sent does not cover now and nothing was done, or an error text
 
   State         as consume
   Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken
@@ -32,7 +32,7 @@ local function next_key()
   return KEYS[request]
 end
 
--- What a request gives back: of each subject its key, its set, and where in ARGV its receipts begin.
+-- Reads one request. A part has its key, its set, and `first`: where its receipts begin in ARGV.
 local function read_parts()
   local parts, has_id = {}, ARGV[at + 1] == '1'
   local count = tonumber(ARGV[at])
@@ -45,7 +45,7 @@ local function read_parts()
   return parts, has_id and next_key()
 end
 
--- Whether a subject has anything that these limits can give back to.
+-- Loads a subject. Returns whether it has states that these limits can give units back to.
 local function load_part(part)
   local set, value = part.set, call('GET', part.key)
   if not value then return false end
@@ -82,7 +82,7 @@ local function give_back(parts, id_key)
   end
   for i = 1, #parts do
     local part = parts[i]
-    -- Units of one subject can come in several parts.
+    -- A subject can be in several parts of a request: load it again after a change.
     if changed[part.key] then known[i] = load_part(part) end
     changed[part.key] = true
     if known[i] then given = give_part(part) or given end

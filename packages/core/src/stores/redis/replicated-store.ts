@@ -3,19 +3,19 @@ import { needOptions } from '../../base/option-checks.js'
 import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../contract.js'
 import type { RedisPort } from './clients/index.js'
 
-/** How many replicas must have what was counted before a decision is given. */
+/** How many replicas must have a write before its decision is given. */
 export interface WaitForReplicasOptions {
-  /** From 1. */
+  /** The number of replicas, from 1. */
   readonly count: number
-  /** How long is waited for them, in ms from 1. Well below the limiter's deadline, or the failure policy decides. */
+  /** How long to wait for them, in ms from 1. Well below the limiter's deadline, else the failure policy decides. */
   readonly timeoutMs: number
 }
 
 type Wait = NonNullable<RedisPort['wait']>
 
 /**
- * A store whose decisions are given when replicas have them, so that a replica that becomes the primary has lost none.
- * When too few have them in time the decision stands, since it has been counted.
+ * A store that gives decisions only when replicas have them, so that none is lost when such a replica becomes the
+ * primary. If too few replicas have a decision in time, it is given all the same, since it has been counted.
  *
  * @see https://redis.io/docs/latest/commands/wait/
  */
@@ -24,10 +24,11 @@ export class ReplicatedStore implements Store {
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space?: object
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
-  /** @throws {ConfigError} when an option is wrong, or the client cannot wait on the connection it writes on */
+  /** @throws {ConfigError} when an option is wrong, or the client cannot send WAIT on the connection of its writes */
   constructor(store: Store, { wait }: RedisPort, options: WaitForReplicasOptions) {
     needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
     for (const name of ['count', 'timeoutMs'] as const) {
@@ -43,6 +44,7 @@ export class ReplicatedStore implements Store {
       throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
     }
     if (store.shards !== undefined) this.shards = store.shards
+    if (store.space !== undefined) this.space = store.space
     this.#store = store
     this.#wait = waiter(wait, options)
   }
@@ -73,7 +75,7 @@ export class ReplicatedStore implements Store {
   }
 }
 
-/** What goes wrong with waiting changes nothing about what was counted. */
+/** Ignores errors of waiting: the requests have been counted by then. */
 function waiter(wait: Wait, { count, timeoutMs }: WaitForReplicasOptions): () => Promise<unknown> {
   return () => wait(count, timeoutMs).catch(() => {})
 }

@@ -1,21 +1,21 @@
 import { reasonOf, StoreError } from '../../base/errors.js'
 import { REACTIONS, type Reaction } from './reactions.js'
 
-/** What a client threw, as a fault of the store. */
+/** A value thrown by a client, as a fault of the store. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown))
   return new StoreError(`${says} (${messageOf(thrown)})`, { reason, isOfRequest, cause: thrown })
 }
 
-/** What a script gave in place of the numbers of one request, as a fault. */
+/** An error text that a script returned for one request, as a fault of the store. */
 export function requestErrorOf(text: string): StoreError {
   const known = REACTIONS.find(({ matches }) => matches.test(text))
   if (known) {
     const { reason, says, isOfRequest = false } = known
     return new StoreError(`${says} (${text})`, { reason, isOfRequest })
   }
-  // The others of its batch were decided: it is the value that the script cannot read.
+  // Other requests of the batch were decided, so the fault is in this key's value.
   const says = 'the key of this request holds a damaged value; delete it'
   return new StoreError(`${says} (${text})`, { reason: 'foreign-value', isOfRequest: true })
 }
@@ -36,7 +36,7 @@ interface ErrorLike {
   readonly lastNodeError?: unknown
 }
 
-/** Errors of other realms, and of clients that make their own, are told by what they have. */
+/** Not `instanceof`: errors of other realms and of some clients are not instances of this Error. */
 function isErrorLike(thrown: unknown): thrown is ErrorLike {
   return (
     typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string'
@@ -48,15 +48,15 @@ function messageOf(thrown: unknown): string {
   return said === '' ? codeOf(thrown) : said
 }
 
-/** The code or the class, for errors without a message. */
+/** The code, or else the class, of an error: for errors without a message. */
 function codeOf(thrown: unknown): string {
   if (!isErrorLike(thrown)) return ''
   return typeof thrown.code === 'string' ? thrown.code : (thrown.constructor?.name ?? '')
 }
 
-/** All that tells what it is: some errors have a code or a class of their own, and no message. */
+/** The text that reactions match against: some errors are known by their code or class, and have no message. */
 function textOf(thrown: unknown): string {
-  // What was met at the last server of a cluster says more than that all of them failed.
+  // A cluster client only says that all servers failed; the error of the last one says why.
   if (isErrorLike(thrown) && isErrorLike(thrown.lastNodeError)) return textOf(thrown.lastNodeError)
   return `${codeOf(thrown)} ${messageOf(thrown)}`
 }

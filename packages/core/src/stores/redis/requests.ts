@@ -4,13 +4,13 @@ import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
 
-/** What a script is sent of some requests. */
+/** Keys and arguments of a script. */
 export interface Encoded {
   readonly keys: string[]
   readonly args: ScriptArg[]
 }
 
-/** Requests as consume.lua reads them: those of one subject that are alike and follow one another, as one. */
+/** Requests as consume.lua reads them. Those of one subject in a row with the same set and cost are sent as a group. */
 export function encodeRequests(batch: readonly StoreRequest[], sets: LimitSets, layout: Layout): Encoded {
   const keys: string[] = []
   const args: ScriptArg[] = []

@@ -5,26 +5,26 @@ import { isNoScript, storeErrorOf } from './replies.js'
 
 const MOST_TRIES = 3
 
-/** What a script is sent with. */
+/** One run of a script. */
 export interface Sending {
   readonly keys: readonly string[]
   readonly args: readonly ScriptArg[]
-  /** Which of the servers, where there are several. */
+  /** The shard of all its keys. */
   readonly shard: number
-  /** Left out where it may be sent late. */
+  /** Left out if it may be sent late. */
   readonly call?: Call | undefined
 }
 
 /**
  * One script, sent by its SHA-1. When a server does not know it (a new server, a restart, SCRIPT FLUSH), the first
- * caller sends the text, and callers that meet the same there in the meantime wait for that. A script that is not
- * known has not run, so nothing is counted twice.
+ * caller sends the text, and other callers wait for that. A script that Redis does not know has not run, so sending it
+ * again counts nothing twice.
  */
 export class Script {
   readonly #port: RedisPort
   readonly #text: string
   readonly #sha1: string
-  /** By shard. */
+  /** Scripts that are being sent as text, by shard. */
   readonly #loading = new Map<number, Promise<unknown>>()
 
   constructor(port: RedisPort, { text, sha1 }: { readonly text: string; readonly sha1: string }) {
@@ -45,11 +45,11 @@ export class Script {
     return this.#port.evalsha(this.#sha1, keys, args).catch(async (error: unknown) => {
       if (!isNoScript(error)) throw error
       refuseLate(call)
-      // It is forgotten as fast as it is sent: then as text every time.
+      // Redis forgets the script again and again: send its text along.
       if (tries === MOST_TRIES) return this.#port.eval(this.#text, keys, args)
       const loading = this.#loading.get(shard)
       if (!loading) return this.#load(sending)
-      // What the one that loads meets is told to its own caller.
+      // An error goes to the caller that sent the text; this one tries again.
       await loading.catch(() => {})
       refuseLate(call)
       return this.#send(sending, tries + 1)
@@ -67,7 +67,7 @@ export class Script {
   }
 }
 
-/** Before anything is sent again: its caller may have been answered in the meantime. */
+/** Called before anything is sent again: by then the caller may have got another answer. */
 export function refuseLate(call: Call | undefined): void {
   if (call?.isOver) throw new StoreError('too late to ask again', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
 }

@@ -21,26 +21,35 @@ import { encodeOne, LimitSets } from './limit-sets.js'
 import { warnOfServer } from './server-check.js'
 import type { CompiledLimit } from '../../plans/limit-set.js'
 
-/** Take units, or only look. */
+/** Whether to take units or only to look. */
 export type Mode = 'take' | 'look'
+
+export interface RedisStoreSettings {
+  /** The same object for all stores of one client and prefix. */
+  readonly space: object
+  /** A test's clock, in ms since 1970. */
+  readonly now: (() => number) | undefined
+}
 
 export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
   readonly clock = 'server'
   readonly shards?: number
+  readonly space: object
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
-  /** How much longer than they must keys stay, under a test's clock. */
+  /** How many ms longer than necessary keys are kept, under a test's clock. */
   readonly #keptMs: number
   readonly #consume: Script
   readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
   readonly #refund: Script
-  /** How far Redis's clock is ahead of ours, in ms. It only chooses which calendar windows are sent. */
+  /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
   #aheadMs = 0
 
-  constructor(port: RedisPort, layout: Layout, now: (() => number) | undefined) {
+  constructor(port: RedisPort, layout: Layout, { space, now }: RedisStoreSettings) {
+    this.space = space
     if (layout.shards !== undefined) this.shards = layout.shards
     this.#port = port
     this.#layout = layout
@@ -86,7 +95,7 @@ export class RedisStore implements Store {
     return this.#now ? Math.round(this.#now() * 1000) : ''
   }
 
-  /** Redis's time, near enough to choose the windows of a calendar around it. */
+  /** Redis's time in ms, roughly: it selects the calendar windows to send. */
   #nowMs(): number {
     return this.#now ? this.#now() : Date.now() + this.#aheadMs
   }
@@ -140,7 +149,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** Every batch is of one shard. */
+/** The shard of a batch: all its requests are for the same one. */
 function shardOf(batch: readonly { readonly shard: number }[]): number {
   return batch[0]?.shard ?? 0
 }

@@ -1,9 +1,10 @@
+import { warn } from '../../base/warnings.js'
 import type { RedisPort } from './clients/index.js'
 
 const NEEDED = [6, 2] as const
 const asked = new WeakSet<RedisPort>()
 
-/** Warns, once a client, of a Redis that cannot be relied on. Who may not ask is not told. */
+/** Warns once per client about a Redis that is too old or evicts keys. No permission for INFO: no warning. */
 export function warnOfServer(port: RedisPort): void {
   if (asked.has(port)) return
   asked.add(port)
@@ -11,7 +12,7 @@ export function warnOfServer(port: RedisPort): void {
     port.info(section).then(
       (info) => {
         const warning = warningFor(String(info))
-        if (warning !== undefined) process.emitWarning(warning, 'TollgateWarning')
+        if (warning !== undefined) warn('TOLLGATE_REDIS_SERVER', warning)
       },
       () => {},
     )
@@ -20,7 +21,7 @@ export function warnOfServer(port: RedisPort): void {
   ask('memory', evictionWarning)
 }
 
-/** What to say of a version, in the text of INFO server, that is older than the scripts need. */
+/** The warning for an INFO server text whose version is older than the scripts need. */
 export function versionWarning(info: string): string | undefined {
   const [, version, major, minor] = /^redis_version:((\d+)\.(\d+)[^\s]*)/m.exec(info) ?? []
   if (version === undefined) return undefined
@@ -32,7 +33,7 @@ export function versionWarning(info: string): string | undefined {
   )
 }
 
-/** What to say of a server, by the text of INFO memory, that drops keys when it is full. */
+/** The warning for an INFO memory text of a server that drops keys when it is full. */
 export function evictionWarning(info: string): string | undefined {
   const [, maxmemory] = /^maxmemory:(\d+)/m.exec(info) ?? []
   const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? []

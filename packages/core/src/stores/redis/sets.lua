@@ -1,11 +1,11 @@
 --[[
-  Limit sets. `make` makes the algorithm of a name, one of NAMES; the build puts both before this file.
+  Limit sets. `make` makes the algorithm of a name, and NAMES lists the names; the build puts both before this file.
 
-  They come as a JSON list, each [limits, time to live in ms as text], each limit [name of its algorithm, state id,
-  parameters ...]: one argument costs less than many, on both sides. A state id tells a limit's algorithm and window in
-  32 bits: 4 of code, 2 of unit (ms, s, min, h), 26 of length in that unit; of a calendar, a hash of which it is.
+  They come as one JSON list, since one argument costs less than many, on both sides. Each set is [limits, time to live
+  in ms as text], each limit [name of its algorithm, state id, parameters ...]. A state id is 32 bits: 4 bits algorithm
+  code, then the window: 2 bits unit (ms, s, min, h) and 26 bits length; of a calendar window, 28 bits hash.
 ]]
--- What the value at hand is to a set: just its parts, in order; these, and others behind them; anything else.
+-- The layout of a value, compared with a set: its parts in order and no others; the same, then others; anything else.
 local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 
 local algorithms = {}
@@ -18,7 +18,7 @@ local function algorithm_of(name)
   return algorithm
 end
 
--- A set, to load subjects into one after another. `is_outside`: one of its calendars does not reach now.
+-- Makes a set, which is used for one subject after another. `is_outside`: one of its calendars does not cover now.
 local function make_set(described)
   local lists, ttl = described[1], described[2]
   local set = {

@@ -1,6 +1,6 @@
 const SLOTS = 16_384
 
-/** The slot of a key in a Redis cluster: that of what stands in its first braces, or of all of it. */
+/** The slot of a key in a Redis Cluster, from the text in its first braces or, without braces, from the whole key. */
 export function slotOf(key: string): number {
   const open = key.indexOf('{')
   const close = key.indexOf('}', open + 1)
@@ -18,8 +18,8 @@ function crc16(text: string): number {
 }
 
 /**
- * So many texts, their slots spread evenly: each lies in the middle half of its share of all slots. Keys hold them, so
- * they must never come out otherwise.
+ * One tag per shard, with the slots spread evenly: each lies in the middle half of its share of all slots. Tags are
+ * part of keys in Redis, so the results must never change.
  */
 export function shardTags(count: number): readonly string[] {
   const tags: string[] = new Array(count)

@@ -1,9 +1,9 @@
 --[[
-  A subject: loaded into a set of limits, and saved from there. Of the one at hand the set knows its value, when that
-  ends, its layout, of how many limits there is no part, and when the latest of its parts was written.
+  Loads a subject into a set of limits, and saves it. While loaded, the set has the subject's value, when that ends, its
+  layout, how many limits have no part in it (`missing`), and when the latest of the parts was written.
 ]]
 
--- Made when it is first needed: most subjects are on one plan.
+-- Made when first needed: most subjects stay on one plan.
 local parts
 
 local function make_parts()
@@ -11,7 +11,7 @@ local function make_parts()
   return { find = find_part, pack_others = pack_others }
 end
 
--- Brings a limit to now from the numbers of its part, which end before `tail`. Returns where the next part begins.
+-- Loads a limit from the numbers of its part, which end before `tail`. Returns where the next part begins.
 local function load_numbers(set, limit, tail, last, a, b, c)
   local algorithm = limit.algorithm
   if last > set.written then set.written = last end
@@ -22,7 +22,7 @@ local function load_numbers(set, limit, tail, last, a, b, c)
   return algorithm.load(limit, last, a, b, c, set.value, tail)
 end
 
--- The same from its part, wherever that stands.
+-- Loads a limit from its part, which is expected at `at` but can be anywhere. Returns where the next part begins.
 local function load_limit(set, limit, at, last)
   local value, algorithm = set.value, limit.algorithm
   local size = STATE_ID + algorithm.size
@@ -44,7 +44,7 @@ local function load_limit(set, limit, at, last)
   return load_numbers(set, limit, at + size, last, a, b, c)
 end
 
--- Brings every limit of the set to now, from the value of its subject, or from nothing.
+-- Loads every limit of the set from the subject's value; without a value, each limit starts with nothing used.
 local function load_limits(set, value)
   set.value, set.ends, set.layout, set.missing, set.written = value, 0, PLAIN, 0, 0
   if not value then
@@ -99,7 +99,7 @@ local function save_limits(set, key)
     parts = parts or make_parts()
     local others, others_end = parts.pack_others(set)
     saved = saved .. others
-    -- As text with all its digits.
+    -- As text, since Lua would write a large number with an exponent.
     if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   write(key, saved, set.value, keep, ttl)

@@ -1,7 +1,7 @@
--- Requests that are more than a cost of one subject: of several subjects, which are looked at first and taken from
--- where all have room; those that take as much as fits; and those that say what was used, and must be counted.
+-- Requests with several subjects, which are taken from only if all have room; requests that take as much as fits; and
+-- requests for units that were already used and must be counted.
 
--- Whether the cost fits.
+-- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
 local function find_waits(set, cost)
   local fits = true
   for i = 1, #set do
@@ -22,7 +22,7 @@ local function load_parts(parts)
   return fit
 end
 
--- As many units as every limit has, and no more than are asked.
+-- The most units that every limit has left, up to the cost.
 local function units_that_all_have(parts)
   local units = parts[1].cost
   for i = 1, #parts do
@@ -48,7 +48,7 @@ local function take_from_all(parts, grant, fit)
   end
 end
 
--- Units of each limit, as of when they were used.
+-- Takes each limit's own units, at the time of their use.
 local function force_all(parts)
   local granted = {}
   for i = 1, #parts do
@@ -63,7 +63,7 @@ local function force_all(parts)
   return granted
 end
 
--- What was granted to the request with this id, now or before.
+-- Takes units once per id. Returns the units granted, also when that was at an earlier request with the same id.
 local function force_once(parts, id_key)
   local remembered = id_key and call('GET', id_key)
   if not remembered then

@@ -7,7 +7,7 @@ export const faultsOfDeciding: readonly Fault[] = [
     (inner) => ({
       consume: (batch) => inner.peek(batch.map((request) => ({ ...request, grant: 'all' as const }))),
     }),
-    [/its order/, /remaining truly/, /of many calls at once/, /upTo/, /force/],
+    [/its order/, /remaining is exact/, /of many calls at once/, /upTo/, /force/],
   ],
   [
     'it takes for what it denies',
@@ -21,7 +21,7 @@ export const faultsOfDeciding: readonly Fault[] = [
           return outcome
         }),
     }),
-    [/then what does/, /several keys of one request/],
+    [/then admits one/, /all keys of a request/],
   ],
   [
     'it takes from the limits that have room, where another denies',
@@ -50,7 +50,7 @@ export const faultsOfDeciding: readonly Fault[] = [
     'upTo gives each limit what that has',
     (inner) =>
       told(inner, (limit, i, { grant }) => (grant === 'upTo' ? { granted: (limit.granted ?? 0) + i } : {})),
-    [/upTo: gives the same of every limit/, /upTo: gives the same of several keys/],
+    [/upTo: gives the same from every limit/, /upTo: gives the same from every key/],
   ],
   [
     'upTo gives all or nothing',
@@ -64,6 +64,6 @@ export const faultsOfDeciding: readonly Fault[] = [
           return { ...outcome, limits: outcome.limits.map((limit) => ({ ...limit, granted })) }
         }),
     }),
-    [/upTo: gives the same of every limit/, /upTo: gives a part/, /upTo: many calls/],
+    [/upTo: gives the same from every limit/, /upTo: gives a part/, /upTo: many calls/],
   ],
 ]

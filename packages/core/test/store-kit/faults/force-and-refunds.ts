@@ -18,7 +18,7 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
         inner,
         ofGrant('force', (request) => ({ ...request, parts: request.parts.map(fresh) })),
       ),
-    [/force: counts units as of when/],
+    [/force: counts units from/],
   ],
   [
     'force ignores ids',
@@ -44,12 +44,12 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
           receipts: part.receipts.map((receipt) => ({ ...receipt, units: part.receipts[0]?.units ?? 0 })),
         })),
       })),
-    [/refund: gives each limit/, /refund: gives back to several/],
+    [/refund: gives each limit/, /refund: gives several keys/],
   ],
   [
     'refund gives back to the first key only',
     (inner) => refunds(inner, (request) => ({ ...request, parts: request.parts.slice(0, 1) })),
-    [/refund: gives back to several/],
+    [/refund: gives several keys/],
   ],
   ['refund gives nothing', () => ({ refund: (batch) => batch.map(() => true) }), [/refund: gives units/]],
 ]

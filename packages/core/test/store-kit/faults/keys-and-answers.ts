@@ -15,7 +15,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
         return request
       })
     },
-    [/plans: what was used of one is remembered/],
+    [/plans: units used on one plan/],
   ],
   [
     'it keeps one count for two limits of one window',
@@ -43,7 +43,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
           key: `${part.key} ${JSON.stringify(part.set.limits[0]?.paramsAt(0))}`,
         })),
       })),
-    [/plans: what was used counts on/],
+    [/plans: used units still count/],
   ],
   [
     'reset forgets the first key only',
@@ -57,7 +57,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
         ...request,
         parts: request.parts.map((part) => ({ ...part, key: part.key.slice(0, 200) })),
       })),
-    [/keys: long ones/],
+    [/keys: long keys/],
   ],
   [
     'it trims keys',
@@ -66,22 +66,22 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
         ...request,
         parts: request.parts.map((part) => ({ ...part, key: part.key.trim().normalize() })),
       })),
-    [/keys: each is counted/],
+    [/keys: each key counts/],
   ],
   [
     'it says too much is left',
     (inner) => told(inner, ({ remaining }) => ({ remaining: remaining + 1 })),
-    [/remaining truly/],
+    [/remaining is exact/],
   ],
   [
     'it says to come back too early',
     (inner) => told(inner, ({ wait }) => ({ wait: wait > 0 ? wait / 2 : wait })),
-    [/time: who waits/],
+    [/time: a client that waits/],
   ],
   [
     'it says to come back too late',
     (inner) => told(inner, ({ wait }) => ({ wait: wait > 0 ? wait * 2 : wait })),
-    [/time: who waits/],
+    [/time: a client that waits/],
   ],
   [
     'a refund that gives nothing ages what is kept',
@@ -102,7 +102,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
         },
       }
     },
-    [/time: what takes and gives nothing/],
+    [/time: a request that takes/],
   ],
   [
     'it counts in ms',

@@ -23,7 +23,7 @@ test('the requests of one tick are one EVALSHA, of two ticks two', async () => {
   const limiter = createLimiter({
     plans: { a: '1000/min', b: '10/s burst 500' },
     defaultPlan: 'a',
-    store: redisStore(client),
+    store: redisStore(client, { prefix: testPrefix() }),
     local: { instances: 1 }, // else it counts them, with calls of its own
   })
   await Promise.all(['warm', 'up'].map((id) => limiter.consume(id)))
@@ -39,7 +39,8 @@ test('the requests of one tick are one EVALSHA, of two ticks two', async () => {
 })
 
 test('a lone request leaves in the same tick, without a timer', async () => {
-  const limiter = createLimiter({ limit: '1000/min', store: redisStore(client), local: { instances: 1 } })
+  const store = redisStore(client, { prefix: testPrefix() })
+  const limiter = createLimiter({ limit: '1000/min', store, local: { instances: 1 } })
   await limiter.consume('acme')
   // Tollgate's timers are Node's own, which a spy on the globals does not see.
   const timers: string[] = []
@@ -124,7 +125,7 @@ test.each(['', 'a{b}', 'a b', 'x'.repeat(65), 5])('a prefix of %p is refused at 
 test('nothing is sent, and no listener left, by a limiter that nobody asks', async () => {
   const before = client.eventNames().map((name) => client.listenerCount(name))
   await client.config('RESETSTAT')
-  const limiter = createLimiter({ limit: '1/min', store: redisStore(client) })
+  const limiter = createLimiter({ limit: '1/min', store: redisStore(client, { prefix: testPrefix() }) })
   // What it sent would be answered before this is.
   await client.ping()
   expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([0, 0])

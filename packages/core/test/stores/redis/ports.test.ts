@@ -86,7 +86,7 @@ describe('settings that would break the count are told of once, with what to set
     if (uses.length > 0) {
       expect(warn.mock.calls[0]).toEqual([
         expect.stringContaining(`{ ${uses.join(', ')} }`),
-        'TollgateWarning',
+        { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_CLIENT' },
       ])
     }
   })

@@ -165,7 +165,10 @@ describe('the version of the server', () => {
     // Redis answers in order: had it been asked again, this would come after it.
     await client.ping()
     expect(warn.mock.calls).toEqual([
-      [expect.stringContaining('maxmemory-policy allkeys-lru'), 'TollgateWarning'],
+      [
+        expect.stringContaining('maxmemory-policy allkeys-lru'),
+        { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_SERVER' },
+      ],
     ])
     client.disconnect()
     await operator.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
@@ -197,7 +200,10 @@ describe('the version of the server', () => {
       await Promise.resolve(store.consume([requestOf('acme', setOf('9/min'))])).catch(() => {})
     }
     expect(warn.mock.calls).toEqual([
-      [expect.stringContaining('version 6.0.16, and Tollgate needs 6.2'), 'TollgateWarning'],
+      [
+        expect.stringContaining('version 6.0.16, and Tollgate needs 6.2'),
+        { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_SERVER' },
+      ],
     ])
     client.disconnect()
     server.close()

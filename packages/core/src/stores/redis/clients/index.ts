@@ -13,13 +13,13 @@ export type { RedisPort, ScriptArg } from './port.js'
 /** Any client that `redisStore` takes. */
 export type RedisClient = IoredisClient | NodeRedisClient
 
-/** One port a client, however many stores it serves: its listeners and warnings are not multiplied. */
+/** One port per client, even with several stores, so that listeners and warnings are not repeated. */
 const ports = new WeakMap<object, RedisPort>()
 
 /**
- * Finds out what kind of client this is.
+ * The port for a client of any supported kind.
  *
- * @throws {ConfigError} when it is none that is known
+ * @throws {ConfigError} when the client is of no such kind
  */
 export function portOf(client: unknown): RedisPort {
   if (typeof client !== 'object' || client === null || client instanceof Promise) throw notAClient(client)

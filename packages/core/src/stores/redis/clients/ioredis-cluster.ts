@@ -38,7 +38,7 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
   },
 ]
 
-/** So long all primaries have to be reached at first, before requests go to those that are. */
+/** Before the first request, wait this long for all primaries; then serve those that are connected. */
 const FIRST_CONNECTIONS_MS = 1000
 
 export function ioredisClusterPort(client: Cluster): RedisPort {
@@ -46,7 +46,7 @@ export function ioredisClusterPort(client: Cluster): RedisPort {
   client.on('+node', () => void setImmediate(() => void connectNodes(client)))
   let isWarm = false
   let isClosed = false
-  // A cluster client that has ended can say `close` as its status ever after.
+  // After its end, a cluster client can keep the status `close` instead of `end`.
   client.on('end', () => (isClosed = true))
   client.on('connecting', () => (isClosed = false))
   const becoming = shared(async () => {
@@ -66,14 +66,14 @@ export function ioredisClusterPort(client: Cluster): RedisPort {
   }
 }
 
-/** A cluster client connects to a server when it is first sent something, and keeps all that comes in the meantime. */
+/** Connects to every primary. Otherwise the client connects at the first command, and queues commands meanwhile. */
 async function connectNodes(client: Cluster): Promise<void> {
   if (client.status !== 'ready') return
   const nodes = client.nodes('master').filter(({ status }) => status === 'wait')
   await Promise.allSettled(nodes.map((node) => node.connect()))
 }
 
-/** A rejection when the server of a key is known but not there: the client would keep the command for it. */
+/** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
 function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
   const address = client.slots[slotOf(key)]?.[0]
   const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)

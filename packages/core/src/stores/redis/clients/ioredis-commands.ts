@@ -10,7 +10,7 @@ export interface Commands extends Emitter {
   info(section: string): Promise<unknown>
 }
 
-/** The part of a `Redis` of ioredis 5 or 6, or of iovalkey, that is used. */
+/** The part that Tollgate uses of a `Redis` of ioredis 5 or 6, or of iovalkey. */
 export interface IoredisClient {
   readonly status: string
   readonly options?: object
@@ -32,11 +32,11 @@ export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval'
 
 const signs = { ready: 'ready', closed: 'end', fault: storeErrorOf }
 
-/** Commands sent before this would wait in the client, and be counted long after their callers were answered. */
+/** Resolves once commands are sent at once. Before, the client would queue them and Redis count them much too late. */
 export function becomeReady(client: Commands): Promise<void> {
   if (client.status === 'end') return Promise.reject(clientClosed())
   return untilReady(client, signs, () => {
-    // With lazyConnect nobody else does; why it fails is told by the client's own events.
+    // With lazyConnect the first user must connect. Errors are reported by the client's own events.
     if (client.status === 'wait') client.connect().catch(() => {})
     return undefined
   })

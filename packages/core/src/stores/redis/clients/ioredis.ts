@@ -32,7 +32,7 @@ export function isIoredis(client: object): boolean {
 
 export function ioredisPort(client: object): RedisPort {
   const commands = client as Commands
-  // Without a listener ioredis prints what the store tells as an event.
+  // Without a listener ioredis prints errors to the console; the store reports them by its own events.
   commands.on('error', () => {})
   return (client as Partial<Cluster>).isCluster === true
     ? ioredisClusterPort(client as Cluster)
@@ -56,7 +56,7 @@ function singlePort(client: Single): RedisPort {
   }
 }
 
-/** ioredis never settles what it does not send again after a lost connection; nobody must wait for that. */
+/** After a lost connection, ioredis never settles the commands that it does not send again. This rejects them. */
 function answeredOrLost(client: Single): (sent: Promise<unknown>) => Promise<unknown> {
   if (client.options?.autoResendUnfulfilledCommands !== false) return (sent) => sent
   const waiting = new Set<(error: StoreError) => void>()

@@ -5,7 +5,7 @@ export interface ScriptCall {
   readonly arguments: string[]
 }
 
-/** The part of a client, pool, cluster or sentinel of node-redis 5 or 6 that is used. */
+/** The part that Tollgate uses of a client, pool, cluster or sentinel of node-redis 5 or 6. */
 export interface NodeRedisClient {
   readonly isOpen: boolean
   connect(): Promise<unknown>

@@ -3,7 +3,7 @@ import { storeErrorOf } from '../replies.js'
 import { elapsedMs } from '../../../base/timers.js'
 import { clientClosed, shared, untilReady } from './port.js'
 
-/** A start that failed for good is tried again no more often than this. */
+/** After a failed start, wait at least this long, in ms, before the next try. */
 const START_AGAIN_MS = 500
 
 export function readiness(
@@ -22,9 +22,9 @@ export function readiness(
     isClosed = false
     return client.connect().catch(async (error: unknown) => {
       failed = { at: elapsedMs(), error: storeErrorOf(error) }
-      // A sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
+      // A failed sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
       if (client.isOpen) await client.destroy()
-      // A start that failed ends some kinds of client as if somebody had closed them.
+      // Some kinds of client report a failed start as if the user had closed them.
       if (!wasReady && !('socketEpoch' in client)) isClosed = false
       throw error
     })
@@ -34,7 +34,7 @@ export function readiness(
     if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw clientClosed()
     if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
     await untilReady(client, signs, start)
-    // A pool has no event for it.
+    // Set here, too, since a pool has no event for it.
     wasReady = true
   })
   return () => {

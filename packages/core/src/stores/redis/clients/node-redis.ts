@@ -43,14 +43,14 @@ export function isNodeRedis(client: object): boolean {
   )
 }
 
-/** The form of a client with callbacks, as node-redis 3 had it. */
+/** Whether this is the callback form of a client, as in node-redis 3. */
 export function isLegacyNodeRedis(client: object): boolean {
   return !('isOpen' in client) && 'evalSha' in client && 'sendCommand' in client
 }
 
 export function nodeRedisPort(client: object): RedisPort {
   const given = client as Client
-  // Without a listener an error event ends the process; the store tells of errors itself.
+  // Without a listener an error event would end the process; the store reports errors itself.
   given.on('error', () => {})
   return 'masters' in client && 'slots' in client ? clusterPort(client as Cluster) : singlePort(given)
 }
@@ -60,7 +60,7 @@ function callOf(keys: readonly string[], args: readonly ScriptArg[]): ScriptCall
 }
 
 function singlePort(client: Client): RedisPort {
-  // Of pools and sentinels the settings cannot be read.
+  // Only plain clients have options; those of pools and sentinels cannot be read.
   if (client.options) warnOf('This node-redis client', client.options, CLIENT_SETTINGS)
   const isReady = (): boolean => client.isReady ?? client.isOpen
   return {
@@ -70,14 +70,14 @@ function singlePort(client: Client): RedisPort {
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
     del: (keys) => client.del([...keys]),
     info: (section) => client.info(section),
-    // Pools and sentinels, which have several connections, have no options.
+    // Pools and sentinels have no options here. They write on several connections, so WAIT would not fit.
     ...(client.options && { wait: (replicas, timeoutMs) => client.wait(replicas, timeoutMs) }),
   }
 }
 
 function clusterPort(client: Cluster): RedisPort {
   warnOf('This node-redis cluster client', client._options?.defaults ?? {}, CLUSTER_SETTINGS)
-  // node-redis 5 has no isReady here, but an event.
+  // A cluster client of node-redis 5 has no isReady, but an event.
   let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
   client.on('connect', () => (isConnected = true))
   const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)
@@ -91,7 +91,7 @@ function clusterPort(client: Cluster): RedisPort {
   }
 }
 
-/** A rejection when the server of a key is known but not there: the client would keep the command for it. */
+/** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
 function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
   const node = client.slots[slotOf(key)]?.master.client
   if (!node || node.isReady) return undefined

@@ -2,30 +2,30 @@ import { StoreError } from '../../../base/errors.js'
 
 export type ScriptArg = string | number
 
-/** What the store needs of a Redis client: the whole of what differs between clients. */
+/** All that the store needs from a Redis client. Everything that differs between clients is behind it. */
 export interface RedisPort {
-  /** Whether keys live on several servers, by their slots. */
+  /** Whether keys are spread over several servers by their slots. */
   readonly isCluster: boolean
-  /** A promise while commands cannot be sent yet; undefined when they can. It rejects when that will not change soon. */
+  /** A promise while commands cannot be sent yet, undefined once they can. It rejects when that will not be soon. */
   ready(): Promise<void> | undefined
   evalsha(sha1: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
   eval(text: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
-  /** Of one shard. */
+  /** Deletes keys, all of one shard. */
   del(keys: readonly string[]): Promise<unknown>
-  /** WAIT, on the connection that all else goes on. Left out where there are several. */
+  /** WAIT, on the same connection as all other commands. Left out for clients with several connections. */
   wait?(replicas: number, timeoutMs: number): Promise<unknown>
-  /** A section of INFO, of any of its servers. */
+  /** A section of INFO, from any of the client's servers. */
   info(section: string): Promise<unknown>
 }
 
-/** The part of a client that tells how it is. */
+/** The part of a client that reports its state. */
 export interface Emitter {
   on(event: string, listener: (value: unknown) => void): unknown
   once(event: string, listener: (value: unknown) => void): unknown
   removeListener(event: string, listener: (value: unknown) => void): unknown
 }
 
-/** How waiting for a client ends: the names of its events. */
+/** The events that end the waiting for a client, and how its errors become faults. */
 export interface Signs {
   readonly ready: string
   readonly closed: string
@@ -33,10 +33,10 @@ export interface Signs {
 }
 
 /**
- * Waits until a client can be used. It stops waiting at the first error that the client tells of: the client goes on
- * trying by itself, and callers learn why it is not there instead of only that it is late.
+ * Waits until a client can be used. Rejects at the first error that the client reports, so that callers learn the
+ * cause; the client itself keeps trying to connect.
  *
- * @param start begins to connect, where nobody has; what it throws ends the waiting
+ * @param start connects the client if nobody has yet; when it rejects, so does this
  */
 export function untilReady(
   client: Emitter,
@@ -61,7 +61,7 @@ export function untilReady(
   })
 }
 
-/** Runs `begin` once for all that ask while it has not ended. */
+/** Runs `begin`, but only once at a time: callers that come while it runs share its result. */
 export function shared(begin: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => (running ??= begin().finally(() => (running = undefined)))

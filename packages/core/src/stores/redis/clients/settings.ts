@@ -1,13 +1,15 @@
-/** How a client must be set so that requests count once, and only while somebody waits for them. */
+import { warn } from '../../../base/warnings.js'
+
+/** A client's setting that makes requests count once, and only while a caller waits for them. */
 export interface Setting<Options> {
-  /** As the user would write it. */
+  /** The setting as the user would write it. */
   readonly use: string
   readonly isSo: (options: Options) => boolean
-  /** What the client does otherwise. */
+  /** What the client does without it. */
   readonly else: string
 }
 
-/** Tells in one warning of all settings of a client that are not so. */
+/** Emits one warning that names all missing settings of a client. */
 export function warnOf<Options>(
   client: string,
   options: Options,
@@ -17,8 +19,5 @@ export function warnOf<Options>(
   if (wrong.length === 0) return
   const faults = wrong.map((setting) => setting.else).join('; ')
   const uses = wrong.map(({ use }) => use).join(', ')
-  process.emitWarning(
-    `${client} is not set for counting: ${faults}. Make it with { ${uses} }.`,
-    'TollgateWarning',
-  )
+  warn('TOLLGATE_REDIS_CLIENT', `${client} is not set for counting: ${faults}. Make it with { ${uses} }.`)
 }

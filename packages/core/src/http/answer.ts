@@ -1,0 +1,96 @@
+import { ConfigError } from '../base/errors.js'
+import { needOptions } from '../base/option-checks.js'
+import type { Decision } from '../limiter/decision.js'
+import type { HeaderOptions } from './header-options.js'
+import { headerWriter } from './headers.js'
+import { problemOf, renderProblem } from './problem.js'
+import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './retry.js'
+
+/** How denials are answered. */
+export interface DenialOptions extends RetryOptions {
+  /** Whether the text of a denial says which plan the client is on. Default: true. */
+  readonly namePlan?: boolean
+}
+
+export interface AnswerOptions extends DenialOptions {
+  /** The `Accept` header of the request. Left out: a denial is answered in problem details. */
+  readonly accept?: string | null | undefined
+  /** Which headers tell clients where they stand; false: none. All but `partitionKey`. */
+  readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false
+}
+
+/** What a decision is in HTTP. */
+export interface Answer {
+  /** 429, 503 or 403; undefined when the request is allowed, since the application answers it then. */
+  readonly status: number | undefined
+  /** To be set on the response, whoever answers. Of a denial also `Content-Type`. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined when the request is allowed. */
+  readonly body: string | undefined
+}
+
+const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs', 'namePlan']
+
+/**
+ * A decision as headers and an answer, the same as the adapters give: for servers that no adapter is made for.
+ *
+ * @throws {ConfigError} when an option is wrong
+ * @example
+ * const { status, headers, body } = answerOf(await limiter.consume(id), { accept: req.headers.accept })
+ * for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+ * if (status) return res.writeHead(status).end(body)
+ */
+export function answerOf(decision: Decision, options: AnswerOptions = {}): Answer {
+  needOptions(options, ANSWER_OPTIONS, 'answerOf')
+  checkDenialOptions(options)
+  const headers: Record<string, string> = {}
+  const set = (name: string, value: string): void => void (headers[name] = value)
+  writerOf(options.headers)(decision, { get: (name) => headers[name], set })
+  if (decision.allowed) return { status: undefined, headers, body: undefined }
+  const retry = writeDenial(decision, options, set)
+  const problem = problemOf(decision, retry, options.namePlan)
+  const { status, contentType, body } = renderProblem(problem, options.accept ?? undefined)
+  set('Content-Type', contentType)
+  return { status, headers, body }
+}
+
+/** @throws {ConfigError} when an option is wrong */
+export function checkDenialOptions(options: DenialOptions): void {
+  checkRetryOptions(options)
+  const { namePlan } = options
+  if (namePlan !== undefined && typeof namePlan !== 'boolean') {
+    throw ConfigError.wrong('namePlan', namePlan, 'true or false')
+  }
+}
+
+/** Sets the headers that only denials have. */
+export function writeDenial(
+  decision: Decision,
+  options: RetryOptions,
+  set: (name: string, value: string) => void,
+): Retry | undefined {
+  const retry = retryOf(decision, options)
+  set('Cache-Control', 'no-store')
+  if (retry) set('Retry-After', String(retry.seconds))
+  return retry
+}
+
+type HeaderWriter = ReturnType<typeof headerWriter>
+
+const usualWriter = headerWriter()
+/** By the options themselves, since most callers have them in a constant: what was written is remembered in each. */
+const writers = new WeakMap<object, HeaderWriter>()
+
+function writerOf(options: AnswerOptions['headers']): HeaderWriter {
+  if (options === undefined) return usualWriter
+  const known = typeof options === 'object' && options !== null ? writers.get(options) : undefined
+  if (known) return known
+  const { partitionKey } = (options || {}) as HeaderOptions
+  if (partitionKey !== undefined) {
+    // It wants the secret of the limiter, which a decision does not know.
+    throw ConfigError.wrong('headers.partitionKey', partitionKey, 'none: only adapters can send it')
+  }
+  const made = headerWriter(options)
+  if (options !== false) writers.set(options, made)
+  return made
+}

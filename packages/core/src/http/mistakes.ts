@@ -1,0 +1,51 @@
+import type { Warn } from '../base/warnings.js'
+
+const TWICE = `One request has passed the same rateLimit(...) twice and was counted twice, such as by app.use(limit) and \
+app.use('/login', limit). Mount it once. Where a route is to have a limit of its own, give it one: \
+rateLimit({ limiter: limit.limiter, group: 'login', limit: '5/min' })`
+
+/** Warns once of a middleware that is mounted where a request meets it again. */
+export class MountWatch {
+  #isTold = false
+
+  metAgain(warn: Warn): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    warn('TOLLGATE_MOUNTED_TWICE', TWICE)
+  }
+}
+
+const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
+is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
+
+/** Limiters of this process that were made for a request and have seen no other since. */
+let unused = 0
+let isTold = false
+
+/**
+ * Notices a limiter that is made inside a handler: it is given a request before the code that made it comes to its end.
+ * One alone may be meant, such as in a test, or kept for later requests: two that were used once each are told.
+ */
+export class MakingWatch {
+  #state: 'new' | 'made for a request' | 'fine' = 'new'
+
+  constructor() {
+    queueMicrotask(() => {
+      if (this.#state === 'new') this.#state = 'fine'
+    })
+  }
+
+  met(warn: Warn): void {
+    if (this.#state === 'fine') return
+    if (this.#state === 'made for a request') {
+      this.#state = 'fine'
+      unused -= 1
+      return
+    }
+    this.#state = 'made for a request'
+    unused += 1
+    if (unused < 2 || isTold) return
+    isTold = true
+    warn('TOLLGATE_MADE_IN_HANDLER', IN_HANDLER)
+  }
+}

@@ -1,0 +1,79 @@
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const WEEK = 7 * DAY
+/** A calendar month as limits count it. */
+const MONTH = 30 * DAY
+
+const UNITS: readonly (readonly [name: string, ms: number])[] = [
+  ['day', DAY],
+  ['hour', HOUR],
+  ['minute', MINUTE],
+  ['second', SECOND],
+]
+
+/** Beyond this a time of day says more than a length of time. */
+export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
+
+const numbers = new Intl.NumberFormat('en')
+
+/** `1 request`, `5,000 requests`. */
+export function plural(count: number, noun: string): string {
+  return `${numbers.format(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/**
+ * What follows a quota: `a minute`, `in 15 minutes`, `a month`.
+ *
+ * @param timeZone of a window on the calendar, where a length of 30 days means a month
+ */
+export function perWindow(windowMs: number, timeZone: string | undefined): string {
+  if (windowMs === WEEK) return 'a week'
+  if (windowMs === MONTH && timeZone !== undefined) return 'a month'
+  const [unit, ms] = UNITS.find(([, length]) => windowMs % length === 0) ?? ['millisecond', 1]
+  const count = windowMs / ms
+  if (count > 1) return `in ${plural(count, unit)}`
+  return unit === 'hour' ? 'an hour' : `a ${unit}`
+}
+
+/** A length of time, rounded up and never 0: `48 seconds`, `15 minutes`, `2 hours and 5 minutes`. */
+export function waitInWords(ms: number): string {
+  const seconds = Math.max(Math.ceil(ms / SECOND), 1)
+  if (seconds < 120 && seconds !== 60) return plural(seconds, 'second')
+  const minutes = Math.ceil(seconds / 60)
+  if (minutes < 120 && minutes !== 60) return plural(minutes, 'minute')
+  const hours = plural(Math.floor(minutes / 60), 'hour')
+  return minutes % 60 === 0 ? hours : `${hours} and ${plural(minutes % 60, 'minute')}`
+}
+
+/** Making one takes Intl milliseconds. There are as many as the plans have time zones. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/**
+ * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`.
+ *
+ * @param atMs ms since 1970
+ */
+export function dateInWords(atMs: number, timeZone: string): string {
+  const parts = formatFor(timeZone).formatToParts(Math.ceil(atMs / MINUTE) * MINUTE)
+  // Put together here, since what stands between the parts differs between versions of Node.
+  const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? ''
+  return `${of('day')} ${of('month')} ${of('year')}, ${of('hour')}:${of('minute')} (${timeZone})`
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone)
+  if (known) return known
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+  formats.set(timeZone, format)
+  return format
+}

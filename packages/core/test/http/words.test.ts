@@ -1,0 +1,78 @@
+import type { Decision } from '../../src/index.js'
+import { detailOf } from '../../src/http/detail.js'
+import { dateInWords, perWindow, plural, waitInWords } from '../../src/http/words.js'
+
+test.each([
+  [0, '1 second'],
+  [1, '1 second'],
+  [1001, '2 seconds'],
+  [59_001, '1 minute'],
+  [61_000, '61 seconds'],
+  [119_000, '119 seconds'],
+  [119_001, '2 minutes'],
+  [121_000, '3 minutes'],
+  [3_540_001, '1 hour'],
+  [7_199_000, '2 hours'],
+  [7_200_001, '2 hours and 1 minute'],
+  [10_740_001, '3 hours'],
+])('a wait of %d ms is %s', (ms, words) => {
+  expect(waitInWords(ms)).toBe(words)
+})
+
+test.each<[number, string | undefined, string]>([
+  [1, undefined, 'a millisecond'],
+  [1500, undefined, 'in 1,500 milliseconds'],
+  [1000, undefined, 'a second'],
+  [90_000, undefined, 'in 90 seconds'],
+  [900_000, undefined, 'in 15 minutes'],
+  [3_600_000, undefined, 'an hour'],
+  [36 * 3_600_000, undefined, 'in 36 hours'],
+  [86_400_000, 'UTC', 'a day'],
+  [604_800_000, undefined, 'a week'],
+  [1_209_600_000, undefined, 'in 14 days'],
+  [2_592_000_000, undefined, 'in 30 days'],
+  [2_592_000_000, 'UTC', 'a month'],
+])('a window of %d ms, time zone %s, is said %p', (ms, timeZone, words) => {
+  expect(perWindow(ms, timeZone)).toBe(words)
+})
+
+test.each<[string, string, string]>([
+  ['2026-11-30T23:00:00.000Z', 'Europe/Berlin', '1 December 2026, 00:00 (Europe/Berlin)'],
+  ['2026-11-30T23:00:00.001Z', 'Europe/Berlin', '1 December 2026, 00:01 (Europe/Berlin)'],
+  ['2026-07-01T00:00:00.000Z', 'UTC', '1 July 2026, 00:00 (UTC)'],
+  ['2026-07-01T12:29:01.000Z', 'Asia/Kolkata', '1 July 2026, 18:00 (Asia/Kolkata)'],
+])('%s in %s is %s', (instant, timeZone, words) => {
+  expect(dateInWords(Date.parse(instant), timeZone)).toBe(words)
+})
+
+test('amounts have one noun, or several', () => {
+  expect([plural(1, 'unit'), plural(2, 'unit'), plural(5_000_000, 'request')]).toEqual([
+    '1 unit',
+    '2 units',
+    '5,000,000 requests',
+  ])
+})
+
+describe('of a decision that was copied', () => {
+  const copy: Decision = {
+    allowed: false,
+    subject: { id: 'a' },
+    plan: 'pro',
+    cost: 1,
+    limits: [{ name: 'minute', quota: 100, windowMs: 60_000, used: 100, remaining: 0, resetMs: 900 }],
+    violated: ['minute'],
+    retryAfterMs: 900,
+    reason: 'quota-exceeded',
+    source: 'store',
+  }
+
+  test('only what its fields tell is said', () => {
+    expect(detailOf(copy, 900, true)).toBe('Only 100 requests a minute are allowed; try again in 1 second.')
+  })
+
+  test('a denial that tells of no limit is a sentence all the same', () => {
+    expect(detailOf({ ...copy, limits: [] }, 900, true)).toBe(
+      'There were too many requests; try again in 1 second.',
+    )
+  })
+})

@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { createLimiter, decisionsOf, rateLimit, type Decision } from '../src/index.js'
+import { ok, useApp } from './support/app.ts'
+
+let app: FastifyInstance
+const { get } = useApp((made) => {
+  app = made
+})
+
+test('the route of a request is told to listeners by its pattern, and none where none matches', async () => {
+  const routes: unknown[] = []
+  const limiter = createLimiter({ limit: '9/min' }).on('decision', (_decision, context) => {
+    routes.push(context?.route)
+  })
+  await app.register(rateLimit, { limiter, eventContext: true })
+  app.get('/users/:id', ok)
+  await app.register(async (shop) => void shop.get('/items/:item', ok), { prefix: '/shops/:shop' })
+  for (const path of ['/users/42?key=1', '/shops/7/items/3', '/nowhere']) await get(path)
+  expect(routes).toEqual(['/users/:id', '/shops/:shop/items/:item', undefined])
+})
+
+test('a decision stands where the plugin, or a route, says; all of them in order', async () => {
+  await app.register(rateLimit, { limit: '9/min', requestProperty: 'planLimit' })
+  const onTop = app.rateLimit({ group: 'login', limit: '5/min', requestProperty: 'loginLimit' })
+  app.get(
+    '/',
+    { preHandler: onTop },
+    (request: FastifyRequest & { planLimit?: Decision; loginLimit?: Decision }) => ({
+      plan: request.planLimit?.plan,
+      login: request.loginLimit?.plan,
+      usual: request.rateLimit === undefined,
+      all: decisionsOf(request).map(({ plan }) => plan),
+    }),
+  )
+  expect(app.hasRequestDecorator('planLimit')).toBe(true)
+  expect(JSON.parse((await get('/')).body)).toEqual({
+    plan: 'default',
+    login: 'login',
+    usual: true,
+    all: ['default', 'login'],
+  })
+})
+
+test('one plugin for all routes and hooks by hand decide a request once, so nobody is told of a double mount', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  await app.register(rateLimit, { limit: '9/min' })
+  const hook = app.rateLimit()
+  app.get('/', { onRequest: [hook, hook], preHandler: hook }, (request) => decisionsOf(request).length)
+  expect((await get('/')).body).toBe('1')
+  expect(warn).not.toHaveBeenCalled()
+  warn.mockRestore()
+})

@@ -1,0 +1,208 @@
+import { createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
+import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+import { httpBench } from './http-bench.ts'
+
+type Options = ServeOptions['options']
+
+const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
+const acme = { 'x-api-key': 'acme' }
+const onPlan =
+  (plan: string): NonNullable<Options['identify']> =>
+  (req) => ({ id: byKey(req), plan })
+const HELP = 'Waiting does not help: make it smaller, or ask for a higher limit.'
+
+interface Problem {
+  readonly detail: string
+  readonly code: string
+}
+
+/** In more than a week, on a day that every month has; the windows of a month are to begin on it. */
+function dayAhead(): Date {
+  const day = new Date(Date.now() + 10 * 86_400_000)
+  while (day.getUTCDate() > 28) day.setUTCDate(day.getUTCDate() + 1)
+  return day
+}
+
+/** What people and programs read of a denial, and how long they are told to wait: a part of `adapterContract`. */
+export function denialContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
+  describe(`denial contract: ${name}`, () => {
+    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
+    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
+      const store = makeStore()
+      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
+    }
+    /** The first denial of an application; `headers` go with all requests. */
+    const denied = async (url: string, headers: Record<string, string> = acme): Promise<Response> => {
+      for (let i = 0; i < 10; i += 1) {
+        const response = await fetch(url, { headers })
+        if (response.status !== 200) return response
+      }
+      throw new Error('no request was denied')
+    }
+    const problemOf = async (response: Response): Promise<Problem> => (await response.json()) as Problem
+
+    const plans = {
+      free: '3/min',
+      bucket: { quota: 7200, window: 'h', burst: 2 },
+      steady: { quota: 2, window: 'min', algorithm: 'token-bucket' },
+      quarter: { quota: 2, window: '90 s' },
+      two: ['2/h', '2/2h'],
+      'Big plan': '1/15 min',
+    } as const
+    test.each<[string, Options, RegExp]>([
+      [
+        'one limit of a plan',
+        { plans, identify: onPlan('free') },
+        /^The free plan allows 3 requests a minute; try again in (\d\d seconds|1 minute)\.$/,
+      ],
+      [
+        'a plan that is called one',
+        { plans, identify: onPlan('Big plan') },
+        /^The Big plan allows 1 request in 15 minutes; try again in 15 minutes\.$/,
+      ],
+      [
+        'several limits of a plan',
+        { plans, identify: onPlan('two') },
+        /^The two plan allows 2 requests an hour and 2 requests in 2 hours; try again in 2 hours\.$/,
+      ],
+      [
+        'a window that has no name',
+        { plans, identify: onPlan('quarter') },
+        /^The quarter plan allows 2 requests in 90 seconds; try again in (89|90) seconds\.$/,
+      ],
+      [
+        'a token bucket with a burst',
+        { plans, identify: onPlan('bucket') },
+        /^The bucket plan allows 7,200 requests an hour \(at most 2 at once\); try again in 1 second\.$/,
+      ],
+      [
+        'a token bucket without',
+        { plans, identify: onPlan('steady') },
+        /^The steady plan allows 2 requests a minute; try again in (29|30) seconds\.$/,
+      ],
+      [
+        'units',
+        { plans, identify: onPlan('free'), cost: 2 },
+        /^The free plan allows 3 units a minute, and this request takes 2 units; try again in (\d\d seconds|1 minute)\.$/,
+      ],
+      [
+        'a plan that nobody is to read',
+        { plans, identify: onPlan('free'), namePlan: false },
+        /^Only 3 requests a minute are allowed; /,
+      ],
+      [
+        'the plan of `limit`',
+        { limit: '1/h', identify: byKey },
+        /^Only 1 request an hour is allowed; try again in (1 hour|60 minutes)\.$/,
+      ],
+      [
+        'stacked limits',
+        { plans, identify: onPlan('free'), stacked: { export: '1/d' } },
+        /^Only 1 request a day is allowed for export; the next is possible on \d+ \w+ \d{4}, \d\d:\d\d \(UTC\)\.$/,
+      ],
+      [
+        'a group on the plan',
+        { plans, identify: onPlan('free'), group: 'search' },
+        /^The free plan allows 3 requests a minute for search; /,
+      ],
+      [
+        'a plan and what is stacked',
+        { plans, identify: onPlan('free'), stacked: { export: '3/h' } },
+        /^The free plan allows 3 requests a minute, and only 3 requests an hour are allowed for export; try again in (1 hour|60 minutes)\.$/,
+      ],
+      [
+        'several subjects',
+        {
+          plans,
+          identify: (req) => [
+            { id: 'org', plan: 'free' },
+            { id: byKey(req), plan: 'quarter' },
+          ],
+        },
+        /^The quarter plan allows 2 requests in 90 seconds; /,
+      ],
+    ])('the detail of %s is for people', async (_, options, expected) => {
+      const response = await denied(await start(options))
+      expect(response.status).toBe(429)
+      expect((await problemOf(response)).detail).toMatch(expected)
+    })
+
+    test('a group with limits of its own is told by its name', async () => {
+      const limiter = limiterOf({ plans })
+      const url = await start({ limiter, identify: onPlan('free'), group: 'login', limit: '2/min' })
+      expect((await problemOf(await denied(url))).detail).toMatch(
+        /^Only 2 requests a minute are allowed for login; /,
+      )
+    })
+
+    test('a limit on the calendar tells the very minute in which it begins anew, by its time zone', async () => {
+      const day = dayAhead()
+      const window = { window: 'month', timeZone: 'Europe/Berlin', anchor: day.getUTCDate() }
+      const url = await start({ plans: { pro: { quota: 1, ...window } }, identify: onPlan('pro') })
+      const month = day.toLocaleString('en', { month: 'long', timeZone: 'UTC' })
+      const date = `${day.getUTCDate()} ${month} ${day.getUTCFullYear()}, 00:00 (Europe/Berlin)`
+      const { detail } = await problemOf(await denied(url))
+      expect(detail).toBe(`The pro plan allows 1 request a month; the next is possible on ${date}.`)
+      const costly = await start({
+        plans: { pro: { quota: 3, ...window } },
+        identify: onPlan('pro'),
+        cost: 2,
+      })
+      expect((await problemOf(await denied(costly))).detail).toBe(
+        `The pro plan allows 3 units a month, and this request takes 2 units; try again on ${date}.`,
+      )
+    })
+
+    test('a time that is told is not before the one that Retry-After says', async () => {
+      const url = await start({ limit: '1/7h', identify: byKey, retryJitterMs: 3_600_000 })
+      const response = await denied(url)
+      const { detail } = await problemOf(response)
+      const [, day, time] = /on (.+), (\d\d:\d\d) \(UTC\)\.$/.exec(detail) ?? []
+      const told = Date.parse(`${day} ${time} UTC`)
+      const waitMs = Number(response.headers.get('retry-after')) * 1000
+      // Both are rounded up: one to the minute, the other to the second.
+      expect(told - Date.now() - waitMs).toBeGreaterThan(-2000)
+      expect(told - Date.now() - waitMs).toBeLessThan(60_000)
+    })
+
+    test('a cost that can never fit has a code of its own, and says what to do', async () => {
+      const url = await start({ plans: { free: ['10/min', '100/h'] }, identify: onPlan('free'), cost: 11 })
+      const response = await denied(url)
+      expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
+      expect(await response.json()).toMatchObject({
+        code: 'cost_exceeds_quota',
+        detail: `This request takes 11 units, but the free plan allows 10 units a minute. ${HELP}`,
+      })
+    })
+
+    test('Retry-After is no longer than the longest timer of JavaScript; the words are', async () => {
+      const told: Decision[] = []
+      const limiter = limiterOf({ limit: '1/90d' }).on('limited', (decision) => told.push(decision))
+      const url = await start({ limiter, identify: byKey, retryJitterMs: 3_600_000 })
+      const response = await denied(url)
+      expect(response.headers.get('retry-after')).toBe('2147483')
+      expect(response.headers.get('ratelimit-reset')).toBe('7776000')
+      expect(told[0]?.retryAfterMs).toBeGreaterThan(89 * 86_400_000)
+      const [, day] = /on (.+), \d\d:\d\d/.exec((await problemOf(response)).detail) ?? []
+      expect(Date.parse(`${day} UTC`) - Date.now()).toBeGreaterThan(88 * 86_400_000)
+    })
+
+    test('the longest Retry-After can be chosen', async () => {
+      const url = await start({ limit: '1/h', identify: byKey, maxRetryAfterMs: 90_500 })
+      expect((await denied(url)).headers.get('retry-after')).toBe('90')
+      const whole = await start({ limit: '1/90d', identify: byKey, maxRetryAfterMs: 2 ** 40 })
+      expect(Number((await denied(whole)).headers.get('retry-after'))).toBeGreaterThan(7_775_000)
+    })
+
+    test('what is used and what remains make the limit, in the decision and in the headers', async () => {
+      const url = await start({ plans, identify: onPlan('bucket') })
+      const response = await fetch(url, { headers: acme })
+      const { decision } = (await response.json()) as { decision: Decision }
+      expect(decision.limits).toMatchObject([{ quota: 7200, used: 1, remaining: 1 }])
+      expect(response.headers.get('ratelimit-limit')).toBe('2')
+      expect(response.headers.get('ratelimit-remaining')).toBe('1')
+      expect(response.headers.get('ratelimit-policy')).toBe('"hour";q=7200;w=3600')
+      expect(await statuses(await start({ plans, identify: onPlan('steady') }), 3)).toEqual([200, 200, 429])
+    })
+  })
+}

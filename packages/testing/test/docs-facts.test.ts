@@ -1,0 +1,53 @@
+// What tables of docs say is so in the code.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { limitSetOf } from '@tollgate/core/store'
+import { root, textOf } from './docs-pages.ts'
+
+/** The rows of the table under a heading, as their cells. */
+function tableOf(page: string, heading: string): string[][] {
+  const [, section = ''] = textOf(page).split(`\n${heading}\n`)
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(section) ?? []
+  const rows = table.trim().split('\n').slice(2)
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
+
+const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
+
+test('every word for a unit of time works, and those of one row mean the same', () => {
+  const rows = tableOf('docs/plans-and-limits.md', '### Units of time').map(([, words]) => codeIn(words))
+  expect(rows.flat()).toHaveLength(21)
+  for (const words of rows) {
+    const ids = words.map((word) => limitSetOf(`5/${word.toUpperCase()}`).limits[0]?.stateId)
+    expect(new Set(ids).size).toBe(1)
+  }
+  expect(() => limitSetOf('5/m')).toThrow(/units of time/)
+})
+
+test('every way to write a limit works, by the algorithm that its row says', () => {
+  const rows = tableOf('docs/plans-and-limits.md', '## How a limit is written')
+  const texts = rows.flatMap(([written, , algorithm]) =>
+    codeIn(written).flatMap((code) => (/^'\d/.test(code) ? [[code.slice(1, -1), algorithm] as const] : [])),
+  )
+  expect(texts.length).toBeGreaterThan(5)
+  const names: Record<string, string> = { 'calendar-window': 'fixed window' }
+  for (const [text, algorithm] of texts) {
+    const used = limitSetOf(text).limits[0]?.algorithm ?? ''
+    expect([text, names[used] ?? used.replace('-', ' ')]).toEqual([text, algorithm])
+  }
+})
+
+test('every file that ARCHITECTURE.md names is there', () => {
+  const named = codeIn(textOf('ARCHITECTURE.md').replace(/^```[\s\S]*?^```$/gm, '')).filter((code) =>
+    /^[\w./-]+\.(ts|lua)$/.test(code),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  const isThere = (path: string): boolean =>
+    ['', 'packages/core/src', 'packages/core/test'].some((folder) => existsSync(join(root, folder, path)))
+  expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
+})

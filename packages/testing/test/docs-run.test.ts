@@ -1,0 +1,134 @@
+// Every program of README, docs and the packages' READMEs runs: most of them in one process, one after another, and what they have made is
+// used as a reader would; tests in the test runner that they are written for; what stops at a signal in
+// docs-stop.test.ts. Those that do not run are listed here.
+import { execFile, type ExecFileException } from 'node:child_process'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { transformSync } from '@swc/core'
+import { testRedisUrl } from '../src/index.ts'
+import { freeOf, kindOf, makeFolder, programsOf, type Kind, type Program } from './docs-programs.ts'
+import { pages, textOf } from './docs-pages.ts'
+
+/** How many programs of a page do not run, and why. To add one, say it here. */
+const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
+  'docs/migrate-from/express-rate-limit.md': [1, "the other package's"],
+  'docs/migrate-from/fastify-rate-limit.md': [1, "the other package's"],
+  'docs/migrate-from/koa-ratelimit.md': [1, "the other package's"],
+  'docs/migrate-from/rate-limiter-flexible.md': [1, "the other package's"],
+}
+
+const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
+const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
+
+/** What a program can make that the runner uses. */
+const MADE = ['app', 'middleware', 'limiter', 'store', 'server']
+const MADE_LINE = `export const made = { ${MADE.map((name) => `${name}: typeof ${name} === 'undefined' ? undefined : ${name}`).join(', ')} }`
+
+/** A program as JavaScript that can be imported. */
+function moduleOf(program: Program): string {
+  const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
+  const { code } = transformSync(program.code, { jsc, module: { type: 'es6' } })
+  const names = kindOf(program) === 'program' ? [...freeOf(program).keys()] : []
+  const given = `import { free } from '../docs-free.mjs'; const { ${names.join(', ')} } = await free('${program.framework}', ${JSON.stringify(names)})\n`
+  return `${names.length > 0 ? given : ''}${code}\n${kindOf(program) === 'program' ? MADE_LINE : ''}\n`
+}
+
+/** What a reader would ask of its app: the start page, and each route that it names. */
+function routesOf({ code }: Program): string[][] {
+  const named = [...code.matchAll(/\bapp\.(get|post)\(\s*'([^']+)'/g)]
+  return [['GET', '/'], ...named.map(([, method = '', path = '']) => [method.toUpperCase(), path])]
+}
+
+const reachesRedis = ({ code }: Program): boolean => code.includes('process.env.REDIS_URL')
+
+interface Ran {
+  readonly file: string
+  readonly error?: string
+  readonly source?: string
+  readonly statuses?: readonly number[]
+  readonly upgrade?: number
+}
+
+let folder: string
+beforeAll(() => {
+  folder = makeFolder('docs-run')
+  for (const name of ['docs-free.mjs', 'docs-runner.mjs'])
+    copyFileSync(join(__dirname, name), join(folder, name))
+  for (const program of programs.filter((one) => !isOf('theirs')(one))) {
+    mkdirSync(dirname(join(folder, program.file)), { recursive: true })
+    writeFileSync(join(folder, fileOf(program)), moduleOf(program))
+  }
+  const told = programs.filter(isOf('program')).map((program) => {
+    return { file: program.file, routes: routesOf(program), reachesRedis: reachesRedis(program) }
+  })
+  writeFileSync(join(folder, 'programs.json'), JSON.stringify(told))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const fileOf = (program: Program): string => `${program.file}${kindOf(program) === 'jest' ? '.test' : ''}.js`
+
+/** Runs Node there; what it printed, and whether it ended well. */
+function node(args: readonly string[]): Promise<{ output: string; stdout: string; code: unknown }> {
+  const env = { ...process.env, REDIS_URL: testRedisUrl(), NODE_OPTIONS: '' }
+  return new Promise((done) => {
+    const options = { cwd: folder, env, timeout: 50_000, maxBuffer: 2 ** 24 }
+    execFile(process.execPath, args, options, (error: ExecFileException | null, stdout, stderr) =>
+      done({ output: stdout + stderr, stdout, code: error ? (error.code ?? error.signal) : 0 }),
+    )
+  })
+}
+
+test('only listed programs do not run', () => {
+  const counts = pages.map((page) => {
+    const ofPage = programs.filter((program) => program.page === page)
+    return [page, ofPage.filter(isOf('theirs')).length] as const
+  })
+  expect(Object.fromEntries(counts.filter(([, count]) => count > 0))).toEqual(
+    Object.fromEntries(Object.entries(NOT_RUN).map(([page, [count]]) => [page, count])),
+  )
+})
+
+describe('programs', () => {
+  let ran: Map<string, Ran>
+  let output: string
+  beforeAll(async () => {
+    const run = await node(['docs-runner.mjs', folder])
+    output = run.output
+    const lines = run.stdout.split('\n').filter((line) => line.startsWith('{"file"'))
+    ran = new Map(lines.map((line) => JSON.parse(line) as Ran).map((one) => [one.file, one]))
+  })
+
+  test.each(programs.filter(isOf('program')).map((one) => [`${one.page}:${one.line}`, one] as const))(
+    '%s runs',
+    (_, program) => {
+      const one = ran.get(program.file)
+      if (!one) throw new Error(`it did not come to its end:\n${output}`)
+      expect(one.error).toBeUndefined()
+      for (const status of one.statuses ?? []) expect(status).toBeLessThan(500)
+      if (one.source !== undefined && reachesRedis(program)) expect(one.source).toBe('store')
+      if (program.code.includes("'upgrade'")) expect(one.upgrade).toBe(101)
+    },
+  )
+})
+
+/** Of a report in TAP: the tests that failed, where they stand, and their errors. */
+const faultsIn = (tap: string): string[] => tap.match(/^ *(not ok .*|location: .*|error: .*)$/gm) ?? []
+
+test('tests for node:test pass in it', async () => {
+  const files = programs.filter(isOf('node:test')).map(fileOf)
+  const options = ['--test', '--test-concurrency=2', '--test-reporter=tap']
+  const { output, code } = await node([...options, ...files])
+  const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1])
+  expect([code, code === 0 ? [] : faultsIn(output)]).toEqual([0, []])
+  expect(passed).toBeGreaterThanOrEqual(files.length)
+})
+
+test('tests for Jest pass in it', async () => {
+  const config = join(folder, 'jest.config.json')
+  const transform = { '\\.js$': [require.resolve('@swc/jest'), { module: { type: 'commonjs' } }] }
+  writeFileSync(config, JSON.stringify({ transform, testMatch: ['**/*.test.js'] }))
+  const script = join(dirname(require.resolve('jest/package.json')), 'bin/jest.js')
+  const { output, code } = await node([script, '--config', config, '--rootDir', folder, '--runInBand'])
+  const count = programs.filter(isOf('jest')).length
+  expect([code, output]).toEqual([0, expect.stringContaining(`Test Suites: ${count} passed`)])
+})

@@ -1,0 +1,106 @@
+// Runs programs of pages one after another, uses what each has made as its reader would, and prints a line of JSON for
+// each: what became of it. A child of docs-run.test.ts, in a folder with `programs.json`.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { Server } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createLimiter } from '@tollgate/core'
+import express from 'express'
+
+const folder = process.argv[2]
+const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8'))
+
+// Pages say ports; here several programs run at once, and others beside them.
+const { listen } = Server.prototype
+Server.prototype.listen = function (where, ...rest) {
+  const options = typeof where === 'object' && where !== null ? where : { port: Number(where) }
+  return listen.call(
+    this,
+    { ...options, port: 0, host: '127.0.0.1' },
+    ...rest.filter((one) => typeof one === 'function'),
+  )
+}
+
+let report = { file: 'none' }
+const end = (result) => process.stdout.write(`${JSON.stringify({ ...report, ...result })}\n`)
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error) => {
+    end({ error: `${event}: ${error?.stack ?? error}` })
+    process.exit(1)
+  })
+}
+
+for (const program of programs) {
+  report = { file: program.file }
+  try {
+    const { made } = await import(pathToFileURL(join(folder, `${program.file}.js`)).href)
+    end(await use(made, program))
+  } catch (error) {
+    end({ error: error?.stack ?? String(error) })
+  }
+}
+process.exit(0)
+
+/** What a reader would do with what a program has made. */
+async function use({ app, middleware, limiter, store, server }, { routes, reachesRedis }) {
+  const used = {}
+  if (store) {
+    const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
+    used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
+  }
+  if (limiter) used.source = await sourceOf(limiter, reachesRedis)
+  const served = app ?? (middleware && express().use(signIn, middleware))
+  if (served) used.statuses = await ask(await listening(served), routes)
+  if (server) used.upgrade = await upgrade(server)
+  return used
+}
+
+function signIn(req, _res, next) {
+  req.user = { id: 'ann', tenantId: 'acme', org: 'acme', plan: 'pro' }
+  next()
+}
+
+/** Who decided: Redis, as soon as it is connected. */
+async function sourceOf(limiter, reachesRedis) {
+  for (const end = performance.now() + 20_000; ;) {
+    const { source } = await limiter.consume({ id: 'reader' })
+    if (!reachesRedis || source === 'store' || performance.now() > end) return source
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function listening(app) {
+  if (app.ready && app.inject) {
+    if (!app.server.listening) await app.listen({ port: 0 })
+    return app.server
+  }
+  const server = createServer(typeof app.callback === 'function' ? app.callback() : app)
+  server.listen(0)
+  await once(server, 'listening')
+  return server
+}
+
+async function ask(server, routes) {
+  const url = `http://127.0.0.1:${server.address().port}`
+  const statuses = []
+  for (const [method, path] of routes) {
+    const body = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {}
+    const response = await fetch(url + path, { method, ...body })
+    await response.text()
+    statuses.push(response.status)
+  }
+  return statuses
+}
+
+/** The status that an upgrade is answered with, where the server takes any. */
+async function upgrade(server) {
+  if (server.listenerCount('upgrade') === 0) return undefined
+  if (!server.listening) await once(server.listen(0), 'listening')
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+  const asked = request({ port: server.address().port, host: '127.0.0.1', headers }).end()
+  const [response] = await Promise.race([once(asked, 'upgrade'), once(asked, 'response')])
+  response.destroy()
+  return response.statusCode
+}

@@ -1,0 +1,75 @@
+// The programs of docs/frameworks.md that stop at a signal, as they stand there: each answers what is under way and
+// ends by itself, also while Redis hangs.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { eventually, freePort, startRedis } from '../src/redis/index.ts'
+import { kindOf, makeFolder, programsOf, type Program } from './docs-programs.ts'
+import { pages, textOf } from './docs-pages.ts'
+
+const programs = pages
+  .flatMap((page) => programsOf(page, textOf(page)))
+  .filter((program) => kindOf(program) === 'until a signal')
+
+test('there is one of each framework', () => {
+  expect(programs.map(({ framework }) => framework)).toEqual(['express', 'fastify', 'koa'])
+})
+
+let folder: string
+beforeAll(() => {
+  folder = makeFolder('docs-stop')
+  for (const { file, code } of programs) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, `${file}.js`), code)
+  }
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function listens(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.destroy()
+}
+
+/** Waits until Redis has decided a request. */
+async function decided(url: string): Promise<void> {
+  const redis = new Redis(url)
+  await eventually(async () => expect(await redis.keys('tollgate/*127*')).not.toEqual([]))
+  redis.disconnect()
+}
+
+/** Stops a program in mid-request; what it answered, and how it ended. */
+async function stopInRequest({ file }: Program, isHanging: boolean): Promise<unknown[]> {
+  const [redis, port] = [await startRedis(), await freePort()]
+  const env = { ...process.env, REDIS_URL: redis.url, PORT: String(port) }
+  const child = spawn(process.execPath, [join(folder, `${file}.js`)], { env, stdio: 'inherit' })
+  const ended = once(child, 'exit')
+  try {
+    await eventually(() => listens(port))
+    let isAnswered = false
+    const answer = fetch(`http://127.0.0.1:${port}/report`).finally(() => (isAnswered = true))
+    await decided(redis.url)
+    if (isHanging) redis.pause()
+    child.kill('SIGTERM')
+    expect(isAnswered).toBe(false)
+    const text = await (await answer).text()
+    const late = sleep(20_000, ['it did not end'], { ref: false })
+    return [text, (await Promise.race([ended, late]))[0]]
+  } finally {
+    child.kill('SIGKILL')
+    redis.resume()
+    await redis.kill()
+  }
+}
+
+test.each([
+  ['there', false],
+  ['hanging', true],
+] as const)('each answers what is under way and ends, with a Redis that is %s', async (_, isHanging) => {
+  const seen = await Promise.all(programs.map((program) => stopInRequest(program, isHanging)))
+  expect(seen).toEqual(programs.map(() => ['a slow report', 0]))
+})

@@ -1,0 +1,80 @@
+// What holds of each page on migrating: both programs of a pair, asked the same over HTTP, answer the same.
+import { pairsOf, type Block } from './page-programs.ts'
+
+/** Requests to an application, one after another. */
+export interface Asker {
+  ask(path?: string, init?: RequestInit): Promise<Response>
+  statuses(count: number, path?: string, init?: RequestInit): Promise<number[]>
+}
+
+export function askerAt(url: string): Asker {
+  const ask: Asker['ask'] = (path = '', init = {}) => fetch(new URL(path, url), init)
+  return {
+    ask,
+    statuses: async (count, path, init) => {
+      const all = []
+      for (let i = 0; i < count; i += 1) {
+        const answer = await ask(path, init)
+        await answer.arrayBuffer()
+        all.push(answer.status)
+      }
+      return all
+    },
+  }
+}
+
+/** So many answers with this status. */
+export const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
+
+/** The same requests to both programs of a pair; `expected` is what `ask` is to say of either. */
+export interface Scenario<Running> {
+  readonly ask: (running: Running) => Promise<unknown>
+  readonly expected: unknown
+}
+
+/**
+ * A hundred requests in a window, and the answer to the next one.
+ *
+ * @param left    what the headers of an answer say is left
+ * @param windowS the length of the window in s
+ */
+export function hundredThenDenied(left: (answer: Response) => number, windowS: number): Scenario<Asker> {
+  return {
+    ask: async ({ ask, statuses }) => {
+      const first = [left(await ask()), left(await ask())]
+      const others = await statuses(98)
+      const denied = await ask()
+      const wait = Number(denied.headers.get('retry-after'))
+      return { first, others, denied: [denied.status, left(denied)], waits: wait >= 1 && wait <= windowS }
+    },
+    expected: { first: [99, 98], others: times(98, 200), denied: [429, 0], waits: true },
+  }
+}
+
+/**
+ * Tries each pair of a page, and that there is none which is not tried.
+ *
+ * @param serve     starts an application with a program of the page
+ * @param scenarios by the headings of the page
+ */
+export function migrationContract<Running>(
+  page: string,
+  serve: (program: Block) => Promise<Running>,
+  scenarios: Readonly<Record<string, Scenario<Running>>>,
+): void {
+  const pairs = pairsOf(page)
+
+  test('the page has only pairs that are tried', () => {
+    expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
+  })
+
+  describe.each(pairs)('$heading', ({ heading, before, after }) => {
+    test.each([
+      ['before', before],
+      ['after', after],
+    ])('%s', async (_, program) => {
+      const { ask, expected } = scenarios[heading] as Scenario<Running>
+      expect(await ask(await serve(program))).toEqual(expected)
+    })
+  })
+}

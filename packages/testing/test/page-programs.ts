@@ -1,0 +1,117 @@
+// Runs the programs of a page as they stand there, in this process, so that what a page says to type is what is tried.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { transformSync } from '@swc/core'
+import { blocksOf, root, textOf, type Block } from './docs-pages.ts'
+
+export type { Block } from './docs-pages.ts'
+
+/** Two programs that do the same: the one of another package, and ours in its place. */
+export interface Pair {
+  readonly heading: string
+  readonly before: Block
+  readonly after: Block
+}
+
+/** What programs import from the workspace. Sources, so that nothing need be built. */
+const OURS: Readonly<Record<string, () => unknown>> = {
+  '@tollgate/core': () => require('../../core/src/index.ts') as unknown,
+  '@tollgate/express': () => require('../../express/src/index.ts') as unknown,
+  '@tollgate/fastify': () => require('../../fastify/src/index.ts') as unknown,
+  '@tollgate/koa': () => require('../../koa/src/index.ts') as unknown,
+}
+
+type Program = (...given: unknown[]) => Promise<Record<string, unknown>>
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (...text: string[]) => Program
+
+/**
+ * The pairs of a page, in their order.
+ *
+ * @throws when a program that begins with `// before` has none with `// after` behind it, under the same heading
+ */
+export function pairsOf(page: string): Pair[] {
+  const text = textOf(page)
+  const blocks = blocksOf(page, text)
+  return blocks.flatMap((before, i) => {
+    if (!before.code.startsWith('// before\n')) return []
+    const heading = headingOf(text, before)
+    const after = blocks[i + 1]
+    if (!after?.code.startsWith('// after\n') || headingOf(text, after) !== heading)
+      throw new Error(`${page}:${before.line}: nothing to type in its place`)
+    return [{ heading, before, after }]
+  })
+}
+
+/** The program of a page that stands under a heading and is part of no pair. */
+export function programUnder(page: string, heading: string): Block {
+  const text = textOf(page)
+  const found = blocksOf(page, text).find((block) => headingOf(text, block) === heading)
+  if (!found) throw new Error(`${page} has no program under "${heading}"`)
+  return found
+}
+
+function headingOf(text: string, { line }: Block): string {
+  const above = text.split('\n').slice(0, line - 1)
+  return above.findLast((one) => /^#+ /.test(one))?.replace(/^#+ /, '') ?? ''
+}
+
+/**
+ * Runs a program of a page.
+ *
+ * @param given what the page leaves to the reader, such as `app` and `redis`, by name
+ * @param mocks modules to import in place of the real ones
+ * @returns     what the program exports
+ */
+export function runProgram(
+  { code }: Block,
+  given: Readonly<Record<string, unknown>>,
+  mocks: Readonly<Record<string, unknown>> = {},
+): Promise<Record<string, unknown>> {
+  const { code: compiled } = transformSync(code, {
+    module: { type: 'commonjs' },
+    jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } },
+  })
+  const load = (name: string): unknown => mocks[name] ?? OURS[name]?.() ?? (require(name) as unknown)
+  const run = new AsyncFunction('require', 'exports', ...Object.keys(given), `${compiled}\nreturn exports`)
+  return run(load, {}, ...Object.values(given))
+}
+
+/** What a page says of another package, to be compared with what that package declares. */
+export interface OptionsOnPage {
+  /** The members of types or interfaces that a file of declarations of the package has. */
+  of(file: string, ...types: string[]): string[]
+  /** What an expression finds in a file of the package: its first group. */
+  read(file: string, expression: RegExp): string[]
+  /** Whether the page names it, as code. */
+  names(option: string): boolean
+}
+
+export function optionsIn(page: string): OptionsOnPage {
+  const code = [...textOf(page).matchAll(/`([^`\n]+)`/g)].flatMap(
+    ([, text = '']) => text.match(/\w[\w-]*/g) ?? [],
+  )
+  const known = new Set(code)
+  return {
+    of: (file, ...types) => types.flatMap((type) => membersOf(file, type)),
+    read: (file, expression) => [...textIn(file).matchAll(expression)].map(([, name = '']) => name),
+    names: (option) => known.has(option),
+  }
+}
+
+const textIn = (file: string): string =>
+  readFileSync(join(root, 'packages/testing/node_modules', file), 'utf8')
+
+/** Its own members, not those of types and parameters within. */
+function membersOf(file: string, type: string): string[] {
+  const text = textIn(file)
+  // Comments have examples in them.
+  const plain = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+  const declared = new RegExp(`^([ \\t]*)(?:export )?${type}\\b[^{\\n]*\\{\\n([\\s\\S]*?)^\\1\\}`, 'm').exec(
+    plain,
+  )
+  const found = [...(declared?.[2] ?? '').matchAll(/^([ \t]*)(?:readonly )?'?(\w[\w-]*)'?\??\s*[:(]/gm)]
+  const depth = found[0]?.[1]?.length
+  const members = found.filter(([, indent]) => indent?.length === depth).map(([, , name = '']) => name)
+  if (members.length === 0) throw new Error(`${file} declares no ${type}`)
+  return members
+}

@@ -1,0 +1,2 @@
+/** The packages that are published, by their folders. */
+export const PUBLISHED: readonly string[] = ['core', 'express', 'fastify', 'koa', 'metrics']

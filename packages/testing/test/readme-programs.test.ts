@@ -1,0 +1,146 @@
+// The programs of the READMEs are run as a newcomer runs them: each in a process, asked over HTTP where it serves.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { eventually, freePort, testRedisUrl } from '../src/index.ts'
+import { blocksOf, packageReadmes, textOf, type Block } from './docs-pages.ts'
+import { makeFolder } from './docs-programs.ts'
+
+const PAGES = ['README.md', ...packageReadmes]
+const programs = PAGES.flatMap((page) => blocksOf(page, textOf(page)))
+const isServer = ({ code }: Block): boolean => code.includes('listen(')
+const named = (blocks: readonly Block[]): [string, Block][] =>
+  blocks.map((block) => [`${block.page}:${block.line}`, block])
+
+let folder: string
+let started = 0
+const children: ChildProcess[] = []
+
+beforeAll(() => {
+  folder = makeFolder('readme')
+})
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Runs a program with counters of its own. */
+function start(code: string): ChildProcess {
+  const file = join(folder, `${(started += 1)}.mjs`)
+  const prefix = `readme-${randomUUID()}`
+  writeFileSync(file, code.replace('redisStore(redis)', `redisStore(redis, { prefix: '${prefix}' })`))
+  const env = { ...process.env, REDIS_URL: testRedisUrl() }
+  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  return child
+}
+
+/** The whole output of a program that ends by itself. */
+async function outputOf(code: string): Promise<{ exit: unknown; stdout: string; stderr: string }> {
+  const child = start(code)
+  const printed = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => (printed.stdout += String(chunk)))
+  child.stderr?.on('data', (chunk) => (printed.stderr += String(chunk)))
+  const [exit] = await once(child, 'close')
+  return { exit, ...printed }
+}
+
+type Ask = (path?: string, headers?: Record<string, string>) => Promise<Response>
+
+/** Starts a server on a free port in place of its own; resolves once it listens, which takes nobody's units. */
+async function serve({ code }: Block): Promise<Ask> {
+  const port = await freePort()
+  const child = start(code.replace(/(listen\(\D*)3000/, `$1${port}`))
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += String(chunk)))
+  const ask: Ask = (path = '/', headers = {}) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
+  const preflight = { origin: 'http://x', 'access-control-request-method': 'GET' }
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${stderr}`)
+    await fetch(`http://127.0.0.1:${port}/`, { method: 'OPTIONS', headers: preflight })
+    return true
+  })
+  return ask
+}
+
+test('there are programs of every kind', () => {
+  expect(programs.filter(isServer).length).toBeGreaterThanOrEqual(10)
+  expect(programs.filter((program) => !isServer(program)).length).toBeGreaterThanOrEqual(3)
+})
+
+test.each(named(programs.filter(isServer)))('%s serves and limits', async (_, program) => {
+  const ask = await serve(program)
+  const { status, headers } = await ask()
+  expect(status).toBeLessThan(500)
+  expect(headers.get('ratelimit-policy')).toMatch(/^"minute";q=\d+;w=60$/)
+  // By address: 3 or 100 a minute, of which one is used.
+  const quota = Number(headers.get('ratelimit-limit'))
+  for (let i = 1; i < quota; i += 1) expect((await ask()).status).not.toBe(429)
+  expect((await ask()).status).toBe(429)
+})
+
+test.each(named(programs.filter((program) => !isServer(program))))('%s ends well', async (_, { code }) => {
+  const { exit, stderr, stdout } = await outputOf(code)
+  expect([exit, stderr]).toEqual([0, ''])
+  if (code.includes('console.log(allowed ?')) expect(stdout).toMatch(/^allowed\nallowed\ndenied: .* ms\n$/)
+  if (code.includes('ConsoleMetricExporter')) expect(stdout).toContain("name: 'tollgate.decisions'")
+})
+
+describe('README.md', () => {
+  const text = textOf('README.md')
+
+  test('is 1200 words at most', () => {
+    expect(text.trim().split(/\s+/).length).toBeLessThanOrEqual(1200)
+  })
+
+  test.each(PAGES)('%s shows code within its first 15 lines', (page) => {
+    expect(textOf(page).split('\n').slice(0, 15).join('\n')).toMatch(/^```js$/m)
+  })
+
+  test('shows what its program answers', async () => {
+    const program = programs.find(({ code }) => code.includes('redisStore(redis)')) as Block
+    const ask = await serve(program)
+    const shown = exchangesIn(text)
+    expect(shown.map(({ key }) => key)).toEqual(['key-of-globex', 'key-of-acme'])
+    for (const { key, answer } of shown) {
+      // The one that is denied is the fourth.
+      for (let i = 0; answer.includes('429') && i < 3; i += 1) await ask('/', { 'x-api-key': key })
+      const response = await ask('/', { 'x-api-key': key })
+      expect(timeless(await told(response, answer))).toBe(timeless(answer))
+    }
+  })
+})
+
+/** The curl lines of a page, and what they were answered. */
+function exchangesIn(text: string): { key: string; answer: string }[] {
+  const [, block = ''] = /^```\n(\$ curl[\s\S]*?)\n```$/m.exec(text) ?? []
+  return block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((exchange) => ({
+      key: /x-api-key: ([\w-]+)/.exec(exchange)?.[1] ?? '',
+      answer: exchange.slice(exchange.indexOf('\n') + 1).trim(),
+    }))
+}
+
+/** An answer as curl prints it, of the headers that are Tollgate's own and those that are shown. */
+async function told(response: Response, shown: string): Promise<string> {
+  const names = [...shown.matchAll(/^([A-Z][\w-]+): /gm)].map(([, name = '']) => name)
+  const own = [...response.headers.keys()].filter((name) => /^(ratelimit|retry)/.test(name))
+  const missing = own.filter((name) => !names.some((one) => one.toLowerCase() === name))
+  const headers = [...names, ...missing].map((name) => `${name}: ${response.headers.get(name)}`)
+  const status = `HTTP/1.1 ${response.status} ${response.statusText}`
+  return [status, ...headers, '', await response.text()].join('\n')
+}
+
+/** Without what changes from second to second. */
+function timeless(answer: string): string {
+  return answer
+    .replaceAll(/;t=\d+/g, ';t=…')
+    .replaceAll(/^(RateLimit-Reset|Retry-After): \d+/gm, '$1: …')
+    .replaceAll(/in \d+ seconds/g, 'in … seconds')
+}
