@@ -58,5 +58,5 @@ function readCost(options: ConsumeOptions | undefined): number {
 
 function needContext(given: unknown): void {
   if (typeof given === 'object' && given !== null && !isPromise(given)) return
-  throw ConfigError.wrong('context', given, 'an object')
+  throw ConfigError.wrong('context', given, "an object, such as { job: 'export' }")
 }
