@@ -29,13 +29,14 @@ const moduleOf = (framework: string): ((...args: unknown[]) => App) & (new () =>
   createRequire(join(root, 'packages', framework, 'package.json'))(framework)
 
 const redis = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
-const limiter = core.createLimiter({ limit: '100/min' })
+const limiter = core.createLimiter({ plans: { free: '100/min', pro: '3000/min' }, defaultPlan: 'free' })
 
 /** What programs on the page use without making it. */
 const SCOPE = {
   ...core,
   redis,
   limiter,
+  store: core.memoryStore(),
   decision: limiter.consume('acme'),
   req: new IncomingMessage(new Socket()),
   findTenant: async () => ({ id: 'acme' }),
