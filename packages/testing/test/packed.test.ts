@@ -37,10 +37,8 @@ const OPTIONS = `{
   identify: ({ headers }) => ({ id: String(headers['x-api-key']), plan: 'free' }),
 }`
 /** In a function, since it would throw. */
-const WRONG_DEFAULT = `
-// @ts-expect-error: fre is no plan
-export const wrongDefault = (): unknown => rateLimit({ plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })
-`
+const WRONG_DEFAULT = `// @ts-expect-error: fre is no plan
+export const wrong = (): unknown => rateLimit({ plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })`
 const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     variable: 'express',
