@@ -1,6 +1,7 @@
 // What tables of docs say is so in the code.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLimiter } from '@tollgate/core'
 import { limitSetOf } from '@tollgate/core/store'
 import { root, textOf } from './docs-pages.ts'
 
@@ -26,7 +27,7 @@ test('every word for a unit of time works, and those of one row mean the same', 
     const ids = words.map((word) => limitSetOf(`5/${word.toUpperCase()}`).limits[0]?.stateId)
     expect(new Set(ids).size).toBe(1)
   }
-  expect(() => limitSetOf('5/m')).toThrow(/units of time/)
+  expect(() => limitSetOf('5/m')).toThrow("'5/min' or '5/month'")
 })
 
 test('every way to write a limit works, by the algorithm that its row says', () => {
@@ -50,4 +51,11 @@ test('every file that ARCHITECTURE.md names is there', () => {
   const isThere = (path: string): boolean =>
     ['', 'packages/core/src', 'packages/core/test'].some((folder) => existsSync(join(root, folder, path)))
   expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
+})
+
+test('the message of an error that docs/errors.md shows is the one that its program is given', () => {
+  const [, shown] = /^```\n(plans\..*)\n```$/m.exec(textOf('docs/errors.md')) ?? []
+  expect(() => createLimiter({ plans: { free: ['100/fortnight'] } })).toThrow(
+    expect.objectContaining({ message: shown }),
+  )
 })

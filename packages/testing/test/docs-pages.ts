@@ -19,10 +19,8 @@ export const markdown: readonly string[] = [
   ),
 ]
 
-/** What users read, with programs on it: README, docs and the READMEs of packages. */
-export const pages: readonly string[] = markdown.filter(
-  (page) => page === 'README.md' || /^(docs|packages)\//.test(page),
-)
+/** What people read, with programs on it: all but what an example says of itself. */
+export const pages: readonly string[] = markdown.filter((page) => !page.startsWith('examples/'))
 
 function markdownIn(folder: string, recursive: boolean): string[] {
   return readdirSync(join(root, folder), { recursive })

@@ -14,7 +14,10 @@ const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8'))
 
 // Pages say ports; here several programs run at once, and others beside them.
 const { listen } = Server.prototype
+/** The servers that the program at hand has started. */
+let started = []
 Server.prototype.listen = function (where, ...rest) {
+  started.push(this)
   const options = typeof where === 'object' && where !== null ? where : { port: Number(where) }
   return listen.call(
     this,
@@ -34,6 +37,7 @@ for (const event of ['uncaughtException', 'unhandledRejection']) {
 
 for (const program of programs) {
   report = { file: program.file }
+  started = []
   try {
     const { made } = await import(pathToFileURL(join(folder, `${program.file}.js`)).href)
     end(await use(made, program))
@@ -50,9 +54,10 @@ async function use({ app, middleware, limiter, store, server }, { routes, reache
     const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
     used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
   }
-  if (limiter) used.source = await sourceOf(limiter, reachesRedis)
+  // A program may close its own.
+  if (limiter && limiter.health().status !== 'closed') used.source = await sourceOf(limiter, reachesRedis)
   const served = app ?? (middleware && express().use(signIn, middleware))
-  if (served) used.statuses = await ask(await listening(served), routes)
+  if (served || started.length > 0) used.statuses = await ask(await listening(served), routes)
   if (server) used.upgrade = await upgrade(server)
   return used
 }
@@ -71,9 +76,15 @@ async function sourceOf(limiter, reachesRedis) {
   }
 }
 
+/** The server that the program has started, or one of its app. */
 async function listening(app) {
+  const [own] = started
+  if (own) {
+    if (!own.listening) await once(own, 'listening')
+    return own
+  }
   if (app.ready && app.inject) {
-    if (!app.server.listening) await app.listen({ port: 0 })
+    await app.listen({ port: 0 })
     return app.server
   }
   const server = createServer(typeof app.callback === 'function' ? app.callback() : app)

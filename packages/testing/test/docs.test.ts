@@ -2,7 +2,7 @@
 // docs-run.test.ts check the programs on them.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { anchorsOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
+import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
@@ -36,16 +36,27 @@ test('a link that leads nowhere is told', () => {
   expect(faultOf(page, 'errors.md#no-such-heading')).toMatch('no such heading')
   expect(faultOf(page, '#no-such-heading')).toMatch('no such heading')
   expect(faultOf(page, '../examples#a')).toMatch('is a folder')
+  expect(faultOf(page, `${HOME}/blob/main/docs/no-such-page.md`)).toMatch('does not exist')
   expect(faultOf(page, 'http://example.com')).toMatch('no https address')
   expect(faultOf(page, 'errors.md')).toBeUndefined()
   expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n')).toEqual(['b.md'])
   expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
 })
 
-test('docs/README.md lists every page of docs', () => {
+test('README leads to docs/README.md, and that to every page of docs', () => {
+  expect(linksOf(textOf('README.md'))).toContain('docs/README.md')
   const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
   const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
+})
+
+/** Pages that are lists of what there is, or reports: nothing of them is typed. */
+const WITHOUT_PROGRAM = ['docs/README.md', 'docs/faults.md']
+
+test('every page of docs begins with a program', () => {
+  const others = pages.filter((page) => page.startsWith('docs/') && !WITHOUT_PROGRAM.includes(page))
+  const beginsLate = others.filter((page) => (blocksOf(page, textOf(page))[0]?.line ?? Infinity) > 15)
+  expect(beginsLate).toEqual([])
 })
 
 test('the files that CONTRIBUTING.md names are there', () => {

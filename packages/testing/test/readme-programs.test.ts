@@ -142,5 +142,5 @@ function timeless(answer: string): string {
   return answer
     .replaceAll(/;t=\d+/g, ';t=…')
     .replaceAll(/^(RateLimit-Reset|Retry-After): \d+/gm, '$1: …')
-    .replaceAll(/in \d+ seconds/g, 'in … seconds')
+    .replaceAll(/in (?:\d+ seconds|1 minute)/g, 'in … seconds')
 }

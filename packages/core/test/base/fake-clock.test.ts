@@ -62,6 +62,39 @@ describe.each(ways)('a clock faked by %s', (_, fake) => {
     setTime(now + 50)
     expect(await limiter.consume('acme')).toMatchObject({ allowed: true })
   })
+
+  test("is the time of what 'local' counts by itself", async () => {
+    const fails = (): Promise<never> => Promise.reject(new Error('down'))
+    const store: Store = { synchronous: false, consume: fails, peek: fails, refund: fails, reset: fails }
+    const limiter = createLimiter({ limit: '1/min', store, onStoreFailure: 'local' })
+    const now = Date.now()
+    const setTime = fake(now)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: true, source: 'local' })
+    setTime(now + 59_999)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: false, source: 'local' })
+    setTime(now + 60_000)
+    expect(await limiter.consume('acme')).toMatchObject({ allowed: true, source: 'local' })
+    await limiter.close()
+  })
+
+  test('is the time of the cache of planOf', async () => {
+    const asked: string[] = []
+    const planOf = ({ id }: { id: string | number }): string => {
+      asked.push(String(id))
+      return 'free'
+    }
+    const planCache = { ttlMs: 60_000, staleMs: 1 }
+    const limiter = createLimiter({ plans: { free: '100/min' }, defaultPlan: 'free', planOf, planCache })
+    const now = Date.now()
+    const setTime = fake(now)
+    await limiter.consume('acme')
+    setTime(now + 59_999)
+    await limiter.consume('acme')
+    expect(asked).toEqual(['acme'])
+    setTime(now + 60_002)
+    await limiter.consume('acme')
+    expect(asked).toEqual(['acme', 'acme'])
+  })
 })
 
 test('the real clock is told to the µs, also after a fake one', () => {

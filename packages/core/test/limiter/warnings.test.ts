@@ -1,6 +1,6 @@
 // Warnings of a limiter: said once through Node's process warnings, each with a code, and silenced by `warnings: false`.
 import { createLimiter, type LimiterOptions } from '../../src/index.js'
-import { WARNING_CODES } from '../../src/base/warnings.js'
+import type { WARNING_CODES } from '../../src/base/warnings.js'
 import { asyncStore } from '../support/stores.js'
 
 let emitted: jest.SpyInstance
