@@ -47,7 +47,9 @@ const express: HttpAdapter<Request, Response> = {
 }
 
 /** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
-export type RateLimitHandler = RequestHandler & { readonly limiter: Limiter }
+export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
+  readonly limiter: Limiter<Plans>
+}
 
 /**
  * Express middleware, for 4 and 5, that holds every subject to the limits of its plan. The decision is at
@@ -61,7 +63,9 @@ export type RateLimitHandler = RequestHandler & { readonly limiter: Limiter }
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * }))
  */
-export function rateLimit(options: RateLimitOptions<Request, Response>): RateLimitHandler {
+export function rateLimit<Plans extends string = string>(
+  options: RateLimitOptions<Request, Response, Plans>,
+): RateLimitHandler<Plans> {
   const http = createHttpLimiter(express, options)
   const handler: RequestHandler = (req, res, next) => admitThen(() => http.admit(req, res), next)
   return Object.assign(handler, { limiter: http.limiter })

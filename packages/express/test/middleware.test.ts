@@ -4,7 +4,7 @@ import { createServer, request, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { clientOf, serveHandler, type Served } from '@tollgate/testing'
-import express5, { type Express } from 'express'
+import express5, { type ErrorRequestHandler, type Express } from 'express'
 import express4 from 'express4'
 import { byIp, createLimiter, rateLimit } from '../src/index.js'
 
@@ -31,6 +31,21 @@ describe.each([
   })
 
   const { get, statuses } = clientOf(async () => (served ??= await serveHandler(app)))
+
+  test('mounted without being called, it answers 500 and says what to type', async () => {
+    const told: unknown[] = []
+    app.use(rateLimit as never)
+    app.get('/', (_req, res) => void res.send('let in'))
+    const answer: ErrorRequestHandler = (error, _req, res, _next) => {
+      told.push(error)
+      res.status(500).end()
+    }
+    app.use(answer)
+    expect(await statuses(2, '')).toEqual([500, 500])
+    const problem =
+      "got an instance of IncomingMessage, expected an object of options, such as app.use(rateLimit({ limit: '100/min' }))"
+    expect(told[0]).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path: 'options', problem })
+  })
 
   test('on routes and routers: each as it says, with common counters where the limiter is one', async () => {
     const limiter = createLimiter({ limit: '5/min' })

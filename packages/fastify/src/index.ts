@@ -53,8 +53,11 @@ declare module 'fastify' {
 /** Not async: called as middleware is, it must throw where it was called. */
 function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   if (typeof app?.addHook === 'function') return addTo(app, options)
-  const expected = "it to be registered, not called: app.register(rateLimit, { limit: '100/min' })"
-  throw ConfigError.wrong('rateLimit', app, expected)
+  const problem = `it is a plugin, to be registered and not called: ${fastify.mounting}`
+  const error = new ConfigError('rateLimit', problem)
+  // With more than options it was added as a hook: what a hook throws at once ends the process.
+  if (options === undefined) throw error
+  return Promise.reject(error)
 }
 
 async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {

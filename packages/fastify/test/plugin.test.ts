@@ -15,6 +15,25 @@ const { get, statuses, remaining } = useApp((made) => {
   app = made
 })
 
+describe('a plugin that is called as if it were middleware', () => {
+  const message =
+    "rateLimit: it is a plugin, to be registered and not called: app.register(rateLimit, { limit: '100/min' })"
+
+  test('throws where it is called', () => {
+    expect(() => app.register((rateLimit as (options: object) => never)({ limit: '5/min' }))).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', message }),
+    )
+    expect(() => (rateLimit as () => never)()).toThrow(message)
+  })
+
+  test('added as a hook it answers 500', async () => {
+    app.addHook('onRequest', rateLimit as never)
+    app.get('/', ok)
+    const { status, body } = await get('/')
+    expect([status, JSON.parse(body).message]).toEqual([500, message])
+  })
+})
+
 describe('the stage that decides', () => {
   /** Knows its users after a hook of its own. */
   const authenticate = (at: 'preParsing' | 'preValidation' | 'preHandler'): void => {

@@ -70,7 +70,9 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
 }
 
 /** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
-export type RateLimitMiddleware = Middleware & { readonly limiter: Limiter }
+export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
+  readonly limiter: Limiter<Plans>
+}
 
 /**
  * Koa middleware, for 2 and 3, that holds every subject to the limits of its plan. The decision is at
@@ -84,7 +86,9 @@ export type RateLimitMiddleware = Middleware & { readonly limiter: Limiter }
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * }))
  */
-export function rateLimit(options: RateLimitOptions<Context, Response>): RateLimitMiddleware {
+export function rateLimit<Plans extends string = string>(
+  options: RateLimitOptions<Context, Response, Plans>,
+): RateLimitMiddleware<Plans> {
   const http = createHttpLimiter(koa, options)
   const middleware: Middleware = async (ctx, next) => {
     try {

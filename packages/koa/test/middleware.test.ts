@@ -20,6 +20,20 @@ describe.each([
 
   const { get, statuses } = clientOf(async () => (served ??= await serveHandler(app.callback())))
 
+  test('mounted without being called, it answers 500 and says what to type', async () => {
+    const told: unknown[] = []
+    app.on('error', (error) => told.push(error))
+    app.use(rateLimit as never)
+    app.use((ctx) => (ctx.body = 'let in'))
+    expect(await statuses(2, '')).toEqual([500, 500])
+    expect(told[0]).toMatchObject({
+      code: 'ERR_TOLLGATE_CONFIG',
+      problem: expect.stringMatching(
+        /^got an object with .*, expected an object of options, such as app\.use\(rateLimit\(\{ limit: '100\/min' \}\)\)$/,
+      ),
+    })
+  })
+
   test('on routes of @koa/router: each as it says, with common counters where the limiter is one', async () => {
     const limiter = createLimiter({ limit: '5/min' })
     const router = new Router()

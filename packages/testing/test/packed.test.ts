@@ -38,6 +38,9 @@ const OPTIONS = `{
   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
   identify: ({ headers }) => ({ id: String(headers['x-api-key']), plan: 'free' }),
 }`
+/** In a function, since it would throw. */
+const WRONG_DEFAULT = `// @ts-expect-error: fre is no plan
+export const wrong = (): unknown => rateLimit({ plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })`
 const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     variable: 'express',
@@ -47,7 +50,8 @@ const app = express()
 app.use(rateLimit({ limit: '2/min' }))
 app.get('/', (req, res) => { res.send(req.rateLimit?.plan) })
 ${listen('app')}`,
-    typed: `export const byPlan: express.RequestHandler = rateLimit(${OPTIONS})`,
+    typed: `export const byPlan: express.RequestHandler = rateLimit(${OPTIONS})
+${WRONG_DEFAULT}`,
   },
   fastify: {
     variable: 'Fastify',
@@ -82,7 +86,8 @@ const app = new Koa()
 app.use(rateLimit({ limit: '2/min' }))
 app.use((ctx) => { ctx.body = ctx.state.rateLimit?.plan })
 ${listen('app')}`,
-    typed: `export const byPlan: Koa.Middleware = rateLimit(${OPTIONS})`,
+    typed: `export const byPlan: Koa.Middleware = rateLimit(${OPTIONS})
+${WRONG_DEFAULT}`,
   },
 }
 const NAMES = Object.keys(FRAMEWORKS)

@@ -88,7 +88,13 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   #send(batch: readonly Waiting<Item>[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
     const items = batch.map(({ item }) => item)
     const sent = this.#options.send(items, isForced).then((answers) => {
-      const all = items.map((_, i) => answers[i] ?? new StoreError('the store gave no answer to a request'))
+      const all = items.map(
+        (_, i) =>
+          answers[i] ??
+          new StoreError(
+            'the store gave no answer to a request: its array was too short (docs/writing-a-store.md)',
+          ),
+      )
       batch.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))
       return all
     })

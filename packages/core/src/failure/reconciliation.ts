@@ -132,7 +132,9 @@ export class Reconciliation {
       const answer: unknown = answers[i]
       if (isOutcome(answer, request)) return answer
       // A store that returns no outcome will not do so at a repetition either.
-      return isA(answer, StoreError) ? answer : new StoreError('no outcome', { isOfRequest: true })
+      return isA(answer, StoreError)
+        ? answer
+        : new StoreError('the store gave no outcome (docs/writing-a-store.md)', { isOfRequest: true })
     })
   }
 

@@ -15,9 +15,14 @@ export function readRefundAnswers(batch: readonly RefundRequest[], given: unknow
 }
 
 function readOne(given: unknown, i: number): RefundAnswer {
-  if (!Array.isArray(given)) return new StoreError(`the store answered a batch with ${show(given)}`)
+  if (!Array.isArray(given))
+    return new StoreError(
+      `the store answered a batch with ${show(given)}, expected an array (docs/writing-a-store.md)`,
+    )
   const answer: unknown = given[i]
   if (isRefundAnswer(answer)) return answer
   if (isA(answer, Error)) return toStoreError(answer)
-  return new StoreError(`the store answered a refund with ${show(answer)}, expected true or false`)
+  return new StoreError(
+    `the store answered a refund with ${show(answer)}, expected true or false (docs/writing-a-store.md)`,
+  )
 }

@@ -129,7 +129,10 @@ export class StoreGuard {
     }
     const answers = sent.length > 0 ? this.#store.consume(sent, ofAll) : []
     if (sent.length === batch.length) return answers
-    const late = new StoreError('too late to ask', { code: 'ERR_TOLLGATE_STORE_TIMEOUT', isOfRequest: true })
+    const late = new StoreError('too late to ask the store: raise deadlineMs if this comes often', {
+      code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+      isOfRequest: true,
+    })
     return chain(answers, (given) => batch.map((request) => given[sent.indexOf(request)] ?? late))
   }
 
@@ -153,5 +156,7 @@ export class StoreGuard {
 }
 
 function notAList(given: unknown): StoreError {
-  return new StoreError(`the store answered a batch with ${show(given)}`)
+  return new StoreError(
+    `the store answered a batch with ${show(given)}, expected an array (docs/writing-a-store.md)`,
+  )
 }

@@ -88,7 +88,7 @@ function writerOf(options: AnswerOptions['headers']): HeaderWriter {
   const { partitionKey } = (options || {}) as HeaderOptions
   if (partitionKey !== undefined) {
     // It wants the secret of the limiter, which a decision does not know.
-    throw ConfigError.wrong('headers.partitionKey', partitionKey, 'none: only adapters can send it')
+    throw new ConfigError('headers.partitionKey', 'only rateLimit of an adapter can send it: leave it out')
   }
   const made = headerWriter(options)
   if (options !== false) writers.set(options, made)

@@ -16,7 +16,11 @@ export type EventContextOption<Req> = boolean | ((req: Req) => object | undefine
 /** @throws {ConfigError} when it is neither */
 export function checkEventContext(given: unknown): void {
   if (given === undefined || typeof given === 'boolean' || typeof given === 'function') return
-  throw ConfigError.wrong('eventContext', given, 'true, false, or a function that returns an object')
+  throw ConfigError.wrong(
+    'eventContext',
+    given,
+    'true, false, or a function that returns an object: (req) => ({ path: req.path })',
+  )
 }
 
 /** @param address of the client, which may have left meanwhile */

@@ -37,11 +37,13 @@ export function headerWriter(
   options: HeaderOptions | false = {},
   hide?: HideId,
 ): (decision: Decision, response: ResponseHeaders) => void {
-  const { standard, single, legacy, partitionKey, expose } = readHeaderOptions(options)
+  const read = readHeaderOptions(options)
+  const { standard, single, legacy, partitionKey, expose } = read
+  const exposed = sentWith(read)
   const policies = new WeakMap<readonly unknown[], string>()
   return (decision, response) => {
     // Also before there is a number: a script that is denied for another reason wants to read Retry-After.
-    if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE)))
+    if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE), exposed))
     if (decision.limits.length === 0) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : undefined
@@ -92,15 +94,24 @@ function partitionKeyOf({ id, kind = 'id' }: Subject, hide?: HideId): string {
   return `;pk=:${hash.subarray(0, 9).toString('base64')}:`
 }
 
+/** The headers that are sent with these options: others have nothing to be read. */
+function sentWith({ standard, single, legacy }: Required<HeaderOptions>): readonly string[] {
+  return RATE_LIMIT_HEADERS.filter((name) => {
+    if (name === 'Retry-After') return true
+    if (name.startsWith('X-')) return legacy !== false
+    return name.startsWith('RateLimit-') && name !== 'RateLimit-Policy' ? single : standard
+  })
+}
+
 /** Adds to what the application exposes. */
-function withOurs(exposed: string | undefined): string {
+function withOurs(exposed: string | undefined, ours: readonly string[]): string {
   const given = (exposed ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
   if (given.includes('*')) return given.join(', ')
   const known = new Set(given.map((name) => name.toLowerCase()))
-  return [...given, ...RATE_LIMIT_HEADERS.filter((name) => !known.has(name.toLowerCase()))].join(', ')
+  return [...given, ...ours.filter((name) => !known.has(name.toLowerCase()))].join(', ')
 }
 
 /** A String of structured fields. */

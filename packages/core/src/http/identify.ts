@@ -1,7 +1,7 @@
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject, SubjectOf } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { ipSubject, plainIp } from './ip.js'
@@ -11,10 +11,12 @@ import { ipSubject, plainIp } from './ip.js'
  * have room. Nothing, or an empty id: the client's address on the default plan. May be async; what it throws goes to
  * the framework's error handling.
  */
-export type Identify<Req> = (req: Req) => MaybePromise<Identified | readonly Identified[]>
+export type Identify<Req, Plans extends string = string> = (
+  req: Req,
+) => MaybePromise<Identified<Plans> | readonly Identified<Plans>[]>
 
-/** Nothing, or an empty id, in a list of several is left out. */
-export type Identified = Subject | string | null | undefined
+/** Nothing, or an empty text, in a list of several is left out. */
+export type Identified<Plans extends string = string> = SubjectOf<Plans> | null | undefined
 
 /** The part of a request that all frameworks share. */
 export interface RequestWithHeaders {

@@ -8,7 +8,7 @@ import type { Limiter } from '../limiter/limiter.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
-const HTTP_OPTIONS = [
+export const HTTP_OPTIONS: readonly string[] = [
   'limiter',
   'identify',
   'cost',

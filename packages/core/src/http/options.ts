@@ -11,11 +11,12 @@ import type { DenialOptions } from './answer.js'
 import type { EventContextOption } from './event-context.js'
 
 /** What every adapter takes. `Req` and `Res` are the framework's own. */
-export interface RateLimitOptions<Req, Res = unknown> extends LimiterOptions, ScopeOptions, DenialOptions {
+export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
+  extends LimiterOptions<Plans>, ScopeOptions, DenialOptions {
   /** A limiter made by `createLimiter`, in place of its options, to share it. */
   readonly limiter?: Limiter
   /** Who pays. Default: the client's address, on the default plan. */
-  readonly identify?: Identify<Req>
+  readonly identify?: Identify<Req, NoInfer<Plans>>
   /** Quota units a request takes: a whole number from 1, or a function. Default: 1. */
   readonly cost?: number | ((req: Req) => MaybePromise<number>)
   /** Requests that are not limited at all, such as health checks. */

@@ -34,7 +34,7 @@ import { ScopedConsumer } from './scoped-consumer.js'
  * const limiter = createLimiter({ plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] } })
  * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
  */
-export function createLimiter(options: LimiterOptions): Limiter {
+export function createLimiter<Plans extends string = string>(options: LimiterOptions<Plans>): Limiter<Plans> {
   return new StoreLimiter(options)
 }
 
@@ -137,7 +137,7 @@ class StoreLimiter implements Limiter {
     return new ScopedConsumer(this.#builder, this.#pipeline, scope)
   }
 
-  setPlans(plans: PlansInput, options: { readonly defaultPlan?: string } = {}): void {
+  setPlans(plans: PlansInput, options: { readonly defaultPlan?: string | undefined } = {}): void {
     needOptions(options, ['defaultPlan'])
     this.#plans.setPlans({ plans, ...options }, (plan) =>
       needSupported(this.#store, plan, `plans.${plan.name}`),

@@ -10,7 +10,7 @@ import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
 import { errorOfOthers, remedyOf } from './option-remedies.js'
 
-export interface LimiterOptions extends PlanOptions {
+export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
   readonly store?: Store
   /**

@@ -18,7 +18,7 @@ export interface ConsumeOptions {
 }
 
 /** Decides requests, for the whole application or for one scope of it. */
-export interface Consumer {
+export interface Consumer<Plans extends string = string> {
   /**
    * Takes `cost` units from every limit of the subject's plan, or nothing at all.
    *
@@ -31,9 +31,9 @@ export interface Consumer {
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an unknown option;
    *                         nothing has been taken then
    */
-  consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision>
+  consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /** Returns the decision that `consume` would, but takes nothing. Throws as `consume` does. */
-  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision>
+  peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /**
    * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
    * not refund decisions from before a reset: they can give back units that were taken after it.
@@ -45,7 +45,7 @@ export interface Consumer {
 }
 
 /** Holds subjects to their plans. One limiter can serve many routes, frameworks, workers and websockets. */
-export interface Limiter extends Consumer {
+export interface Limiter<Plans extends string = string> extends Consumer<Plans> {
   /**
    * Gives the units of a decision back to every limit, unless they have come back by themselves. Works once per
    * decision: a second call gives nothing.
@@ -73,14 +73,18 @@ export interface Limiter extends Consumer {
    * const exports = limiter.scope({ stacked: { export: '5/min' } })
    * await exports.consume({ id: 'acme', plan: 'pro' })
    */
-  scope(options: ScopeOptions): Consumer
+  scope(options: ScopeOptions): Consumer<Plans>
   /**
    * Replaces all plans, from the next request on. Units used in a window of the same length and algorithm still count.
-   * The default plan stays the same unless `defaultPlan` is given or no plan has its name any more.
+   * A default plan that was chosen stays, unless another is given.
    *
-   * @throws {ConfigError} when a plan is wrong; the old plans then stay
+   * @throws {ConfigError} when a plan is wrong, or the default plan is not among them; the old plans then stay
+   * @example limiter.setPlans({ basic: '100/min', pro: '3000/min' }, { defaultPlan: 'basic' })
    */
-  setPlans(plans: PlansInput, options?: { readonly defaultPlan?: string }): void
+  setPlans<Names extends string>(
+    plans: PlansInput<Names>,
+    options?: { readonly defaultPlan?: NoInfer<Names> | undefined },
+  ): void
   /** Asks `planOf` again at the subject's next request, such as after an upgrade. */
   forgetPlan(subject: Subject | string): void
   /** @throws {ConfigError} when the event does not exist or the listener is not a function; so does `off` */

@@ -125,10 +125,10 @@ export function errorOfOthers(given: object, unknown: readonly string[]): Config
   const replaced = other.ofLimit.filter((name) => Object.hasOwn(given, name))
   const limit =
     replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
-  const rest = unknown
-    .filter((name) => !replaced.includes(name))
+  const others = unknown
+    .filter((name) => !replaced.includes(name) && remedyOf(name) !== undefined)
     .slice(0, 3)
-    .flatMap((name) => remedyOf(name)?.replace(/$/, ` in place of ${name}`) ?? [])
+  const rest = others.map((name) => `${remedyOf(name)?.replace(/^write /, '')} in place of ${name}`)
   const problem = `an option of ${other.name}; ${[...limit, ...rest].join(', ')} (${other.page} has all others)`
   return new ConfigError(sign, problem)
 }

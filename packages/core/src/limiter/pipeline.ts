@@ -242,5 +242,7 @@ export class Pipeline {
 }
 
 function closedError(): StoreError {
-  return new StoreError('the limiter was closed', { code: 'ERR_TOLLGATE_CLOSED' })
+  return new StoreError('the limiter was closed: close it after the last request', {
+    code: 'ERR_TOLLGATE_CLOSED',
+  })
 }

@@ -7,7 +7,7 @@ import { ConfigError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
-import { needOptions } from '../base/option-checks.js'
+import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { needCost } from '../requests/cost.js'
 
 /** Counts the requests of one scope. */
@@ -40,7 +40,11 @@ export class ScopedConsumer implements Consumer {
   }
 }
 
-const CONSUME_OPTIONS = ['cost', 'context']
+const CONSUME_OPTIONS: KnownOptions = {
+  names: ['cost', 'context'],
+  example: '{ cost: 5 }',
+  remedyOf: () => undefined,
+}
 
 /** Checks all options. */
 function readCost(options: ConsumeOptions | undefined): number {
@@ -54,5 +58,5 @@ function readCost(options: ConsumeOptions | undefined): number {
 
 function needContext(given: unknown): void {
   if (typeof given === 'object' && given !== null && !isPromise(given)) return
-  throw ConfigError.wrong('context', given, 'an object')
+  throw ConfigError.wrong('context', given, "an object, such as { job: 'export' }")
 }

@@ -27,7 +27,7 @@ export function settleDecision(decision: Decision, units: number, by: object): S
   if (CountedDecision.by(decision) !== by) {
     throw new TollgateError(
       'ERR_TOLLGATE_DECISION',
-      'got a decision of another limiter, expected one of this: call refund or settle of the limiter that decided',
+      'decision: got one of another limiter, expected one of this: call refund or settle of the limiter that decided',
     )
   }
   if (!CountedDecision.settle(decision)) return undefined
@@ -66,7 +66,7 @@ function isCounted(decision: Decision): decision is CountedDecision {
   if (OTHER_SOURCES.includes(decision?.source)) return false
   const expected =
     'the decision that consume returned, itself and not a copy: limiter.refund(await limiter.consume(id))'
-  throw new TollgateError('ERR_TOLLGATE_DECISION', `got ${show(decision)}, expected ${expected}`)
+  throw new TollgateError('ERR_TOLLGATE_DECISION', `decision: got ${show(decision)}, expected ${expected}`)
 }
 
 const OTHER_SOURCES: readonly unknown[] = [

@@ -24,7 +24,7 @@ export interface PlanOptions<Names extends string = string> {
    * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
    * restrictive one.
    */
-  readonly defaultPlan?: NoInfer<Names>
+  readonly defaultPlan?: NoInfer<Names> | undefined
 }
 
 /** The plans of a limiter. */

@@ -7,9 +7,18 @@ export interface Subject {
    */
   readonly id: string | number | bigint
   /** The name of its plan. Left out or unknown: the default plan. */
-  readonly plan?: string | undefined
+  readonly plan?: AnyPlan | undefined
   /** `ip` for a client's address. Such an id never collides with one of kind `id` that looks the same. */
   readonly kind?: 'id' | 'ip' | undefined
   /** Begins the names of its limits when a request has several subjects: `user.minute`. Default: its plan's name. */
   readonly label?: string | undefined
 }
+
+/** Any text. Written so, the names of plans beside it stay what an editor offers. */
+export type AnyPlan = string & {}
+
+/** A subject or an id, where plans of these names are known: they are offered, and any other is taken. */
+export type SubjectOf<Plans extends string = string> =
+  | Subject
+  | (Omit<Subject, 'plan'> & { readonly plan?: Plans | undefined })
+  | string

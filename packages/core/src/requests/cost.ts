@@ -5,6 +5,6 @@ export function needCost(cost: number, least: 0 | 1): void {
   if (Number.isSafeInteger(cost) && cost >= least) return
   throw new TollgateError(
     'ERR_TOLLGATE_COST',
-    `cost: got ${show(cost)}, expected a whole number of units from ${least}, such as ${least + 1}`,
+    `cost: got ${show(cost)}, expected a whole number of units from ${least}`,
   )
 }

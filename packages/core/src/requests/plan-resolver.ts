@@ -72,10 +72,10 @@ export class PlanResolver {
   /** The default plan that was chosen stays: another must not take its place unasked. */
   #keptDefault({ plans }: PlanOptions): string | undefined {
     const kept = this.#defaultPlan
-    if (kept === undefined || typeof plans !== 'object' || plans === null || Object.hasOwn(plans, kept))
-      return kept
+    const [first] = Object.keys(plans ?? {})
+    if (kept === undefined || first === undefined || Object.hasOwn(plans ?? {}, kept)) return kept
     const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
-    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: 'free' })`)
+    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: ${show(first)} })`)
   }
 
   find(subject: Subject): MaybePromise<Plan> {

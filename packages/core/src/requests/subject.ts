@@ -1,10 +1,10 @@
 import { show, TollgateError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject, SubjectOf } from '../plans/subject.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
-export type Subjects = Subject | string | readonly (Subject | string)[]
+export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
 
 /**
  * Reads a caller's subject: an object, or just an id.

@@ -21,8 +21,12 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     store === null ||
     METHODS.filter((name) => isMethod(store[name])).length < 2
   ) {
-    if (isRedisClient(store))
-      throw ConfigError.wrong(path, given, `a store made of it: ${path}: redisStore(client)`)
+    if (isRedisClient(store)) {
+      throw new ConfigError(
+        path,
+        `got a Redis client, expected a store made of it: ${path}: redisStore(client)`,
+      )
+    }
     throw ConfigError.wrong(
       path,
       given,

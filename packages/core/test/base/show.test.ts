@@ -32,6 +32,7 @@ test.each<[given: unknown, shown: string]>([
   [Tenant, 'the class Tenant'],
   [{ apiKey: SECRET }, 'an object with apiKey'],
   [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, 'an object with a, b, c, d, e, ...'],
+  [{ ['x'.repeat(99)]: 1, id: 2 }, `an object with ${'x'.repeat(24)}, id`],
   [10n, '10n'],
   ['a\u202eb\ud800', "'a?b?'"],
 ])('%p is shown as %s', (given, shown) => {

@@ -8,7 +8,10 @@ export const OUTSIDE = Symbol('outside the calendar')
 
 export function readReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply) && reply.length > 0) return reply
-  throw new StoreError('Redis answered the script with something that is not a list', { reason: 'protocol' })
+  throw new StoreError(
+    'Redis answered the script with something that is not a list: check that it is Redis 6.2 or newer, or Valkey',
+    { reason: 'protocol' },
+  )
 }
 
 export function readAnswers(

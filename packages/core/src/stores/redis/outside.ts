@@ -13,7 +13,9 @@ export function againIfOutside<Request, A>(
     let next = 0
     return answers.map((answer) => {
       const given = answer === OUTSIDE ? (again[next++] as A | typeof OUTSIDE) : answer
-      return given === OUTSIDE ? new StoreError("Redis's clock jumped while it was asked") : given
+      return given === OUTSIDE
+        ? new StoreError("Redis's clock jumped while it was asked: let NTP keep the clock of its server")
+        : given
     })
   })
 }

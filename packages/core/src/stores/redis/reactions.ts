@@ -48,7 +48,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(NOAUTH|WRONGPASS|invalid password|without any password configured)/,
     reason: 'not-permitted',
-    says: 'Redis refused the username or password of this client',
+    says: 'Redis refused the username or password of this client: set both in the options of the client',
   },
   {
     matches: /\b(READONLY|MASTERDOWN)\b|Write commands are not allowed/,
@@ -58,7 +58,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(MISCONF|NOREPLICAS)\b/,
     reason: 'read-only',
-    says: 'Redis takes no writes until its disk or its replicas are well',
+    says: 'Redis takes no writes until its disk or its replicas are well: see its log',
   },
   {
     matches: /\bLOADING\b/,
@@ -68,7 +68,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\bBUSY\b|max number of clients|Script killed/,
     reason: 'busy',
-    says: 'Redis is held up by a script or by too many clients',
+    says: 'Redis is held up by a script or by too many clients: see SLOWLOG GET and CLIENT LIST',
   },
   {
     matches: /\b(CLUSTERDOWN|TRYAGAIN)\b|cluster redirections|slots cache/i,
@@ -93,12 +93,12 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /client (is|was) closed|Disconnects client|client has been closed/i,
     reason: 'closed',
-    says: 'the Redis client is closed',
+    says: 'the Redis client is closed: close it after the limiter',
   },
   {
     matches: /timed out|socket timeout|\bTimeoutError/i,
     reason: 'timeout',
-    says: 'Redis did not answer in the time that the client gives it',
+    says: 'Redis did not answer in the time that the client gives it: see SLOWLOG GET, or raise its commandTimeout',
   },
   {
     matches:

@@ -5,7 +5,7 @@ import { REACTIONS, type Reaction } from './reactions.js'
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown))
-  return new StoreError(`${says} (${messageOf(thrown)})`, { reason, isOfRequest, cause: thrown })
+  return new StoreError(`${says} (${messageOf(thrown)})`, { reason, isOfRequest, cause: causeOf(thrown) })
 }
 
 /** An error text that a script returned for one request, as a fault of the store. */
@@ -28,6 +28,18 @@ const UNKNOWN = { reason: 'unknown', says: 'Redis could not be asked', isOfReque
 
 function reactionTo(text: string): Pick<Reaction, 'reason' | 'says'> & { readonly isOfRequest?: boolean } {
   return REACTIONS.find(({ matches }) => matches.test(text)) ?? UNKNOWN
+}
+
+/**
+ * ioredis keeps the command that failed on its errors, with its arguments: the password of AUTH, the ids of subjects. Who
+ * prints a fault of the store prints its cause, so that has none of them.
+ */
+function causeOf(thrown: unknown): unknown {
+  if (!isErrorLike(thrown) || !('command' in thrown || 'lastNodeError' in thrown)) return thrown
+  const { name, message, stack } = thrown as Error
+  const cause = Object.assign(new Error(message), { name })
+  if (stack !== undefined) cause.stack = stack
+  return cause
 }
 
 interface ErrorLike {

@@ -69,5 +69,8 @@ export class Script {
 
 /** Called before anything is sent again: by then the caller may have got another answer. */
 export function refuseLate(call: Call | undefined): void {
-  if (call?.isOver) throw new StoreError('too late to ask again', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
+  if (call?.isOver)
+    throw new StoreError('too late to ask Redis again: raise deadlineMs if this comes often', {
+      code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+    })
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import {
@@ -6,6 +7,7 @@ import {
   eventually,
   freePort,
   testPrefix,
+  testRedisUrl,
   type Deployment,
 } from '@tollgate/testing'
 import { Redis } from 'ioredis'
@@ -188,4 +190,28 @@ describe('real servers', () => {
       expect([reason, message]).toEqual(['wrong-server', expect.stringContaining('new Cluster(nodes)')])
     }
   })
+})
+
+test('the arguments of the command that failed are not printed with the error: a password, or ids', async () => {
+  const { hostname, port } = new URL(testRedisUrl())
+  const password = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'
+  const options = { username: 'nobody', password, autoResendUnfulfilledCommands: false }
+  const redis = new Redis({ ...options, host: hostname, port: Number(port) })
+  // The client's own errors, which have it, are the application's.
+  redis.on('error', () => {})
+  const limiter = createLimiter({ limit: '5/min', store: redisStore(redis) })
+  const told: string[] = []
+  limiter.on('storeError', (error) => told.push(inspect(error, { depth: 10, showHidden: true })))
+  await eventually(async () => {
+    await limiter.consume('acme')
+    return told.length > 0
+  })
+  redis.disconnect()
+  expect(told[0]).toContain('WRONGPASS')
+  for (const text of told) expect(text).not.toContain(password)
+
+  const all = Object.assign(new Error('all failed'), {
+    lastNodeError: Object.assign(new Error('WRONGPASS'), { command: { name: 'auth', args: [password] } }),
+  })
+  expect(inspect(storeErrorOf(all), { depth: 10 })).not.toContain(password)
 })

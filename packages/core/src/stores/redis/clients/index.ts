@@ -1,4 +1,5 @@
 import { ConfigError } from '../../../base/errors.js'
+import { isOptions } from '../../../base/option-checks.js'
 import { ioredisPort, isIoredis } from './ioredis.js'
 import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort } from './node-redis.js'
 import type { RedisPort } from './port.js'
@@ -50,5 +51,7 @@ function hintOf(given: unknown): string {
   if (typeof given === 'function') return 'not its class, but an instance, '
   if (typeof given === 'object' && given !== null && isLegacyNodeRedis(given))
     return 'not its legacy() form, '
+  if (typeof given === 'object' && given !== null && 'consume' in given) return 'not a store, but '
+  if (isOptions(given) && ('client' in given || 'redis' in given)) return 'not an object around it, '
   return ''
 }

@@ -79,6 +79,8 @@ function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
   const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
   if (!node || node.status === 'ready' || node.status === 'wait') return undefined
   return Promise.reject(
-    new StoreError(`the Redis at ${address} cannot be reached`, { reason: 'unreachable' }),
+    new StoreError(`the Redis at ${address} cannot be reached; the client connects again by itself`, {
+      reason: 'unreachable',
+    }),
   )
 }

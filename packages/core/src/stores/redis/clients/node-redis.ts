@@ -95,5 +95,9 @@ function clusterPort(client: Cluster): RedisPort {
 function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
   const node = client.slots[slotOf(key)]?.master.client
   if (!node || node.isReady) return undefined
-  return Promise.reject(new StoreError('the Redis of this key cannot be reached', { reason: 'unreachable' }))
+  return Promise.reject(
+    new StoreError('the Redis of this key cannot be reached; the client connects again by itself', {
+      reason: 'unreachable',
+    }),
+  )
 }

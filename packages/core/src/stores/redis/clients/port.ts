@@ -68,5 +68,5 @@ export function shared(begin: () => Promise<void>): () => Promise<void> {
 }
 
 export function clientClosed(): StoreError {
-  return new StoreError('the Redis client is closed', { reason: 'closed' })
+  return new StoreError('the Redis client is closed: close it after the limiter', { reason: 'closed' })
 }

@@ -1,0 +1,30 @@
+// Access-Control-Expose-Headers names what is sent, and nothing else.
+import type { HeaderOptions } from '../../src/index.js'
+import { createLimiter, type Decision } from '../../src/index.js'
+import { headerWriter } from '../../src/http/headers.js'
+
+test.each<[HeaderOptions, string]>([
+  [{}, 'RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After'],
+  [{ single: false }, 'RateLimit-Policy, RateLimit, Retry-After'],
+  [
+    { standard: false, single: false, legacy: 'epoch' },
+    'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After',
+  ],
+  [{ standard: false, single: false }, 'Retry-After'],
+])('%j', (options, exposed) => {
+  const headers = new Map<string, string>()
+  const decision = createLimiter({ limit: '5/min' }).consume('acme') as Decision
+  headerWriter({ ...options, expose: true })(decision, {
+    get: (name) => headers.get(name),
+    set: (name, value) => void headers.set(name, value),
+  })
+  const named = headers.get('Access-Control-Expose-Headers')
+  expect(named).toBe(exposed)
+  const sent = [...headers.keys()].filter((name) => /ratelimit/i.test(name))
+  expect(
+    exposed
+      .split(', ')
+      .filter((name) => name !== 'Retry-After')
+      .sort(),
+  ).toEqual(sent.sort())
+})
