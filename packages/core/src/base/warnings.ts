@@ -2,6 +2,8 @@
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+  TOLLGATE_STORE:
+    'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute.',
   TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',
   TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
   TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',

@@ -100,6 +100,8 @@ export interface Call {
 export interface StoreListener {
   /** It forgot so many subjects whose units still counted, for want of room. */
   onEvicted(subjects: number): void
+  /** It cannot be connected, and has not been before. May be told again and again. */
+  onUnreached(error: StoreError): void
 }
 
 /** What a store can do. Checked where a limiter is made. */

@@ -310,7 +310,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
         null,
       ])
       await served?.close()
-      await start({ limit: '1/min', store: broken, onStoreFailure: 'closed' })
+      await start({ limit: '1/min', store: { ...broken }, onStoreFailure: 'closed' })
       const closed = await get()
       expect([closed.status, closed.headers.get('retry-after'), closed.headers.get('ratelimit')]).toEqual([
         503,

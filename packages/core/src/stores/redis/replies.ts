@@ -34,6 +34,7 @@ interface ErrorLike {
   readonly message: string
   readonly code?: unknown
   readonly lastNodeError?: unknown
+  readonly errors?: unknown
 }
 
 /** Errors of other realms, and of clients that make their own, are told by what they have. */
@@ -44,6 +45,9 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 }
 
 function messageOf(thrown: unknown): string {
+  // Of a host with several addresses: what was met at the first.
+  const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
+  if (isErrorLike(first) && first.message !== '') return first.message
   const said = isErrorLike(thrown) ? thrown.message : reasonOf(thrown)
   return said === '' ? codeOf(thrown) : said
 }

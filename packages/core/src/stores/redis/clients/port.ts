@@ -1,4 +1,5 @@
 import { StoreError } from '../../../base/errors.js'
+import { storeErrorOf } from '../replies.js'
 
 export type ScriptArg = string | number
 
@@ -14,9 +15,13 @@ export interface RedisPort {
   del(keys: readonly string[]): Promise<unknown>
   /** WAIT, on the connection that all else goes on. Left out where there are several. */
   wait?(replicas: number, timeoutMs: number): Promise<unknown>
+  /** Tells what keeps the client from connecting, until it has connected once. Returns what ends that. */
+  observe(listener: FaultListener): () => void
   /** A section of INFO, of any of its servers. */
   info(section: string): Promise<unknown>
 }
+
+export type FaultListener = (error: StoreError) => void
 
 /** The part of a client that tells how it is. */
 export interface Emitter {
@@ -59,6 +64,27 @@ export function untilReady(
     client.once('error', onError)
     start()?.then(onReady, onError)
   })
+}
+
+/**
+ * Listens to a client's errors. Without a listener some clients print them and others end the process; Tollgate says
+ * itself what its users must know.
+ *
+ * @param ready the event of a client that is connected
+ */
+export function faultsOf(client: Emitter, ready: string, isReady: boolean): RedisPort['observe'] {
+  const listeners = new Set<FaultListener>()
+  let wasReady = isReady
+  client.on(ready, () => (wasReady = true))
+  client.on('error', (thrown) => {
+    if (wasReady || listeners.size === 0) return
+    const error = storeErrorOf(thrown)
+    for (const listener of listeners) listener(error)
+  })
+  return (listener) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
 }
 
 /** Runs `begin` once for all that ask while it has not ended. */
