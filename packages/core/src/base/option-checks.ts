@@ -19,9 +19,18 @@ export function needOptions(given: unknown, names: readonly string[], path = '')
 }
 
 function expectedOf(name: string, names: readonly string[]): string {
-  const meant = names.find((known) => isTypo(name.toLowerCase(), known.toLowerCase()))
+  const meant = nearestOf(name, names)
   const all = `an option that there is: ${names.join(', ')}`
   return meant === undefined ? all : `${meant}, or another ${all.slice('an '.length)}`
+}
+
+/** Which of some names was most likely meant: one that differs in nothing but case, else in one letter. */
+export function nearestOf(given: string, names: readonly string[]): string | undefined {
+  const lower = given.trim().toLowerCase()
+  return (
+    names.find((name) => name.toLowerCase() === lower) ??
+    names.find((name) => isTypo(lower, name.toLowerCase()))
+  )
 }
 
 /** Whether one letter was left out, added, changed, or changed places with the next. */

@@ -14,8 +14,11 @@ export interface PlanResolverOptions extends PlanOptions {
 /** Told of subjects whose plan was not found. */
 export interface PlanListener {
   onPlanError(error: Error, subject: Subject): void
-  /** @param used the plan that the subject is held to */
-  onUnknownPlan(subject: Subject, used: string): void
+  /**
+   * @param used the plan that the subject is held to
+   * @param names of the plans there are
+   */
+  onUnknownPlan(subject: Subject, used: string, names: Iterable<string>): void
 }
 
 /** Finds the plan of a subject: by the name that it comes with, or that `planOf` gives. */
@@ -81,7 +84,7 @@ export class PlanResolver {
     if (plan) return plan
     if (name !== undefined || !hasDefault) {
       const named = name === subject.plan ? subject : { ...subject, plan: name }
-      this.#listener.onUnknownPlan(named, fallback.name)
+      this.#listener.onUnknownPlan(named, fallback.name, byName.keys())
     }
     return fallback
   }
