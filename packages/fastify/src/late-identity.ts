@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Identified, Identify } from '@tollgate/core'
 import type { Warn } from '@tollgate/core/adapter'
@@ -38,6 +39,6 @@ export function warnOfLateIdentity(
 }
 
 function isSomebody(found: Identified): boolean {
-  if (typeof found !== 'object' || found === null) return Boolean(found)
-  return Boolean(found.id) && found.kind !== 'ip'
+  if (typeof found !== 'object' || found === null) return Boolean(found) && !isIP(String(found))
+  return Boolean(found.id) && found.kind !== 'ip' && !(found.kind === undefined && isIP(String(found.id)))
 }

@@ -6,6 +6,7 @@ export const WARNING_CODES = {
     'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute.',
   TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',
   TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
+  TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
   TOLLGATE_PLAN:
     'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',
   TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',

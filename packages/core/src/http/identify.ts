@@ -3,7 +3,7 @@ import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
-import { ipSubject } from './ip.js'
+import { IPV6_PREFIX, ipSubject } from '../requests/ip.js'
 
 /**
  * Who pays for a request: an id, or `{ id, plan }`; or several, such as a tenant and its user, whose limits must all
@@ -73,8 +73,6 @@ export interface ByIpOptions {
   /** The plan of every address. Default: the default plan. */
   readonly plan?: string
 }
-
-const IPV6_PREFIX = 64
 
 /**
  * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.

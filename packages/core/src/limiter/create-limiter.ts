@@ -79,6 +79,7 @@ class StoreLimiter implements Limiter {
       begin,
       shards: store.shards ?? 1,
       isAtomic: store.atomic ?? false,
+      warn: warnOf,
     })
     this.#pipeline = new Pipeline(
       { ...failureOptions(options), store, begin, warn: warnOf, fastPaths: [unlimited] },

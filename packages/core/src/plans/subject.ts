@@ -7,7 +7,7 @@ export interface Subject {
   readonly id: string | number
   /** The name of its plan. Left out or unknown: the default plan. */
   readonly plan?: string | undefined
-  /** `ip` for a client's address, which is never confused with an id that looks the same. */
+  /** `ip` for a client's address; `id` for a tenant, also one whose id is written like an address. Left out: by the id. */
   readonly kind?: 'id' | 'ip' | undefined
   /** What its limits are called by, where a request has several subjects: `user.minute`. Default: its plan's name. */
   readonly label?: string | undefined

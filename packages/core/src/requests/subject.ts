@@ -1,5 +1,6 @@
 import { show, TollgateError } from '../base/errors.js'
 import type { Subject } from '../plans/subject.js'
+import { IPV6_PREFIX, ipSubject, isAddress } from './ip.js'
 
 /** Who pays for a request: an id, a subject, or several, whose limits must all have room. */
 export type Subjects = Subject | string | readonly (Subject | string)[]
@@ -12,7 +13,7 @@ export type Subjects = Subject | string | readonly (Subject | string)[]
  */
 function readSubject(given: unknown): Subject | undefined {
   if (given === undefined || given === null || given === '') return undefined
-  if (isId(given)) return { id: given }
+  if (isId(given)) return isAddressId(given) ? asAddress({ id: given }) : { id: given }
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
   const { id, plan, label, kind } = given as Subject
   if (id === undefined || id === null || id === '') return undefined
@@ -20,7 +21,29 @@ function readSubject(given: unknown): Subject | undefined {
   if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
   if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
-  return given as Subject
+  return kind === undefined && isAddressId(id) ? asAddress(given as Subject) : (given as Subject)
+}
+
+/** Subjects whose id was written as an address, each with how it was given. */
+const written = new WeakMap<Subject, Subject>()
+
+/**
+ * An id that is an address is that client: as a text every address of an IPv6 network would be a subject of its own,
+ * and whoever has the network would not be limited at all.
+ */
+function asAddress(given: Subject): Subject {
+  const subject: Subject = { ...given, id: ipSubject(String(given.id), IPV6_PREFIX), kind: 'ip' }
+  written.set(subject, given)
+  return subject
+}
+
+/** As its caller wrote it, where that was an id that is an address; else undefined. */
+export function asWritten(subject: Subject): Subject | undefined {
+  return subject.kind === 'ip' ? written.get(subject) : undefined
+}
+
+function isAddressId(id: string | number): boolean {
+  return typeof id === 'string' && isAddress(id)
 }
 
 /** More subjects than this in one request is a mistake, and a burden for the store. */

@@ -176,8 +176,10 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
     test('a request without an id counts by client IP on the default plan, apart from tenants', async () => {
       await start({ plans: { free: '1/min', pro: '100/min' }, defaultPlan: 'free', identify: byKey })
       expect(await statuses(2)).toEqual([200, 429])
-      expect(await statuses(2, { 'x-api-key': '127.0.0.1' })).toEqual([200, 429])
-      expect(await statuses(2, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([200, 429])
+      expect(await statuses(2, { 'x-api-key': '@127.0.0.1' })).toEqual([200, 429])
+      // An id that is an address is that address.
+      expect(await statuses(1, { 'x-api-key': '127.0.0.1' })).toEqual([429])
+      expect(await statuses(1, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([429])
     })
 
     test("client IPs follow the framework's trust in proxies, IPv6 by /64", async () => {
