@@ -29,6 +29,7 @@ const AUTHORS_OF_ADAPTERS = [
   'createHttpLimiter',
   'hasLeft',
   'internalsOf',
+  'isSomebody',
   'onResponseEnd',
   'toError',
   'toThrown',

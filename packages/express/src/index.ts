@@ -22,6 +22,7 @@ const express: HttpAdapter<Request, Response> = {
   ip: (req) => req.ip ?? req.socket?.remoteAddress,
   hasLeft: (req) => hasLeft(req.socket),
   trustsProxy: (req) => Boolean(req.app?.get('trust proxy')),
+  trustsAll: (req) => req.app?.get('trust proxy') === true,
   attach: (req, decision) => void (req.rateLimit = decision),
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),

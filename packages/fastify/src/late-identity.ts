@@ -1,7 +1,6 @@
-import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Identified, Identify } from '@tollgate/core'
-import type { Warn } from '@tollgate/core/adapter'
+import { isSomebody, type Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
 /** So many requests that were counted by address are looked at again; that finds it, or there is nothing to find. */
@@ -36,9 +35,4 @@ export function warnOfLateIdentity(
     done()
   }
   app.addHook('onRoute', (route) => addLast(route, 'preHandler', check))
-}
-
-function isSomebody(found: Identified): boolean {
-  if (typeof found !== 'object' || found === null) return Boolean(found) && !isIP(String(found))
-  return Boolean(found.id) && found.kind !== 'ip' && !(found.kind === undefined && isIP(String(found.id)))
 }

@@ -19,6 +19,8 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
+  // A header of another name is one that the proxy always sets itself.
+  trustsAll: ({ app }) => app.proxy && !(app.maxIpsCount > 0) && app.proxyIpHeader === 'X-Forwarded-For',
   attach: (ctx, decision) => void (ctx.state.rateLimit = decision),
   isSent: (response) => response.headerSent,
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),

@@ -2,6 +2,7 @@
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+  TOLLGATE_TRUST: 'The framework trusts every proxy, so a client chooses its address.',
   TOLLGATE_STORE:
     'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute.',
   TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',

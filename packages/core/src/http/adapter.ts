@@ -34,6 +34,8 @@ export interface HttpAdapter<Req, Res> {
   hasLeft(req: Req): boolean
   /** Whether that setting is on. */
   trustsProxy(req: Req): boolean
+  /** Whether it trusts every proxy there is, so that a client chooses its address. Left out: not known. */
+  trustsAll?(req: Req): boolean
   /** Puts the decision where the application finds it. */
   attach(req: Req, decision: Decision): void
   /** Whether the response has begun, so that headers can no longer be set. */

@@ -3,6 +3,7 @@ import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
+import { readSubjects } from '../requests/subject.js'
 import { IPV6_PREFIX, ipSubject } from '../requests/ip.js'
 
 /**
@@ -101,6 +102,12 @@ const BY_ADDRESS = Symbol.for('tollgate.byAddress')
 /** Whether who pays can be told before anyone is authenticated: by the address alone. */
 export function isByAddress(identify: object | undefined): boolean {
   return identify === undefined || BY_ADDRESS in identify
+}
+
+/** Whether what `identify` gave is somebody, and not just an address. */
+export function isSomebody(found: Identified): boolean {
+  const [subject] = readSubjects(found) ?? []
+  return subject !== undefined && subject.kind !== 'ip'
 }
 
 const UNKNOWN = 'unknown'
