@@ -142,6 +142,6 @@ export interface Store extends StoreAbilities {
   reset(keys: readonly string[], shard: number): MaybePromise<void>
   /** Tells a listener from now on. Returns what ends that. */
   observe?(listener: StoreListener): () => void
-  /** Lets go of what the store holds; a client that was passed in stays open. */
+  /** Lets go of what the store holds; a client that was passed in stays open. Called when its last limiter is closed. */
   close?(): MaybePromise<void>
 }
