@@ -48,7 +48,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\bNOAUTH\b/,
     reason: 'not-permitted',
-    says: 'Redis asks for a password, and this client gave none: put it into its URL, or its option password',
+    says: 'Redis asks for a password, and this client gave none or a wrong one: check the one in its URL, or its option password',
   },
   {
     matches: /\b(WRONGPASS|invalid password|without any password configured)/,
