@@ -5,6 +5,7 @@
 export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
 export { admitThen } from './http/admit-then.js'
 export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
+export { isSomebody } from './http/identify.js'
 export { hasLeft } from './http/has-left.js'
 export { onResponseEnd } from './http/response-end.js'
 export { toThrown } from './http/thrown.js'

@@ -32,6 +32,7 @@ const AUTHORS_OF_ADAPTERS = [
   'createHttpLimiter',
   'hasLeft',
   'internalsOf',
+  'isSomebody',
   'onResponseEnd',
   'toError',
   'toThrown',

@@ -29,6 +29,7 @@ const express: HttpAdapter<Request, Response> = {
   ip: (req) => req.ip ?? req.socket?.remoteAddress,
   hasLeft: (req) => hasLeft(req.socket),
   trustsProxy: (req) => Boolean(req.app?.get('trust proxy')),
+  trustsAll: (req) => req.app?.get('trust proxy') === true,
   // Never of what it was mounted at, which is the URL as it came.
   route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
   attach: (req, decision, property) => {

@@ -25,6 +25,7 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   hasLeft: (request) => hasLeft(request.raw.socket),
   // The peer, and further ones as far as they are trusted. The setting does not tell: of a number Fastify trusts nobody.
   trustsProxy: (request) => (request.ips?.length ?? 0) > 1,
+  trustsAll,
   route: (request) => request.routeOptions.url,
   attach: (request, decision, property) => {
     ;(request as unknown as Record<string, Decision>)[property] = decision
@@ -41,6 +42,25 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
     void reply.code(answer.status).send(Buffer.from(answer.body))
   },
   onEnd: (reply, listener) => onResponseEnd(reply.raw, listener),
+}
+
+/** By server, since the setting is the application's. */
+const trustingAll = new WeakMap<object, boolean>()
+
+/** Asks with addresses that nobody has (RFC 5737), as the setting itself cannot be read. */
+function trustsAll(request: FastifyRequest): boolean {
+  const known = trustingAll.get(request.server)
+  if (known !== undefined) return known
+  const headers = { 'x-forwarded-for': '203.0.113.1, 203.0.113.2' }
+  const raw = {
+    headers,
+    socket: { remoteAddress: '203.0.113.3' },
+    connection: { remoteAddress: '203.0.113.3' },
+  }
+  const { ips } = Object.create(request, { raw: { value: raw } }) as FastifyRequest
+  const trusts = ips?.length === 3
+  trustingAll.set(request.server, trusts)
+  return trusts
 }
 
 /** To be called for each route when it is declared. */

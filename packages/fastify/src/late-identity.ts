@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Identified, Identify } from '@tollgate/core'
-import type { Warn } from '@tollgate/core/adapter'
+import { isSomebody, type Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
 /** How many requests that were counted by address are looked at again, before it is taken that all is well. */
@@ -35,9 +35,4 @@ export function warnOfLateIdentity(
     done()
   }
   app.addHook('onRoute', (route) => addLast(route, 'preHandler', check))
-}
-
-function isSomebody(found: Identified): boolean {
-  if (typeof found !== 'object' || found === null) return Boolean(found)
-  return Boolean(found.id) && found.kind !== 'ip'
 }

@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { rateLimit, type RateLimitPluginOptions } from '../src/index.js'
 
 const serve: Serve = async ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
-  const app = Fastify({ trustProxy: trustProxy ?? false, forceCloseConnections: true })
+  const app = Fastify({ trustProxy: trustProxy ? ['127.0.0.1'] : false, forceCloseConnections: true })
   if (onError) {
     app.setErrorHandler((error, _request, reply) => {
       onError(error)

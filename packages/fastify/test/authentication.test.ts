@@ -309,6 +309,15 @@ describe('a stage that was chosen too early is told', () => {
     expect(await warningsOf({ hook: 'onRequest', limit: '99/min' }, {})).toEqual([])
   })
 
+  test('nor where identify gives the address itself', async () => {
+    const identify = (request: FastifyRequest): string => request.ip
+    const told = await warningsOf(
+      { hook: 'onRequest', limit: '99/min', identify },
+      { preHandler: authenticate },
+    )
+    expect(told).toEqual([expect.stringContaining('An id is an IP address')])
+  })
+
   test('nor where the second look throws', async () => {
     const asked = new WeakSet<FastifyRequest>()
     const once = (request: FastifyRequest): undefined => {

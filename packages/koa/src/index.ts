@@ -20,6 +20,8 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
+  // A header of another name is one that the proxy always sets itself.
+  trustsAll: ({ app }) => app.proxy && !(app.maxIpsCount > 0) && app.proxyIpHeader === 'X-Forwarded-For',
   route: routeOf,
   attach: (ctx, decision, property) => void (ctx.state[property] = decision),
   isSent: (response) => response.headerSent,

@@ -171,8 +171,10 @@ test('a meter that throws affects no request, and causes one warning', async () 
     expect(await limiter.consume({ id: 'acme', plan: 'made up' })).toMatchObject({ plan: 'free' })
     await new Promise(setImmediate)
   }
+  // The limiter says by itself that the plan is made up.
   expect(warn.mock.calls).toEqual([
     ['Metrics could not be recorded: broken', { type: 'TollgateWarning', code: 'TOLLGATE_METRICS' }],
+    [expect.stringContaining("'made up'"), { type: 'TollgateWarning', code: 'TOLLGATE_PLAN' }],
   ])
   warn.mockRestore()
 })

@@ -2,8 +2,14 @@
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+  TOLLGATE_TRUST: 'The framework trusts every proxy, so a client chooses its address.',
+  TOLLGATE_STORE:
+    'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute.',
   TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',
   TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
+  TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
+  TOLLGATE_PLAN:
+    'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',
   TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',
   TOLLGATE_POLICY: "A function for onStoreFailure threw or gave no policy, so 'local' was used.",
   TOLLGATE_LISTENER: 'A listener of an event threw or rejected.',

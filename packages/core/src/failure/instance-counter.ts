@@ -9,7 +9,7 @@ const MOST_INSTANCES = 10_000
 const SET = limitSetOf({ quota: MOST_INSTANCES, window: '30s', algorithm: 'sliding-log' })
 /** The key cannot be a subject's. */
 const KEY = '!instances'
-const EVERY_MS = 10_000
+const COUNT_EVERY_MS = 10_000
 /** A random delay up to this, in ms, so that instances do not all count at the same moment. */
 const JITTER_MS = 1000
 

@@ -36,6 +36,8 @@ export interface HttpAdapter<Req, Res> {
   hasLeft(req: Req): boolean
   /** Whether that setting is on. */
   trustsProxy(req: Req): boolean
+  /** Whether it trusts every proxy there is, so that a client chooses its address. Left out: not known. */
+  trustsAll?(req: Req): boolean
   /** The pattern of the request's route, such as `/items/:id`, where it is known by now; never the URL itself. */
   route?(req: Req): string | undefined
   /**

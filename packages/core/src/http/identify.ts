@@ -4,7 +4,8 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { ipSubject, plainIp } from './ip.js'
+import { readSubjects } from '../requests/subject.js'
+import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/ip.js'
 
 /**
  * Who pays for a request: an id, or `{ id, plan }`; or several, such as a tenant and its user, whose limits must all
@@ -81,8 +82,6 @@ export interface ByIpOptions {
   readonly plan?: string
 }
 
-const IPV6_PREFIX = 64
-
 /**
  * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.
  *
@@ -114,6 +113,12 @@ const BY_ADDRESS = Symbol.for('tollgate.byAddress')
 /** Whether who pays can be told before anyone is authenticated: by the address alone. */
 export function isByAddress(identify: object | undefined): boolean {
   return identify === undefined || BY_ADDRESS in identify
+}
+
+/** Whether what `identify` gave is somebody, and not just an address. */
+export function isSomebody(found: Identified): boolean {
+  const [subject] = readSubjects(found) ?? []
+  return subject !== undefined && subject.kind !== 'ip'
 }
 
 const UNKNOWN = 'unknown'

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { ConfigError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
-import { plainIp } from './ip.js'
+import { plainIp } from '../requests/ip.js'
 
 /**
  * Who is on a list: ids, client addresses and networks (`'10.0.0.0/8'`), or a function that says so of a subject.

@@ -1,18 +1,39 @@
 import type { Warn } from '../base/warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
-/** Frameworks whose users were told of a proxy: they set its trust once, however many limiters they have. */
-const told = new Set<string>()
+/** Frameworks whose users were told: they set the trust once, however many limiters they have. */
+const toldOfProxy = new Set<string>()
+const toldOfTrust = new Set<string>()
 
-/** Warns once a process of a proxy in front that is not trusted: it makes all its clients one. */
+/**
+ * Warns once a process of a proxy in front that is not trusted, which makes all its clients one; and of trust in every
+ * proxy, by which a client chooses its address and is never limited.
+ */
 export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
-  const { header, trustsProxy, framework, trustSetting } = adapter
-  if (told.has(framework) || !(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
-  if (trustsProxy(req)) return
-  told.add(framework)
+  const { header, trustsProxy, framework } = adapter
+  if (toldOfProxy.has(framework) && toldOfTrust.has(framework)) return
+  if (!(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
+  if (trustsProxy(req)) warnOfTrust(adapter, req, warn)
+  else warnOfNoTrust(adapter, warn)
+}
+
+function warnOfNoTrust({ framework, trustSetting }: HttpAdapter<never, never>, warn: Warn): void {
+  if (toldOfProxy.has(framework)) return
+  toldOfProxy.add(framework)
   warn(
     'TOLLGATE_PROXY',
     `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one ` +
       `count as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,
+  )
+}
+
+function warnOfTrust<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
+  const { framework, trustSetting, trustsAll } = adapter
+  if (toldOfTrust.has(framework) || !trustsAll?.(req)) return
+  toldOfTrust.add(framework)
+  warn(
+    'TOLLGATE_TRUST',
+    `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its ` +
+      `address. Say how many proxies are yours, or which networks they are in: ${trustSetting}.`,
   )
 }

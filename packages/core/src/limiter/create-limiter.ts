@@ -1,11 +1,12 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
-import { keepSilent, warn } from '../base/warnings.js'
+import { keepSilent, warn, type Warn } from '../base/warnings.js'
 import { blocked } from '../fast-path/blocked.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
 import { hideWith, keysOf } from '../requests/key.js'
+import { PlanWarning } from '../requests/plan-warning.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type ScopeOptions } from '../requests/scope.js'
@@ -66,7 +67,7 @@ class StoreLimiter implements Limiter {
     this.#store = store
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf)
-    this.#plans = resolverOf(options, this.#events)
+    this.#plans = this.#resolve(options, warnOf)
     if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
@@ -79,6 +80,7 @@ class StoreLimiter implements Limiter {
       begin,
       shards: store.shards ?? 1,
       isAtomic: store.atomic ?? false,
+      warn: warnOf,
     })
     this.#pipeline = new Pipeline(
       { ...failureOptions(options), store, begin, warn: warnOf, fastPaths: [blocked, unlimited] },
@@ -88,6 +90,18 @@ class StoreLimiter implements Limiter {
     // Last, so that a limiter that could not be made keeps no name.
     this.#freeName = takeName(store, name)
     this[INTERNALS] = { hide, warn: warnOf, freeName: this.#freeName }
+  }
+
+  #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {
+    const warning = new PlanWarning(warnOf, options.hashIds !== undefined)
+    const events = this.#events
+    return new PlanResolver(options, {
+      onPlanError: (error, subject) => events.emit('planError', error, subject),
+      onUnknownPlan: (subject, used, names) => {
+        events.emit('unknownPlan', subject, used)
+        warning.tell(subject, used, names)
+      },
+    })
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
@@ -176,13 +190,6 @@ class StoreLimiter implements Limiter {
     this.#freeName()
     await this.#pipeline.close()
   }
-}
-
-function resolverOf(options: LimiterOptions, events: Events): PlanResolver {
-  return new PlanResolver(options, {
-    onPlanError: (error, subject) => events.emit('planError', error, subject),
-    onUnknownPlan: (subject, used) => events.emit('unknownPlan', subject, used),
-  })
 }
 
 function failureOptions(

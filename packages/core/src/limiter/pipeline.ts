@@ -17,6 +17,7 @@ import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import { errorOf, type StoreAccess } from './store-access.js'
+import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
 
 export interface PipelineOptions extends BackingOptions {
@@ -43,7 +44,7 @@ export class Pipeline {
   #closing: Promise<void> | undefined
 
   constructor(options: PipelineOptions, events: Events) {
-    this.#telling = new Telling(events)
+    this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
     this.#fastPaths = options.fastPaths
     const { store, fallback, giveBacks } = makeBacking(options, this.#telling)
     this.#store = store
@@ -61,7 +62,10 @@ export class Pipeline {
         if (source === 'local') this.#fallback.release(step)
       },
     }
-    this.#unobserve = options.store.observe?.({ onEvicted: (subjects) => this.#telling.evicted(subjects) })
+    this.#unobserve = options.store.observe?.({
+      onEvicted: (subjects) => this.#telling.evicted(subjects),
+      onUnreached: (error) => this.#telling.unreached(error),
+    })
   }
 
   consume(request: Request): MaybePromise<Decision> {

@@ -1,4 +1,5 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import { processWide } from '../base/process-wide.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
@@ -6,6 +7,9 @@ import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
 import { Batcher } from '../stores/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+
+/** How many limiters use a store: the last one to close closes it. */
+const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
 
 type Conclude<Result> = (request: Request, given: unknown) => Result
 
@@ -24,6 +28,7 @@ export class StoreAccess {
 
   constructor(store: Store, options: StoreGuardOptions) {
     this.#store = store
+    users.set(store, (users.get(store) ?? 0) + 1)
     const guard = store.synchronous ? undefined : new StoreGuard(store, options)
     this.#guard = guard
     this.#batcher = new Batcher((batch) => guard?.consume(batch) ?? Promise.resolve([]))
@@ -99,7 +104,9 @@ export class StoreAccess {
 
   async close(): Promise<void> {
     this.#guard?.end()
-    await this.#store.close?.()
+    const others = (users.get(this.#store) ?? 1) - 1
+    users.set(this.#store, others)
+    if (others === 0) await this.#store.close?.()
   }
 
   #answered(): void {

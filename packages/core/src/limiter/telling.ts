@@ -2,15 +2,18 @@ import type { StoreError } from '../base/errors.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
+import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
 export class Telling {
   readonly #events: Events
+  readonly #warning: StoreWarning
   readonly #stats = new Stats()
 
-  constructor(events: Events) {
+  constructor(events: Events, warning: StoreWarning) {
     this.#events = events
+    this.#warning = warning
   }
 
   /**
@@ -30,7 +33,13 @@ export class Telling {
     this.#events.emit('storeError', error, requests)
   }
 
+  /** The store could not be connected, and has not been before. */
+  unreached(error: StoreError): void {
+    this.#warning.atStart(error)
+  }
+
   breaker(change: BreakerChange): void {
+    if (change.state === 'open' && change.error) this.#warning.opened(change.error)
     this.#events.emit('breaker', change)
   }
 

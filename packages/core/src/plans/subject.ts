@@ -8,7 +8,7 @@ export interface Subject {
   readonly id: string | number | bigint
   /** The name of its plan. Left out or unknown: the default plan. */
   readonly plan?: AnyPlan | undefined
-  /** `ip` for a client's address. Such an id never collides with one of kind `id` that looks the same. */
+  /** `ip` for a client's address; `id` for a tenant, also one whose id is written like an address. Default: by the id. */
   readonly kind?: 'id' | 'ip' | undefined
   /** Begins the names of its limits when a request has several subjects: `user.minute`. Default: its plan's name. */
   readonly label?: string | undefined

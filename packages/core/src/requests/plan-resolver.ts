@@ -3,6 +3,7 @@ import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'
+import { asWritten } from './subject.js'
 import { compilePlans, type PlanOptions, type Plans } from '../plans/plans.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
 
@@ -14,8 +15,11 @@ export interface PlanResolverOptions extends PlanOptions {
 /** Called for subjects whose plan was not found. */
 export interface PlanListener {
   onPlanError(error: TollgateError, subject: Subject): void
-  /** @param used the plan that is applied instead */
-  onUnknownPlan(subject: Subject, used: string): void
+  /**
+   * @param used  the plan that is applied instead
+   * @param names the names of all plans
+   */
+  onUnknownPlan(subject: Subject, used: string, names: Iterable<string>): void
 }
 
 /** Finds the plan of a subject by the name that the subject or `planOf` gives. */
@@ -80,13 +84,15 @@ export class PlanResolver {
 
   find(subject: Subject): MaybePromise<Plan> {
     const name = subject.plan ?? undefined
-    if (name !== undefined || !this.#lookup || subject.kind === 'ip') return this.#named(subject, name)
-    return chain(this.#lookup.find(subject), (found) => this.#named(subject, found))
+    // An address that somebody wrote as an id may well have a plan.
+    const asked = subject.kind === 'ip' ? asWritten(subject) : subject
+    if (name !== undefined || !this.#lookup || !asked) return this.#named(subject, name)
+    return chain(this.#lookup.find(asked), (found) => this.#named(subject, found))
   }
 
   /** Asks `planOf` again at the subject's next request. */
   forget(subject: Subject): void {
-    this.#lookup?.forget(subject)
+    this.#lookup?.forget(asWritten(subject) ?? subject)
   }
 
   #named(subject: Subject, name: string | undefined): Plan {
@@ -95,7 +101,7 @@ export class PlanResolver {
     if (plan) return plan
     if (name !== undefined || !hasDefault) {
       const named = name === subject.plan ? subject : { ...subject, plan: name }
-      this.#listener.onUnknownPlan(named, fallback.name)
+      this.#listener.onUnknownPlan(named, fallback.name, byName.keys())
     }
     return fallback
   }

@@ -1,4 +1,5 @@
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { Warn } from '../base/warnings.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
@@ -8,7 +9,7 @@ import type { PlanResolver } from './plan-resolver.js'
 import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
-import { needSubject, noSubject, readSubjects } from './subject.js'
+import { asWritten, needSubject, noSubject, readSubjects } from './subject.js'
 import { countersOf, distinct, type Counter } from './counters.js'
 
 export interface RequestBuilderOptions {
@@ -20,6 +21,7 @@ export interface RequestBuilderOptions {
   readonly shards: number
   /** Whether the store decides several keys of a shard in one step. */
   readonly isAtomic: boolean
+  readonly warn: Warn
 }
 
 /** The keys under which a subject is counted, all in one shard. */
@@ -34,6 +36,7 @@ const NO_PARTS: readonly Part[] = []
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
   readonly #names = new LimitNames()
+  #hasWarned = false
   /** The counters of all scopes, by the suffix of their keys: a reset of the limiter needs all of them. */
   readonly #counters = new Map<string, Counters>()
 
@@ -60,6 +63,7 @@ export class RequestBuilder {
     const subjects = readSubjects(given)
     if (!subjects) throw noSubject(given)
     const [first] = subjects
+    if (subjects.some(asWritten)) this.#warnOfAddress()
     if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
     return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
   }
@@ -84,6 +88,17 @@ export class RequestBuilder {
       shard: shardOf(key, this.#options.shards),
       keys: suffixes.map((suffix) => this.#options.begin + key + suffix),
     }
+  }
+
+  #warnOfAddress(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    this.#options.warn(
+      'TOLLGATE_ADDRESS',
+      'An id is an IP address, and is counted as the address of a client: IPv6 by its /64 network, since a client has all ' +
+        'addresses of one. Leave `identify` out or type identify: byIp(), and without HTTP subjectOfIp(address). If it ' +
+        "is the id of a tenant, give { id, kind: 'id' }.",
+    )
   }
 
   #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {

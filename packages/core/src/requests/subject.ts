@@ -2,6 +2,7 @@ import { show, TollgateError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
+import { IPV6_PREFIX, ipSubject, isAddress } from './ip.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
@@ -14,7 +15,7 @@ export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonl
  */
 function readSubject(given: unknown): Subject | undefined {
   if (isNothing(given)) return undefined
-  if (isId(given)) return { id: plainId(given) }
+  if (isId(given)) return isAddressId(given) ? asAddress({ id: given }) : { id: plainId(given) }
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
   refuseOthers(given)
   const { id, plan, label, kind } = given as Subject
@@ -23,7 +24,30 @@ function readSubject(given: unknown): Subject | undefined {
   if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
   if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
+  if (kind === undefined && isAddressId(id)) return asAddress(given as Subject)
   return typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject)
+}
+
+/** Subjects whose id was written as an address, each with the subject as it was given. */
+const written = new WeakMap<Subject, Subject>()
+
+/**
+ * An id that is an address counts as that client. As plain text every address of an IPv6 network would be a subject of
+ * its own, and a client that has the whole network would not be limited at all.
+ */
+function asAddress(given: Subject): Subject {
+  const subject: Subject = { ...given, id: ipSubject(String(given.id), IPV6_PREFIX), kind: 'ip' }
+  written.set(subject, given)
+  return subject
+}
+
+/** The subject as its caller wrote it, if its id was written as an address; else undefined. */
+export function asWritten(subject: Subject): Subject | undefined {
+  return subject.kind === 'ip' ? written.get(subject) : undefined
+}
+
+function isAddressId(id: string | number | bigint): boolean {
+  return typeof id === 'string' && isAddress(id)
 }
 
 function isNothing(given: unknown): given is undefined | null | '' {

@@ -100,6 +100,8 @@ export interface Call {
 export interface StoreListener {
   /** For want of room, the store forgot this many subjects whose units still counted. */
   onEvicted(subjects: number): void
+  /** It cannot be connected, and has not been before. May be told again and again. */
+  onUnreached(error: StoreError): void
 }
 
 /** What a store can do. Checked when a limiter is created. */
@@ -140,6 +142,9 @@ export interface Store extends StoreAbilities {
   reset(keys: readonly string[], shard: number): MaybePromise<void>
   /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
-  /** Releases what the store itself opened; a client that the user passed in stays open. */
+  /**
+   * Releases what the store itself opened; a client that the user passed in stays open. Called when the last limiter on
+   * the store is closed.
+   */
   close?(): MaybePromise<void>
 }

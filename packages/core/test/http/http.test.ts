@@ -2,7 +2,7 @@ import type { Decision } from '../../src/index.js'
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter } from '../../src/index.js'
 import { headerWriter } from '../../src/http/headers.js'
-import { ipSubject } from '../../src/http/ip.js'
+import { ipSubject } from '../../src/requests/ip.js'
 
 describe('an address as an id', () => {
   test.each([

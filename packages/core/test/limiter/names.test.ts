@@ -108,6 +108,20 @@ describe.each(shared)('two limiters on %s', (_, make) => {
   })
 })
 
+test('a store is closed with the last of its limiters', async () => {
+  const close = jest.fn()
+  const store = asyncStore({ close })
+  const [a, b] = ['a', 'b'].map((name) => createLimiter({ limit: '5/min', store, name })) as [
+    Limiter,
+    Limiter,
+  ]
+  await Promise.all([a.close(), a.close()])
+  expect(close).not.toHaveBeenCalled()
+  expect((await b.consume('acme')).source).toBe('store')
+  await b.close()
+  expect(close).toHaveBeenCalledTimes(1)
+})
+
 test('limiters without a store, on other prefixes or on other clients need no names', async () => {
   const prefix = testPrefix()
   const stores = [

@@ -1,6 +1,6 @@
 // Warnings of a limiter: said once through Node's process warnings, each with a code, and silenced by `warnings: false`.
 import { createLimiter, type LimiterOptions } from '../../src/index.js'
-import type { WARNING_CODES } from '../../src/base/warnings.js'
+import type { WarningCode } from '../../src/base/warnings.js'
 import { asyncStore } from '../support/stores.js'
 
 let emitted: jest.SpyInstance
@@ -19,7 +19,7 @@ function codes(): string[] {
   return emitted.mock.calls.map(([, { code }]: [string, { code: string }]) => code)
 }
 
-const CAUSES: [code: keyof typeof WARNING_CODES, options: LimiterOptions][] = [
+const CAUSES: [code: WarningCode, options: LimiterOptions][] = [
   ['TOLLGATE_LISTENER', { limit: '1/min' }],
   ['TOLLGATE_POLICY', { limit: '1/min', store: failing, onStoreFailure: boom }],
 ]

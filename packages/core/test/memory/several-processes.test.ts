@@ -1,11 +1,9 @@
 // The memory store warns once per process when an application has several processes. Tried in real processes.
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { transformSync } from '@swc/core'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { compiledWith } from '../support/compiled.js'
 
-const source = join(__dirname, '../../src')
 let folder: string
 
 /** Forks some workers. Each makes three stores, and a limiter with a store for its own use. */
@@ -29,17 +27,7 @@ else {
 `
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-processes-'))
-  for (const file of readdirSync(source, { recursive: true }).map(String)) {
-    if (!/^(base|algorithms|plans|stores.(memory|contract)).*\.ts$/.test(file)) continue
-    const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
-    const { code } = transformSync(readFileSync(join(source, file), 'utf8'), { jsc, module: { type: 'es6' } })
-    const to = join(folder, file.replace(/\.ts$/, '.js'))
-    mkdirSync(dirname(to), { recursive: true })
-    writeFileSync(to, code)
-  }
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'program.js'), PROGRAM)
+  folder = compiledWith(PROGRAM, /^(base|algorithms|plans|stores.(memory|contract))/)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

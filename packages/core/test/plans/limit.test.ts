@@ -216,7 +216,7 @@ test('the subject of a client address can be reset', async () => {
   expect(subject).toEqual({ id: '192.0.2.1', kind: 'ip' })
   expect(subjectOfIp('2001:db8:1:2:3::1').id).toBe('2001:db8:1:2::/64')
   await limiter.consume(subject)
-  await limiter.reset('192.0.2.1')
+  await limiter.reset({ id: '192.0.2.1', kind: 'id' })
   expect((await limiter.peek(subject)).allowed).toBe(false)
   await limiter.reset(subject)
   expect((await limiter.peek(subject)).allowed).toBe(true)

@@ -188,8 +188,10 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
     test('a request without an id counts by client IP on the default plan, separately from tenants', async () => {
       await start({ plans: { free: '1/min', pro: '100/min' }, defaultPlan: 'free', identify: byKey })
       expect(await statuses(2)).toEqual([200, 429])
-      expect(await statuses(2, { 'x-api-key': '127.0.0.1' })).toEqual([200, 429])
-      expect(await statuses(2, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([200, 429])
+      expect(await statuses(2, { 'x-api-key': '@127.0.0.1' })).toEqual([200, 429])
+      // An id that is an address is that address.
+      expect(await statuses(1, { 'x-api-key': '127.0.0.1' })).toEqual([429])
+      expect(await statuses(1, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([429])
     })
 
     test("client IPs follow the framework's trust in proxies, IPv6 by /64", async () => {
@@ -322,7 +324,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
         null,
       ])
       await served?.close()
-      await start({ limit: '1/min', store: broken, onStoreFailure: 'closed' })
+      await start({ limit: '1/min', store: { ...broken }, onStoreFailure: 'closed' })
       const closed = await get()
       expect([closed.status, closed.headers.get('retry-after'), closed.headers.get('ratelimit')]).toEqual([
         503,

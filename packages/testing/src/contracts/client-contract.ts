@@ -107,6 +107,12 @@ class Bench<Client extends RedisClient> {
 export function clientContract<Client extends RedisClient>(name: string, kind: ClientKind<Client>): void {
   const bench = new Bench(kind)
   const printed: unknown[] = []
+  /** Of a store that is not there. */
+  const outages: string[] = []
+  const note = (words: string, { code }: { readonly code: string }): void => {
+    if (code === 'TOLLGATE_STORE') outages.push(words)
+    else printed.push(words)
+  }
   const has = (setting: keyof ClientSettings): boolean => !kind.lacks?.includes(setting)
   const ifHas = (setting: keyof ClientSettings): ((...args: Parameters<typeof test>) => void) =>
     has(setting) ? test : () => {}
@@ -114,11 +120,12 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
   describe(`client contract: ${name}`, () => {
     beforeEach(() => {
       jest.spyOn(console, 'error').mockImplementation((...words: unknown[]) => void printed.push(words))
-      jest.spyOn(process, 'emitWarning').mockImplementation((words) => void printed.push(words))
+      jest.spyOn(process, 'emitWarning').mockImplementation(note as typeof process.emitWarning)
     })
     afterEach(async () => {
       await bench.end()
       jest.restoreAllMocks()
+      outages.splice(0)
       // No "Unhandled error event", and no warning about a setting, since `make` follows the docs.
       expect(printed.splice(0)).toEqual([])
     })
@@ -178,8 +185,14 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter } = bench.limiter(bench.connect(deployment))
       const { decision, ms } = await timed(limiter)
       expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
+      // Said once, however often the client tries.
+      await eventually(async () => {
+        await limiter.consume('acme')
+        expect(outages).toEqual([expect.stringContaining("decided by onStoreFailure: 'local'")])
+      })
       await deployment.restart()
       await recovers(limiter)
+      expect(outages).toHaveLength(1)
     })
 
     test('no request waits for servers that hang', async () => {
@@ -192,6 +205,10 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
         expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
       }
       expect(errors.at(-1)?.reason).toBe('timeout')
+      await eventually(async () => {
+        await limiter.consume('acme')
+        expect(outages).toEqual([expect.stringContaining('did not answer within 300 ms; it hangs')])
+      })
       deployment.resume()
       await recovers(limiter)
     })
@@ -240,6 +257,9 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await eventually(async () => {
         expect((await wrong.limiter.consume('acme')).source).toBe('local')
         expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
+        // A cluster client can try without one where it was refused with it.
+        const words = /Redis (refused the username or password|asks for a password)/
+        expect(outages).toEqual([expect.stringMatching(words)])
       })
     })
   })

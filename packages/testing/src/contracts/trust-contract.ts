@@ -28,6 +28,7 @@ export function trustContract(framework: string, settings: readonly TrustSetting
       async ({ typed, isChosen, serve }) => {
         expect(readFileSync(PAGE, 'utf8')).toContain(`\`${typed}\``)
         served = await serve()
+        const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
         // The header as a proxy sends it: the client's own value, then the address that the proxy saw.
         const from = async (forwarded: string): Promise<number> => {
           const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': forwarded.split(', ').at(-1) ?? '' }
@@ -36,6 +37,10 @@ export function trustContract(framework: string, settings: readonly TrustSetting
         expect(await from('203.0.113.1, 198.51.100.7')).toBe(200)
         expect(await from('203.0.113.2, 198.51.100.7')).toBe(isChosen ? 200 : 429)
         expect(await from('203.0.113.2, 198.51.100.8')).toBe(isChosen ? 429 : 200)
+        const said = warn.mock.calls.map(([text]) => String(text))
+        warn.mockRestore()
+        // Once a process, which is a test file: of the first setting with which clients choose.
+        expect(said).toEqual(isChosen ? [expect.stringContaining(`${framework} trusts every proxy`)] : [])
       },
     )
   })

@@ -1,12 +1,15 @@
 import { clearTimeout, setTimeout } from '../../base/timers.js'
 import type { StoreListener } from '../contract.js'
 
+/** What a store tells of itself, as far as it concerns evictions. */
+export type EvictionListener = Pick<StoreListener, 'onEvicted'>
+
 const REPORTED_EVERY_MS = 1000
 
 /** Tells listeners how many subjects were evicted: at most once a second, and never during a decision. */
 export class EvictionReport {
   /** Each listener with the number it has not been told yet. */
-  readonly #untold = new Map<StoreListener, number>()
+  readonly #untold = new Map<EvictionListener, number>()
   #timer: NodeJS.Timeout | undefined
 
   add(): void {
@@ -16,9 +19,9 @@ export class EvictionReport {
     this.#timer ??= setTimeout(() => this.#tellAll(), REPORTED_EVERY_MS).unref()
   }
 
-  observe(listener: StoreListener): () => void {
+  observe(listener: EvictionListener): () => void {
     // A key of its own, since one object may be passed twice.
-    const own: StoreListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
+    const own: EvictionListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
     this.#untold.set(own, 0)
     return () => {
       this.#tell(own)
@@ -34,7 +37,7 @@ export class EvictionReport {
     for (const listener of this.#untold.keys()) this.#tell(listener)
   }
 
-  #tell(listener: StoreListener): void {
+  #tell(listener: EvictionListener): void {
     const subjects = this.#untold.get(listener) ?? 0
     if (subjects === 0) return
     this.#untold.set(listener, 0)

@@ -6,11 +6,10 @@ import {
   type RefundPart,
   type RefundRequest,
   type Store,
-  type StoreListener,
   type StoreRequest,
 } from '../contract.js'
 import { createEntry, writeEntry, type Entry } from './entry.js'
-import { EvictionReport } from './eviction-report.js'
+import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
 import { SubjectList } from './subject-list.js'
@@ -70,7 +69,7 @@ export class ProcessStore implements Store {
     for (const key of keys) this.#subjects.delete(key)
   }
 
-  observe(listener: StoreListener): () => void {
+  observe(listener: EvictionListener): () => void {
     return this.#evictions.observe(listener)
   }
 

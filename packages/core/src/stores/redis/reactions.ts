@@ -46,9 +46,14 @@ export const REACTIONS: readonly Reaction[] = [
     says: `the user of this client may not do this in Redis; allow all that is needed with: ${RULE}`,
   },
   {
-    matches: /\b(NOAUTH|WRONGPASS|invalid password|without any password configured)/,
+    matches: /\bNOAUTH\b/,
     reason: 'not-permitted',
-    says: 'Redis refused the username or password of this client: set both in the options of the client',
+    says: 'Redis asks for a password, and this client gave none or a wrong one: check the one in its URL, or its option password',
+  },
+  {
+    matches: /\b(WRONGPASS|invalid password|without any password configured)/,
+    reason: 'not-permitted',
+    says: 'Redis refused the username or password of this client: check those in its URL, or its options username and password',
   },
   {
     matches: /\b(READONLY|MASTERDOWN)\b|Write commands are not allowed/,
@@ -86,7 +91,8 @@ export const REACTIONS: readonly Reaction[] = [
     says: 'this server lacks a command; Tollgate needs Redis 6.2 or newer, or Valkey, with scripts',
   },
   {
-    matches: /Protocol error|Unknown RESP type|wrong version number|packet length too long|EPROTO/i,
+    matches:
+      /Protocol error|before secure TLS connection|Unknown RESP type|wrong version number|packet length too long|EPROTO/i,
     reason: 'protocol',
     says: 'what answered is no Redis, or only one side uses TLS: check host, port and tls',
   },
@@ -101,8 +107,23 @@ export const REACTIONS: readonly Reaction[] = [
     says: 'Redis did not answer in the time that the client gives it: see SLOWLOG GET, or raise its commandTimeout',
   },
   {
+    matches: /ECONNREFUSED/,
+    reason: 'unreachable',
+    says: 'Redis refused the connection: start it, or check the address that was given to the client',
+  },
+  {
+    matches: /ENOTFOUND|EAI_AGAIN/,
+    reason: 'unreachable',
+    says: 'the host of Redis was not found: check its name in the address that was given to the client',
+  },
+  {
+    matches: /ETIMEDOUT|Connection timeout|EHOSTUNREACH|ENETUNREACH/,
+    reason: 'unreachable',
+    says: 'Redis cannot be reached: check the address that was given to the client, firewalls, and that both sides use TLS or none',
+  },
+  {
     matches:
-      /ECONN|ETIMEDOUT|Connection timeout|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|connection (is|was|to)|connection close|socket|writeable|offline|max retries|isn't ready|root nodes|startup nodes|unreachable|no valid master|not connected/i,
+      /ECONN|EPIPE|ENOENT|connection (is|was|to)|connection close|socket|writeable|offline|max retries|isn't ready|root nodes|startup nodes|unreachable|no valid master|not connected/i,
     reason: 'unreachable',
     says: LOST,
   },

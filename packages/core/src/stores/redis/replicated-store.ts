@@ -1,6 +1,14 @@
 import { ConfigError } from '../../base/errors.js'
 import { needOptions } from '../../base/option-checks.js'
-import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../contract.js'
+import type {
+  Answer,
+  Call,
+  RefundAnswer,
+  RefundRequest,
+  Store,
+  StoreListener,
+  StoreRequest,
+} from '../contract.js'
 import type { RedisPort } from './clients/index.js'
 
 /** How many replicas must have a write before its decision is given. */
@@ -51,6 +59,10 @@ export class ReplicatedStore implements Store {
 
   ready(): Promise<void> | undefined {
     return this.#store.ready?.()
+  }
+
+  observe(listener: StoreListener): () => void {
+    return this.#store.observe?.(listener) ?? ((): void => {})
   }
 
   async consume(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {

@@ -46,6 +46,7 @@ interface ErrorLike {
   readonly message: string
   readonly code?: unknown
   readonly lastNodeError?: unknown
+  readonly errors?: unknown
 }
 
 /** Not `instanceof`: errors of other realms and of some clients are not instances of this Error. */
@@ -56,6 +57,9 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 }
 
 function messageOf(thrown: unknown): string {
+  // Of a host with several addresses: what was met at the first.
+  const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
+  if (isErrorLike(first) && first.message !== '') return first.message
   const said = isErrorLike(thrown) ? thrown.message : reasonOf(thrown)
   return said === '' ? codeOf(thrown) : said
 }

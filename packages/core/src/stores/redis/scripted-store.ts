@@ -6,6 +6,7 @@ import {
   type RefundAnswer,
   type RefundRequest,
   type Store,
+  type StoreListener,
   type StoreRequest,
 } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
@@ -62,6 +63,10 @@ export class RedisStore implements Store {
 
   ready(): Promise<void> | undefined {
     return this.#port.ready()
+  }
+
+  observe(listener: StoreListener): () => void {
+    return this.#port.observe((error) => listener.onUnreached(error))
   }
 
   consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {

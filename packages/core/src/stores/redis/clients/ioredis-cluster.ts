@@ -41,7 +41,7 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
 /** The first requests wait for all primaries for at most this long, in ms; then those that are connected serve. */
 const FIRST_CONNECTIONS_MS = 1000
 
-export function ioredisClusterPort(client: Cluster): RedisPort {
+export function ioredisClusterPort(client: Cluster, observe: RedisPort['observe']): RedisPort {
   warnOf('This ioredis cluster client', client.options ?? {}, SETTINGS)
   client.on('+node', () => void setImmediate(() => void connectNodes(client)))
   let isWarm = false
@@ -58,6 +58,7 @@ export function ioredisClusterPort(client: Cluster): RedisPort {
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)
   return {
     isCluster: true,
+    observe,
     ready: () => (client.status === 'ready' && isWarm ? undefined : becoming()),
     evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? evalsha(sha1, keys, args),
     eval: (text, keys, args) => unreachable(client, keys[0]) ?? evaluate(text, keys, args),

@@ -1,6 +1,6 @@
 import type { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
-import { shared, type RedisPort } from './port.js'
+import { faultsOf, shared, type RedisPort } from './port.js'
 import { warnOf, type Setting } from './settings.js'
 import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
 import { ioredisClusterPort, type Cluster } from './ioredis-cluster.js'
@@ -32,14 +32,13 @@ export function isIoredis(client: object): boolean {
 
 export function ioredisPort(client: object): RedisPort {
   const commands = client as Commands
-  // Without a listener ioredis prints errors to the console; the store reports them by its own events.
-  commands.on('error', () => {})
+  const observe = faultsOf(commands, 'ready', commands.status === 'ready')
   return (client as Partial<Cluster>).isCluster === true
-    ? ioredisClusterPort(client as Cluster)
-    : singlePort(client as Single)
+    ? ioredisClusterPort(client as Cluster, observe)
+    : singlePort(client as Single, observe)
 }
 
-function singlePort(client: Single): RedisPort {
+function singlePort(client: Single, observe: RedisPort['observe']): RedisPort {
   warnOf('This ioredis client', client.options ?? {}, SINGLE_SETTINGS)
   const becoming = shared(() => becomeReady(client))
   const isReady = (): boolean => client.status === 'ready' && client.stream?.writable !== false
@@ -47,6 +46,7 @@ function singlePort(client: Single): RedisPort {
   const answered = answeredOrLost(client)
   return {
     isCluster: false,
+    observe,
     ready: () => (isReady() ? undefined : becoming()),
     evalsha: (...args) => answered(evalsha(...args)),
     eval: (...args) => answered(evaluate(...args)),

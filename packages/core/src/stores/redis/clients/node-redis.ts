@@ -1,6 +1,6 @@
 import { StoreError } from '../../../base/errors.js'
 import { slotOf } from '../slots.js'
-import type { RedisPort, ScriptArg } from './port.js'
+import { faultsOf, type RedisPort, type ScriptArg } from './port.js'
 import { warnOf, type Setting } from './settings.js'
 import type { Client, ClientSettings, ScriptCall } from './node-redis-client.js'
 import { readiness } from './node-redis-readiness.js'
@@ -49,10 +49,9 @@ export function isLegacyNodeRedis(client: object): boolean {
 }
 
 export function nodeRedisPort(client: object): RedisPort {
-  const given = client as Client
-  // Without a listener an error event would end the process; the store reports errors itself.
-  given.on('error', () => {})
-  return 'masters' in client && 'slots' in client ? clusterPort(client as Cluster) : singlePort(given)
+  return 'masters' in client && 'slots' in client
+    ? clusterPort(client as Cluster)
+    : singlePort(client as Client)
 }
 
 function callOf(keys: readonly string[], args: readonly ScriptArg[]): ScriptCall {
@@ -65,6 +64,7 @@ function singlePort(client: Client): RedisPort {
   const isReady = (): boolean => client.isReady ?? client.isOpen
   return {
     isCluster: false,
+    observe: faultsOf(client, 'ready', isReady()),
     ready: readiness(client, isReady, { ready: 'ready', closed: 'end' }),
     evalsha: (sha1, keys, args) => client.evalSha(sha1, callOf(keys, args)),
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
@@ -83,6 +83,7 @@ function clusterPort(client: Cluster): RedisPort {
   const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)
   return {
     isCluster: true,
+    observe: faultsOf(client, 'connect', isReady()),
     ready: readiness(client, isReady, { ready: 'connect', closed: 'disconnect' }),
     evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? client.evalSha(sha1, callOf(keys, args)),
     eval: (text, keys, args) => unreachable(client, keys[0]) ?? client.eval(text, callOf(keys, args)),

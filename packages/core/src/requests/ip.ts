@@ -1,5 +1,8 @@
 import { isIP } from 'node:net'
 
+/** IPv6 addresses that share so many leading bits are one client, where nobody says otherwise. */
+export const IPV6_PREFIX = 64
+
 /** Prefixes of 96 bits before an IPv4 address: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
 const IPV4_PREFIXES = [
   [0, 0, 0, 0, 0, 0xffff],
@@ -25,6 +28,24 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
     .map((group) => group.toString(16))
     .join(':')}::/${ipv6Prefix}`
 }
+
+/**
+ * Whether a text is an address and nothing else. Asked of every id, so most are told by their first character.
+ */
+export function isAddress(text: string): boolean {
+  const first = text.charCodeAt(0) | LOWER_CASE
+  const mayBe = (first >= ZERO && first <= COLON) || (first >= A && first <= F)
+  return mayBe && text.length <= LONGEST && (text.includes('.') || text.includes(':')) && isIP(text) !== 0
+}
+
+/** Makes a letter lower case, and leaves digits and the colon as they are. */
+const LOWER_CASE = 0x20
+const ZERO = 0x30
+const COLON = 0x3a
+const A = 0x61
+const F = 0x66
+/** With a zone, which is the name of a network interface. */
+const LONGEST = 64
 
 /** How some proxies forward addresses: with the port, which is another for every connection. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/

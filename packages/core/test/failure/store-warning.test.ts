@@ -1,0 +1,140 @@
+// A store that is not reached is said on stderr, with the cause and what to do: nobody has to listen for it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { eventually, freePort, testPrefix } from '@tollgate/testing'
+import { createLimiter, redisStore, StoreError, type Limiter } from '../../src/index.js'
+import { StoreWarning } from '../../src/limiter/store-warning.js'
+import { compiledWith } from '../support/compiled.js'
+import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
+import { asyncStore } from '../support/stores.js'
+
+/** Nobody asks its limiter; it says when its client has failed three times. */
+const PROGRAM = `
+import { Redis } from 'ioredis'
+import { createLimiter, redisStore } from './index.js'
+
+const [address, warnings] = process.argv.slice(2)
+const redis = new Redis(address, { autoResendUnfulfilledCommands: false, retryStrategy: () => 20, connectTimeout: 500 })
+createLimiter({ limit: '5/min', store: redisStore(redis), warnings: warnings === 'true' })
+let failures = 0
+redis.on('error', () => (failures += 1) === 3 && console.log('failed'))
+`
+
+let folder: string
+beforeAll(() => {
+  folder = compiledWith(PROGRAM)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+afterEach(endFaults)
+
+async function withPassword(): Promise<string> {
+  const { url, port } = await server()
+  await connect(port).config('SET', 'requirepass', 'right')
+  return url
+}
+
+/** What a process has printed by the time that its client has failed three times. */
+async function stderrOf(address: string, warnings: boolean): Promise<string> {
+  const child = spawn(process.execPath, [join(folder, 'program.js'), address, String(warnings)])
+  let stderr = ''
+  child.stderr.on('data', (data) => (stderr += String(data)))
+  const exited = once(child, 'exit')
+  await Promise.race([once(child.stdout, 'data'), exited])
+  // What was written before is read by then.
+  child.kill()
+  await exited
+  return stderr
+}
+
+describe('a process whose Redis is not reached, and which nobody asks', () => {
+  const addresses: [what: string, address: () => Promise<string>, words: RegExp][] = [
+    [
+      'refused',
+      async () => `redis://127.0.0.1:${await freePort()}`,
+      /Redis refused the connection: start it, .*ECONNREFUSED 127.0.0.1:\d+/,
+    ],
+    ['of an unknown host', async () => 'redis://no-such-host.invalid', /the host of Redis was not found/],
+    [
+      'with a wrong password',
+      async () => (await withPassword()).replace('//', '//:wrong@'),
+      /Redis refused the username or password of this client: check/,
+    ],
+    ['with a password that is missing', withPassword, /Redis asks for a password/],
+    [
+      'spoken to by TLS',
+      async () => (await server()).url.replace('redis:', 'rediss:'),
+      /Redis cannot be reached: check .* both sides use TLS/,
+    ],
+  ]
+
+  test.each(addresses)('%s: one line on stderr; with warnings: false none', async (_, addressOf, words) => {
+    const address = await addressOf()
+    const said = await stderrOf(address, true)
+    expect(said.match(/TOLLGATE_STORE/g)).toHaveLength(1)
+    expect(said).toMatch(words)
+    expect(said).toContain("requests are decided by onStoreFailure: 'local'.")
+    expect(said).not.toContain('wrong@')
+    expect(await stderrOf(address, false)).toBe('')
+  })
+})
+
+describe('a store that is given up', () => {
+  let emitted: jest.SpyInstance
+  beforeEach(() => {
+    emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  })
+  afterEach(() => emitted.mockRestore())
+  const said = (): string[] => emitted.mock.calls.map(([text]: [string]) => text)
+  const gaveUp = (limiter: Limiter): Promise<void> =>
+    eventually(async () => {
+      await limiter.consume('acme')
+      return limiter.health().status === 'degraded'
+    })
+
+  test('of the user: its own words, and the policy', async () => {
+    const store = asyncStore({ consume: () => Promise.reject(new Error('disk on fire')) })
+    const options = { limit: '5/min', store, onStoreFailure: 'closed' } as const
+    const silent = closesWithTest(createLimiter({ ...options, warnings: false }))
+    await gaveUp(silent)
+    await silent.close()
+    expect(said()).toEqual([])
+    await gaveUp(closesWithTest(createLimiter(options)))
+    expect(said()).toEqual([
+      "The store does not decide: the store failed: disk on fire. Until it does, requests are decided by onStoreFailure: 'closed'.",
+    ])
+  })
+
+  test('a Redis that hangs, after it has answered', async () => {
+    const redis = await server()
+    const store = redisStore(connect(redis.port), { prefix: testPrefix() })
+    const limiter = closesWithTest(createLimiter({ limit: '5/min', store, deadlineMs: 300 }))
+    await eventually(async () => (await limiter.consume('acme')).source === 'store')
+    redis.pause()
+    await gaveUp(limiter)
+    expect(said()).toEqual([expect.stringContaining('did not answer within 300 ms; it hangs, is held up')])
+  })
+})
+
+test('once a minute at most, and not again for a client that tries on', () => {
+  const lines: string[] = []
+  const clock = { now: 0 }
+  const warning = new StoreWarning(
+    (_, text) => void lines.push(text),
+    () => 'open',
+    () => clock.now,
+  )
+  const error = new StoreError('getaddrinfo ENOTFOUND app:pass@ss@redis')
+  warning.atStart(error)
+  clock.now = 59_999
+  warning.opened(error)
+  expect(lines).toEqual([
+    'The store does not decide: getaddrinfo ENOTFOUND ***@redis. Until it does, requests are decided by onStoreFailure: a function.',
+  ])
+  clock.now = 60_000
+  warning.atStart(error)
+  expect(lines).toHaveLength(1)
+  warning.opened(error)
+  expect(lines).toHaveLength(2)
+})
