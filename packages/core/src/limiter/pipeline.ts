@@ -213,11 +213,8 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    this.#telling.decision(
-      decision,
-      verdicts.find(({ error }) => error)?.error,
-      request.context as EventContext,
-    )
+    const failed = verdicts.find(({ error }) => error)?.error
+    this.#telling.decision(decision, failed, request.context as EventContext)
     return decision
   }
 
