@@ -3,7 +3,7 @@ import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'
-import { asWritten } from './subject.js'
+import { asWritten } from './address-id.js'
 import { compilePlans, type PlanOptions, type Plans } from '../plans/plans.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
 

@@ -9,7 +9,8 @@ import type { PlanResolver } from './plan-resolver.js'
 import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
-import { asWritten, needSubject, noSubject, readSubjects } from './subject.js'
+import { asWritten } from './address-id.js'
+import { needSubject, noSubject, readSubjects } from './subject.js'
 import { countersOf, distinct, type Counter } from './counters.js'
 
 export interface RequestBuilderOptions {

@@ -2,7 +2,7 @@ import { show, TollgateError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
-import { IPV6_PREFIX, ipSubject, isAddress } from './ip.js'
+import { asAddress, isAddressId } from './address-id.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
@@ -26,28 +26,6 @@ function readSubject(given: unknown): Subject | undefined {
   if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
   if (kind === undefined && isAddressId(id)) return asAddress(given as Subject)
   return typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject)
-}
-
-/** Subjects whose id was written as an address, each with the subject as it was given. */
-const written = new WeakMap<Subject, Subject>()
-
-/**
- * An id that is an address counts as that client. As plain text every address of an IPv6 network would be a subject of
- * its own, and a client that has the whole network would not be limited at all.
- */
-function asAddress(given: Subject): Subject {
-  const subject: Subject = { ...given, id: ipSubject(String(given.id), IPV6_PREFIX), kind: 'ip' }
-  written.set(subject, given)
-  return subject
-}
-
-/** The subject as its caller wrote it, if its id was written as an address; else undefined. */
-export function asWritten(subject: Subject): Subject | undefined {
-  return subject.kind === 'ip' ? written.get(subject) : undefined
-}
-
-function isAddressId(id: string | number | bigint): boolean {
-  return typeof id === 'string' && isAddress(id)
 }
 
 function isNothing(given: unknown): given is undefined | null | '' {

@@ -49,7 +49,7 @@ test('what planOf gives, and no plan where there is no default', async () => {
 
 test('ids are short, and hidden where they are hashed', async () => {
   const [text] = await said({ defaultPlan }, { id: `a\n${'x'.repeat(1e6)}`, plan: `b\n${'y'.repeat(1e6)}` })
-  expect(text).toMatch(/^The subject 'a\?x{1,80}\.\.\. has the plan 'b\?y{1,80}\.\.\., which/)
+  expect(text).toMatch(/^The subject 'a\?x{1,80}\.\.\.' has the plan 'b\?y{1,80}\.\.\.', which/)
   emitted.mockClear()
   const hashIds = 'a secret of many characters'
   expect(await said({ defaultPlan, hashIds }, { id: 'acme', plan: 'Pro' })).toEqual([
