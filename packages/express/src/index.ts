@@ -22,7 +22,7 @@ declare global {
 const express: HttpAdapter<Request, Response> = {
   framework: 'Express',
   mounting: "app.use(rateLimit({ limit: '100/min' }))",
-  trustSetting: "app.set('trust proxy', ...)",
+  trustSetting: "app.set('trust proxy', 1)",
   method: (req) => req.method,
   // Not by Express's own methods, which a mock or a request of a bare Node server does not have.
   header: (req, name) => req.headers[name]?.toString(),

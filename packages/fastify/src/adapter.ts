@@ -18,7 +18,7 @@ const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
-  trustSetting: 'Fastify({ trustProxy: [...networks] })',
+  trustSetting: "Fastify({ trustProxy: ['10.0.0.0/8'] })",
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),
   ip: (request) => request.ip,

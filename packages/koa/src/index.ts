@@ -14,7 +14,7 @@ declare module 'koa' {
 const koa: HttpAdapter<Context, Response> = {
   framework: 'Koa',
   mounting: "app.use(rateLimit({ limit: '100/min' }))",
-  trustSetting: 'new Koa({ proxy: true, maxIpsCount: ... })',
+  trustSetting: 'new Koa({ proxy: true, maxIpsCount: 1 })',
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.headers[name]?.toString(),
   ip: (ctx) => ctx.ip,

@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 import { rateLimit as ofExpress } from '../../express/src/index.ts'
 import { rateLimit as ofFastify } from '../../fastify/src/index.ts'
 import { rateLimit as ofKoa } from '../../koa/src/index.ts'
+import { eventually } from '../src/index.ts'
 import { root, textOf } from './docs-pages.ts'
 
 const PAGE = 'docs/common-mistakes.md'
@@ -94,10 +95,50 @@ async function inFastify(typed: string): Promise<void> {
   }
 }
 
+/** The first warning that comes of some requests, as the error that a mistake elsewhere is. */
+async function inWarning(typed: string): Promise<void> {
+  const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const plans = { free: '100/min', pro: '3000/min' }
+  const perMinute = ofExpress({ limit: '100/min' })
+  const clients: Redis[] = []
+  const OwnRedis = function (options: object): Redis {
+    const client = new Redis({ ...options })
+    clients.push(client)
+    return client
+  }
+  const limiters: core.Limiter[] = []
+  const rateLimit: typeof ofExpress = (options) => {
+    const middleware = ofExpress(options)
+    limiters.push(middleware.limiter)
+    return middleware
+  }
+  const app = moduleOf('express')()
+  run(typed, { app, limit: '100/min', plans, perMinute, rateLimit, Redis: OwnRedis })
+  const server = createServer(app as unknown as RequestListener).listen(0, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    await eventually(async () => {
+      const isBehindProxy = typed.includes('trust proxy')
+      await fetch(`http://127.0.0.1:${port}/`, {
+        headers: isBehindProxy ? { 'x-forwarded-for': '192.0.2.1' } : {},
+      })
+      expect(warned).toHaveBeenCalled()
+    })
+    throw new Error(String(warned.mock.calls[0]?.[0]))
+  } finally {
+    server.close().closeAllConnections()
+    await Promise.all(limiters.map((made) => made.close()))
+    for (const client of clients) client.disconnect()
+    warned.mockRestore()
+  }
+}
+
 const PLACES: Readonly<Record<string, (typed: string) => unknown>> = {
   'In Express': inExpress,
   'In Fastify': inFastify,
   'In Koa': inKoa,
+  'What works, but gives a warning': inWarning,
 }
 
 async function messageOf(place: string, typed: string): Promise<string> {

@@ -23,7 +23,7 @@ function warnOfNoTrust({ framework, trustSetting }: HttpAdapter<never, never>, w
   warn(
     'TOLLGATE_PROXY',
     `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one ` +
-      `count as one address. If there is a proxy, set ${trustSetting}; if not, a client made the header up.`,
+      `count as one address. If there is a proxy, say so, such as by ${trustSetting}; if not, a client made the header up.`,
   )
 }
 
@@ -34,6 +34,6 @@ function warnOfTrust<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn
   warn(
     'TOLLGATE_TRUST',
     `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its ` +
-      `address. Say how many proxies are yours, or which networks they are in: ${trustSetting}.`,
+      `address. Say how many proxies are yours, or which networks they are in, such as ${trustSetting}.`,
   )
 }
