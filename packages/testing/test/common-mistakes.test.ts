@@ -50,7 +50,7 @@ function run(typed: string, more: object): unknown {
   return new Function(...Object.keys(scope), `return ${typed}`)(...Object.values(scope))
 }
 
-/** Sends a request to a handler, and throws the error that it reported. */
+/** Sends a request to a handler, which must answer it with 500. */
 async function ask(listener: RequestListener): Promise<void> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,4 +1,4 @@
-// Type-checks every program of README, docs and the packages' READMEs with strict TypeScript, in one run of tsc. It finds
+// Type-checks every program of README, docs and READMEs of packages with strict TypeScript, in one run of tsc. It finds
 // options that do not exist, values that may be undefined, and properties that a framework's request does not have.
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
