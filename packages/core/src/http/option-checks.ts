@@ -1,33 +1,14 @@
 import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../limiter/limiter-options.js'
 import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
-export const HTTP_OPTIONS: readonly string[] = [
-  'limiter',
-  'identify',
-  'cost',
-  'skip',
-  'methods',
-  'allowList',
-  'blockList',
-  'refundWhen',
-  'headers',
-  'retryJitterMs',
-  'maxRetryAfterMs',
-  'namePlan',
-  'body',
-  'onDenied',
-  'requestProperty',
-  'eventContext',
-  'group',
-  'stacked',
-]
+export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 /** The options that are functions, each with an example for its error message. */
 const FUNCTIONS = {
