@@ -13,7 +13,7 @@ export * from '@tollgate/core'
 declare global {
   namespace Express {
     interface Request {
-      /** What Tollgate decided on this request; undefined when it was skipped. */
+      /** Tollgate's decision on this request; undefined when it was not limited. */
       rateLimit?: Decision
     }
   }
@@ -24,13 +24,13 @@ const express: HttpAdapter<Request, Response> = {
   mounting: "app.use(rateLimit({ limit: '100/min' }))",
   trustSetting: "app.set('trust proxy', 1)",
   method: (req) => req.method,
-  // Not by Express's own methods, which a mock or a request of a bare Node server does not have.
+  // Not `req.get`: mock requests and requests of a plain Node server do not have Express's methods.
   header: (req, name) => req.headers[name]?.toString(),
   ip: (req) => req.ip ?? req.socket?.remoteAddress,
   hasLeft: (req) => hasLeft(req.socket),
   trustsProxy: (req) => Boolean(req.app?.get('trust proxy')),
   trustsAll: (req) => req.app?.get('trust proxy') === true,
-  // Never of what it was mounted at, which is the URL as it came.
+  // Without `req.baseUrl`: it holds the URL as the client sent it, not a pattern.
   route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
   attach: (req, decision, property) => {
     ;(req as unknown as Record<string, Decision>)[property] = decision
@@ -38,7 +38,7 @@ const express: HttpAdapter<Request, Response> = {
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
-  // By Node's own methods: Express's add a charset and an ETag.
+  // Node's methods, since Express's add a charset and an ETag.
   end: (res, { status, contentType, body }) => {
     res.statusCode = status
     res.setHeader('Content-Type', contentType)
@@ -47,16 +47,16 @@ const express: HttpAdapter<Request, Response> = {
   onEnd: onResponseEnd,
 }
 
-/** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
+/** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
 export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
   readonly limiter: Limiter<Plans>
 }
 
 /**
- * Express middleware, for 4 and 5, that holds every subject to the limits of its plan. The decision is at
- * `req.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw goes to Express's error handlers.
+ * Middleware for Express 4 and 5 that holds every subject to the limits of its plan. The decision is at
+ * `req.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Express's error handlers.
  *
- * @throws {ConfigError} here, when an option is wrong; a request never meets that error
+ * @throws {ConfigError} when an option is wrong: by this call, never by a request
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },

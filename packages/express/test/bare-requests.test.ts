@@ -1,8 +1,7 @@
-// Requests and responses that are not Express's own: of a bare Node server, and mocks as unit tests make them.
+// Requests and responses that Express did not make: those of a plain Node server, and mocks of unit tests.
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { serveHandler, type Served } from '@tollgate/testing'
+import { eventually, serveHandler, type Served } from '@tollgate/testing'
 import { rateLimit, type Limiter, type RateLimitHandler } from '../src/index.js'
 
 type Bare = (req: unknown, res: unknown, next: (error?: unknown) => void) => void
@@ -14,7 +13,7 @@ afterEach(async () => {
   served = undefined
 })
 
-test('a bare Node server: limited by address, with a body in the words that the client accepts', async () => {
+test('a plain Node server: limited by address, with a body of a type that the client accepts', async () => {
   const handler = bare(rateLimit({ limit: '1/min' }))
   served = await serveHandler((req: IncomingMessage, res: ServerResponse) => {
     handler(req, res, (error) => res.writeHead(error ? 500 : 200).end(error ? 'failed' : 'ok'))
@@ -31,7 +30,7 @@ test('a bare Node server: limited by address, with a body in the words that the 
 
 const handlerLimiter = (handler: Bare): Limiter => (handler as unknown as RateLimitHandler).limiter
 
-test('a mock of a request, with as little as can be', async () => {
+test('a mock request with as few properties as possible', async () => {
   const next = jest.fn()
   const headers: Record<string, unknown> = {}
   const res = Object.assign(new EventEmitter(), {
@@ -48,14 +47,15 @@ test('a mock of a request, with as little as can be', async () => {
   handler({ method: 'GET', headers: {} }, res, next)
   expect(next.mock.calls).toEqual([[]])
   expect([res.statusCode, headers['Retry-After']]).toEqual([429, '60'])
-  // Of the first: the response of both is over, badly.
+  // The first request gets its unit back, since the response that both share ended with an error.
   res.statusCode = 500
   res.emit('finish')
-  await sleep(10)
-  expect(await handlerLimiter(handler).peek('acme')).toMatchObject({ limits: [{ remaining: 1 }] })
+  await eventually(async () =>
+    expect(await handlerLimiter(handler).peek('acme')).toMatchObject({ limits: [{ remaining: 1 }] }),
+  )
 })
 
-test('a mock without a socket, by address: limited all the same', () => {
+test('a mock request without a socket is limited, too', () => {
   const next = jest.fn()
   const end = jest.fn()
   const res = { getHeader: () => undefined, setHeader: () => {}, end }

@@ -1,4 +1,4 @@
-// Clients that know nothing of Tollgate: each waits as a 429 told it to, and succeeds at its first retry.
+// Clients that do not know Tollgate. Each waits as long as a 429 says, and succeeds at its first retry.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { serveHandler, type Served } from '@tollgate/testing'
@@ -28,7 +28,7 @@ async function serve(limit: LimitInput): Promise<string> {
     next()
   })
   const limited = rateLimit({ limit })
-  // The first request finds nothing left. Not before it comes: a client that starts slowly would miss the whole window.
+  // The client's first request must find nothing left. Done earlier, the window could end before a slow client starts.
   app.use((req, _res, next) => {
     if (arrivals.length === 0) while ((limited.limiter.consume(subjectOfIp(req.ip)) as Decision).allowed);
     next()
@@ -88,12 +88,15 @@ describe.each<[string, LimitInput]>([
   ['a bucket of 1', '1/s burst 1'],
   ['a fixed window', { quota: 1, window: 's', algorithm: 'fixed-window' }],
 ])('a limit of %s', (_, limit) => {
-  test.each(clients)('%s waits as it is told, and succeeds at the first retry', async (_name, get) => {
-    const url = await serve(limit)
-    expect(await get(url)).toEqual([200, 'ok'])
-    expect(arrivals.map(({ status }) => status)).toEqual([429, 200])
-    const [denied, allowed] = arrivals as [Arrival, Arrival]
-    expect(denied.retryAfter).toBeGreaterThanOrEqual(1)
-    expect(allowed.at - denied.at).toBeGreaterThanOrEqual(denied.retryAfter * 1000 - 50)
-  })
+  test.each(clients)(
+    '%s waits as long as the response says, and succeeds at the first retry',
+    async (_name, get) => {
+      const url = await serve(limit)
+      expect(await get(url)).toEqual([200, 'ok'])
+      expect(arrivals.map(({ status }) => status)).toEqual([429, 200])
+      const [denied, allowed] = arrivals as [Arrival, Arrival]
+      expect(denied.retryAfter).toBeGreaterThanOrEqual(1)
+      expect(allowed.at - denied.at).toBeGreaterThanOrEqual(denied.retryAfter * 1000 - 50)
+    },
+  )
 })

@@ -1,4 +1,4 @@
-/** Express 4 under another name: for what the tests use, its types are those of 5. */
+/** Express 4 under another name. The types that tests use are the same as in Express 5. */
 declare module 'express4' {
   import express from 'express'
   export default express

@@ -1,4 +1,4 @@
-// What stands in the headers, read by a parser of structured fields that is not ours.
+// The headers, read by an independent parser of structured fields.
 import { request as httpRequest } from 'node:http'
 import { serveHandler, type Served } from '@tollgate/testing'
 import express from 'express'
@@ -22,7 +22,7 @@ interface Read {
   readonly body: string
 }
 
-/** Over Node's own client, which shows every header line as it came. */
+/** Uses Node's own client, which gives every header line exactly as received. */
 async function ask(options: Options, times = 1): Promise<Read & { readonly decision: Decision }> {
   await served?.close()
   let decision: Decision | undefined
@@ -73,7 +73,7 @@ function itemsOf(field: string | undefined): [string, Parameters][] {
   })
 }
 
-/** What must hold of any answer with numbers. */
+/** Requirements for every response with rate limit headers. */
 function expectTruth({ policies, limits, headers, decision }: Awaited<ReturnType<typeof ask>>): void {
   expect(policies.map(([name]) => name)).toEqual(limits.map(([name]) => name))
   expect(policies.map(([name]) => decodeURIComponent(name.replace(/%(?![0-9A-F]{2})/g, '%25')))).toEqual(
@@ -110,7 +110,7 @@ describe('headers, read by an independent parser', () => {
     expectTruth(answer)
   })
 
-  test('whose each limit is: a byte sequence, the same in both fields', async () => {
+  test('pk is a byte sequence, the same in both fields', async () => {
     const answer = await ask({ limit: '9/min', identify: () => ['a', 'b'], headers: { partitionKey: true } })
     expectTruth(answer)
     const keys = [answer.policies, answer.limits].map((items) =>
@@ -137,7 +137,7 @@ describe('headers, read by an independent parser', () => {
       options = named(name)
       createLimiter({ limit: options.limit as never })
     } catch (error) {
-      // Refused at construction is as good: what must not be is a header that breaks.
+      // The limiter may refuse the name at construction. It must not send a broken header.
       expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path: 'limit.name' })
       return
     }
@@ -152,7 +152,7 @@ describe('headers, read by an independent parser', () => {
     expect(JSON.parse(answer.body)['violated-policies']).toEqual(answer.policies.map(([given]) => given))
   })
 
-  test('any name that a limit may have makes headers that parse', async () => {
+  test('headers parse with any name that a limit may have', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), async (name) => {
         let options

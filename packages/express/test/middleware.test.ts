@@ -32,7 +32,7 @@ describe.each([
 
   const { get, statuses } = clientOf(async () => (served ??= await serveHandler(app)))
 
-  test('mounted without being called, it answers 500 and says what to type', async () => {
+  test('app.use(rateLimit) without a call answers 500 and says what to type', async () => {
     const told: unknown[] = []
     app.use(rateLimit as never)
     app.get('/', (_req, res) => void res.send('let in'))
@@ -47,7 +47,7 @@ describe.each([
     expect(told[0]).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path: 'options', problem })
   })
 
-  test('on routes and routers: each as it says, with common counters where the limiter is one', async () => {
+  test('routes and routers have their own options; with a shared limiter they share counters', async () => {
     const limiter = createLimiter({ limit: '5/min' })
     const router = framework.Router()
     router.use(rateLimit({ limiter }))
@@ -90,7 +90,7 @@ describe.each([
     expect(await limiter.peek({ id: 'b', plan: 'free' })).toMatchObject({ limits: [{ remaining: 1 }] })
   })
 
-  test('who comes by a Unix socket has no address, and has not left', async () => {
+  test('a client on a Unix socket has no address, and does not count as disconnected', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
     const socketPath = join(folder, 'http.sock')
     app.use(rateLimit({ limit: '1/min', blockList: ['10.0.0.0/8'] }))
@@ -107,7 +107,7 @@ describe.each([
     rmSync(folder, { recursive: true })
   })
 
-  test('a denial has no ETag, and no charset that its media type does not know', async () => {
+  test('a denial has no ETag, and no charset if its media type has none', async () => {
     app.use(rateLimit({ limit: '1/min' }))
     await get('')
     const { headers } = await get('')

@@ -1,4 +1,4 @@
-// What onDenied and the others throw reaches the application's error handler as it was thrown.
+// Errors thrown by onDenied and other functions of the options reach the application's error handler unchanged.
 import { serveHandler } from '@tollgate/testing'
 import express5, { type ErrorRequestHandler } from 'express'
 import express4 from 'express4'
@@ -28,10 +28,13 @@ describe.each([
     return [status, seen]
   }
 
-  test.each([true, false])('an object with a status is answered by it (late: %p)', async (isLate) => {
-    const thrown = { statusCode: 402, message: 'pay' }
-    expect(await answerTo(thrown, isLate)).toEqual([402, thrown])
-  })
+  test.each([true, false])(
+    'Express answers an object with a status by that status (late: %p)',
+    async (isLate) => {
+      const thrown = { statusCode: 402, message: 'pay' }
+      expect(await answerTo(thrown, isLate)).toEqual([402, thrown])
+    },
+  )
 
   test.each([undefined, null, '', 0, 'route', 'router', Symbol('x')])(
     '%p is an error, and no success or command',

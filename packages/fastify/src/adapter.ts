@@ -2,7 +2,7 @@ import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
 import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
-/** A hook, for any stage before the handler. */
+/** A hook for any stage before the handler. */
 export type RateLimitHook = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -11,10 +11,10 @@ export type RateLimitHook = (
 
 export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 
-/** Marks the config of a route that has an error handler of its own: Fastify does not tell that at request time. */
+/** Marks the config of a route with its own error handler. Fastify does not expose that handler during a request. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
-/** How core talks to Fastify. A denial goes to the error handler of the application, where there is one. */
+/** The adapter. If the application has set an error handler, denials go there. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
@@ -23,7 +23,8 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   header: (request, name) => request.headers[name]?.toString(),
   ip: (request) => request.ip,
   hasLeft: (request) => hasLeft(request.raw.socket),
-  // The peer, and further ones as far as they are trusted. The setting does not tell: of a number Fastify trusts nobody.
+  // `ips` holds the peer and the addresses forwarded by trusted proxies. The setting itself does not help: if it is a
+  // number, Fastify trusts no proxy.
   trustsProxy: (request) => (request.ips?.length ?? 0) > 1,
   trustsAll,
   route: (request) => request.routeOptions.url,
@@ -32,22 +33,22 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   },
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
-  // On Node's response, so that what an application writes past Fastify has them too, such as an event stream.
-  // Those of Fastify are written over them in the end, so what an earlier hook has set there leaves.
+  // Headers are set on Node's response, so that they are also sent if the application writes to it directly, such as an
+  // event stream. Fastify's own headers would later overwrite them, so one of the same name is removed.
   setHeader: (reply, name, value) => void reply.removeHeader(name).raw.setHeader(name, value),
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
-    // As bytes: to text Fastify adds a charset, which this media type does not have.
+    // A buffer, since Fastify adds a charset to strings, which this media type does not have.
     reply.removeHeader('Content-Type').raw.setHeader('Content-Type', answer.contentType)
     void reply.code(answer.status).send(Buffer.from(answer.body))
   },
   onEnd: (reply, listener) => onResponseEnd(reply.raw, listener),
 }
 
-/** By server, since the setting is the application's. */
+/** Whether each server trusts all proxies. Cached, since the setting belongs to the server. */
 const trustingAll = new WeakMap<object, boolean>()
 
-/** Asks with addresses that nobody has (RFC 5737), as the setting itself cannot be read. */
+/** The setting cannot be read. So this checks whether Fastify would trust example addresses (RFC 5737). */
 function trustsAll(request: FastifyRequest): boolean {
   const known = trustingAll.get(request.server)
   if (known !== undefined) return known
@@ -63,12 +64,12 @@ function trustsAll(request: FastifyRequest): boolean {
   return trusts
 }
 
-/** To be called for each route when it is declared. */
+/** Call it for each route when it is declared. */
 export function noteErrorHandler(route: { readonly errorHandler?: unknown; config?: object }): void {
   if (route.errorHandler) route.config = { ...route.config, [OWN_ERROR_HANDLER]: true }
 }
 
-/** Fastify binds an error handler that the application has set; its default one is not bound, which its name shows. */
+/** Fastify binds the error handlers that an application sets, but not its default one. The function's name shows it. */
 function hasErrorHandler({ server, request }: FastifyReply): boolean {
   return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in request.routeOptions.config
 }
@@ -76,8 +77,8 @@ function hasErrorHandler({ server, request }: FastifyReply): boolean {
 /**
  * Makes a hook that decides each request once.
  *
- * @param find    finds the limiter of a request; undefined where it is not limited
- * @param decided the requests that were decided: hooks that share it decide a request once between them
+ * @param find    finds the limiter of a request; undefined if the request is not limited
+ * @param decided the requests that were decided. Hooks that share this set decide each request only once.
  */
 export function makeHook(
   find: (request: FastifyRequest) => Http | undefined,
@@ -86,7 +87,7 @@ export function makeHook(
   return function rateLimit(request, reply, ...rest) {
     const done = rest.at(-1) as HookHandlerDoneFunction
     const admit = (): MaybePromise<boolean> => {
-      // A handler that calls reply.callNotFound() has the hooks run once more.
+      // After reply.callNotFound() Fastify runs the hooks again.
       const http = decided.has(request) ? undefined : find(request)
       if (!http) return true
       decided.add(request)

@@ -18,21 +18,21 @@ export type { RateLimitHook } from './adapter.js'
 
 export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest, FastifyReply> {
   /**
-   * The stage that decides, after all other hooks of it, so that `identify` finds what they left, such as the user.
-   * Default: `preHandler` where there is an `identify`, since that is behind authentication wherever it stands. By
-   * address alone: `onRequest`, in the place where the plugin is registered, so as to guard the authentication after it.
+   * The stage in which requests are decided. The limiter runs after all other hooks of that stage, so that `identify`
+   * finds what they stored, such as the user. Default with `identify`: `preHandler`, which is after any authentication.
+   * Default by address: `onRequest`, in the order of registration, so that it also protects authentication after it.
    */
   readonly hook?: Stage
 }
 
-/** What one route or place can have otherwise than the plugin: all but what makes the limiter. */
+/** The options that a route or a hook can override: all except those that make the limiter. */
 export type RouteRateLimitOptions = PlaceOptions<FastifyRequest, FastifyReply>
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Makes a hook to mount by hand. Without options it decides as the plugin does, and only requests that the plugin
-     * has not; with options of its own it decides on top of the plugin.
+     * Makes a hook to add by hand. Without options it decides as the plugin does, and skips requests that the plugin
+     * has decided. With options it decides in addition to the plugin.
      *
      * @throws {ConfigError} when an option is wrong
      */
@@ -41,21 +41,21 @@ declare module 'fastify' {
     readonly rateLimiter: Limiter
   }
   interface FastifyRequest {
-    /** What Tollgate decided on this request; undefined when it was skipped. */
+    /** Tollgate's decision on this request; undefined when it was not limited. */
     rateLimit?: Decision
   }
   interface FastifyContextConfig {
-    /** Options of this route, over those of the plugin; false: it is not limited. */
+    /** The options of this route, which override those of the plugin. False: the route is not limited. */
     rateLimit?: RouteRateLimitOptions | false
   }
 }
 
-/** Not async: called as middleware is, it must throw where it was called. */
+/** Not async, so that calling it like Express middleware throws at once. */
 function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   if (typeof app?.addHook === 'function') return addTo(app, options)
   const problem = `it is a plugin, to be registered and not called: ${fastify.mounting}`
   const error = new ConfigError('rateLimit', problem)
-  // With more than options it was added as a hook: what a hook throws at once ends the process.
+  // With a second argument it was added as a hook. A hook that throws synchronously ends the process.
   if (options === undefined) throw error
   return Promise.reject(error)
 }
@@ -66,7 +66,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
     throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
   }
   const http = createHttpLimiter(fastify, given)
-  // At once, so that it also closes when the application cannot be registered or made ready.
+  // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = new WeakSet<FastifyRequest>()
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
@@ -79,7 +79,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const find = (server: FastifyInstance, route: Route): Http | undefined => {
     const own = route.config?.rateLimit
     if (own === false) return undefined
-    // Of several registrations around a route, its options are for the nearest, and the last of those.
+    // If several registrations contain the route, its options apply to the innermost, and there to the last.
     if (own === undefined || server.rateLimit !== rateLimit) return http
     const known = ofRoutes.get(own as object)
     if (known) return known
@@ -101,11 +101,10 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   })
 }
 
-/** Where the options of a route stand. */
+/** Where users write the options of a route. */
 const PATH = 'config.rateLimit'
 
 function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
-  // Requests are decided in the hook of the plugin, whatever their route.
   if (own?.hook === undefined) return http.at(own, path)
   const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
   throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
@@ -126,7 +125,7 @@ function decorate(app: FastifyInstance, ours: Pick<FastifyInstance, 'rateLimit' 
   else app.decorate('rateLimit', ours.rateLimit).decorate('rateLimiter', ours.rateLimiter)
 }
 
-/** Registered after all routes, or in a context that has none: that is not what anyone means. */
+/** Refuses a plugin that was registered after all routes, or in a context without routes: it would limit nothing. */
 function refuseUnlessEmpty(app: FastifyInstance): void {
   const routes = app.printRoutes({ commonPrefix: false })
   if (routes.startsWith('(empty')) return
@@ -138,11 +137,11 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
 }
 
 /**
- * Fastify plugin that holds every subject to the limits of its plan, in the context it is registered in. The decision
- * is at `request.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw goes to Fastify's error handling, and
- * so do denials, as `LimitedError`, if the application has set an error handler.
+ * Plugin for Fastify 5 that holds every subject to the limits of its plan, in the context it is registered in. The
+ * decision is at `request.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Fastify's error
+ * handling. If the application has set an error handler, denials go there, too, as `LimitedError`.
  *
- * @throws {ConfigError} by `register` or `ready`, when an option is wrong
+ * @throws {ConfigError} from `register` or `ready`, when an option is wrong
  * @example
  * await app.register(rateLimit, {
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },

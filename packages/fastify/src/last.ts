@@ -1,17 +1,17 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 
-/** The stages of a request before its handler, in their order. */
+/** The stages of a request before its handler, in order. */
 export const STAGES = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 export type Stage = (typeof STAGES)[number]
 
 type Hook = (...args: never[]) => unknown
 
-/** Of routes that are being declared: the hooks that are to run after all others, by stage. */
+/** The hooks that must run last, for each route being declared and each stage. */
 const lastOf = new WeakMap<RouteOptions, Map<Stage, Hook[]>>()
 
 /**
- * Adds a hook to a route that is being declared, which runs after all others of its stage. Fastify runs those of a
- * context before those of a route; among the latter this one stays behind what other plugins add or put in its place.
+ * Adds a hook to a route while the route is declared. The hook runs after all others of its stage: Fastify runs the
+ * hooks of a context before those of a route, and this one stays last even if other plugins change the route's list.
  */
 export function addLast(route: RouteOptions, stage: Stage, hook: Hook): void {
   const stages = lastOf.get(route) ?? new Map<Stage, Hook[]>()
@@ -26,7 +26,10 @@ export function addLast(route: RouteOptions, stage: Stage, hook: Hook): void {
   arrangeWhenRead(route, stage, last)
 }
 
-/** Fastify reads the hooks of a route once all plugins are loaded; other plugins read them before that, to add some. */
+/**
+ * Replaces the route's hook list by an accessor that moves the last hooks to the end at each read. Fastify reads the
+ * list once all plugins are loaded. Other plugins may read and change it before.
+ */
 function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[]): void {
   let given: unknown = route[stage]
   let arranged: Hook[] | undefined
@@ -34,7 +37,7 @@ function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[
     enumerable: true,
     configurable: true,
     get(): Hook[] {
-      // A copy, since several routes may have been given one array; the same at each reading, since some push onto it.
+      // A copy, since several routes may share one array. The same copy at each read, since plugins push onto it.
       arranged ??= given === undefined ? [] : ([given].flat() as Hook[])
       const others = arranged.filter((hook) => !last.includes(hook))
       arranged.splice(0, arranged.length, ...others, ...last)
@@ -48,18 +51,18 @@ function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[
 }
 
 /**
- * Adds a hook behind all others that a request's route has in a stage, in the midst of that stage: for routes that were
- * declared before the plugin could see them, and for requests that match none. Fastify has no public way to come behind
- * the hooks of such a route, so this looks into its own record of it.
+ * Adds a hook at the end of a stage while that stage runs. For routes that were declared before the plugin was
+ * registered, and for requests that match no route. Fastify has no public API for this, so the hook is added to
+ * Fastify's internal list of the route.
  *
- * @returns false when this version of Fastify does not keep them as expected
+ * @returns false when this version of Fastify has no such list
  */
 export function runLast(request: FastifyRequest, stage: Stage, hook: Hook): boolean {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === CONTEXT)
   const context = symbol && (request as unknown as Record<symbol, Partial<Record<Stage, unknown>>>)[symbol]
   const hooks = context?.[stage]
   if (!Array.isArray(hooks)) return false
-  // Fastify goes through this very list by its index, so it comes to the new one, too. Once a route: it stays there.
+  // Fastify iterates over this list by index, so it will reach the new hook. The hook stays in the list of the route.
   if (!hooks.includes(hook)) hooks.push(hook)
   return true
 }

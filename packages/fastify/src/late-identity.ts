@@ -3,12 +3,12 @@ import type { Identified, Identify } from '@tollgate/core'
 import { isSomebody, type Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
-/** How many requests that were counted by address are looked at again, before it is taken that all is well. */
+/** How many requests that were counted by address are checked. Then the stage is assumed to be right. */
 const LOOKS = 20
 
 /**
- * Warns once when `identify` finds nobody in the stage that the user chose, but would have behind it: authentication is
- * in a later one, and everyone is counted by address.
+ * Warns once when `identify` finds no subject in the stage that the user chose, but finds one after `preHandler`. Then
+ * authentication runs in a later stage, and all requests are counted by address.
  */
 export function warnOfLateIdentity(
   app: FastifyInstance,
@@ -29,7 +29,7 @@ export function warnOfLateIdentity(
   const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
     if (left > 0 && request.rateLimit?.subject.kind === 'ip') {
       left -= 1
-      // What it throws now was not asked for by anyone.
+      // Errors of this extra call of `identify` concern nobody: the request was decided by the first call.
       look(request).catch(() => {})
     }
     done()

@@ -3,35 +3,35 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { makeHook, noteErrorHandler, type Http } from './adapter.js'
 import { addLast, runLast, type Stage } from './last.js'
 
-/** What a route as it is declared, and that of a request, have in common. */
+/** The properties that a route has both when it is declared and during a request. */
 export interface Route {
   readonly method?: string | readonly string[]
   readonly url?: string | undefined
   readonly config?: { readonly rateLimit?: unknown }
 }
 
-/** Finds the limiter of a route; undefined where it is not limited. Throws when the route's options are wrong. */
+/** Finds the limiter of a route; undefined if the route is not limited. Throws when the route's options are wrong. */
 export type Find = (server: FastifyInstance, route: Route) => Http | undefined
 
-/** Where a request is decided. */
+/** The hook that decides a request. */
 interface Place {
   readonly stage: Stage
-  /** After all other hooks of the stage; else where the plugin was registered among them. */
+  /** True: after all other hooks of the stage. False: in the order in which the plugin was registered. */
   readonly isLast: boolean
 }
 
-/** Behind authentication wherever an application has it, and before the handler. */
+/** After authentication in any stage, and before the handler. */
 const BEHIND_ALL: Place = { stage: 'preHandler', isLast: true }
-/** Where authentication can be guarded, and a denied request costs least. */
+/** Before authentication, so that it is protected and denied requests cost least. */
 const IN_FRONT: Place = { stage: 'onRequest', isLast: false }
 
 /**
- * Limits a context: requests of its routes and of those in contexts within, whether they were declared before or are
- * declared later, and requests that match no route. Each is decided once.
+ * Limits the requests of a context: of its routes and those of nested contexts, no matter when they are declared, and
+ * requests that match no route. Each request is decided once.
  *
- * @param decided the requests that were
- * @param stage   as the user said it, if so
- * @returns       whether a route was declared since
+ * @param decided the requests that were decided already
+ * @param stage   the option `hook`
+ * @returns       tells whether a route was declared since this call
  */
 export function mount(
   app: FastifyInstance,
@@ -40,13 +40,13 @@ export function mount(
   stage: Stage | undefined,
 ): () => boolean {
   const decide = makeHook((request) => find(request.server, request.routeOptions), decided)
-  // In the config of a route: a hook of its own decides.
+  // Marks the config of routes that were given their own hook by addLast.
   const isDecidedLast = Symbol('tollgate.isDecidedLast')
 
   let hasRoutes = false
   app.addHook('onRoute', function (route) {
     hasRoutes = true
-    // Here already, so that a mistake is thrown where the route is declared.
+    // Called now, so that wrong options throw where the route is declared.
     const http = find(this, route)
     noteErrorHandler(route)
     const place = http && placeOf(http, stage)
@@ -71,28 +71,28 @@ export function mount(
   return () => hasRoutes
 }
 
-/** @param stage as the user said it, if so */
+/** @param stage the option `hook` */
 function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
   if (stage) return { stage, isLast: true }
   return isByAddress ? IN_FRONT : BEHIND_ALL
 }
 
 /**
- * Whether a request is decided by a hook of this stage.
+ * Whether the running hook, of the stage `own`, must decide the request now.
  *
- * @param waits has it decided after all other hooks of the stage; false when that cannot be
+ * @param runsLast tries to decide it after all other hooks of the stage; false when that is not possible
  */
-function isAt(own: Stage, place: Place, waits: () => boolean): boolean {
+function isAt(own: Stage, place: Place, runsLast: () => boolean): boolean {
   if (place.stage !== own) return false
   if (!place.isLast) return true
-  if (waits()) return false
+  if (runsLast()) return false
   warnOfOrder()
   return true
 }
 
 let mayWarn = true
 
-/** Once a process: it is of the version of Fastify. */
+/** Once per process, since it depends on the version of Fastify only. */
 function warnOfOrder(): void {
   if (!mayWarn) return
   mayWarn = false

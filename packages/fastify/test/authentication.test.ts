@@ -1,5 +1,5 @@
-// Wherever an application authenticates, `identify` finds who it found: users a, b, c and a again, on one request each,
-// are answered 200, 200, 200 and 429. A limiter that decided before would count them all by their one address.
+// `identify` finds the user wherever an application authenticates. Each user may send one request. Users a, b, c and a
+// again get 200, 200, 200 and 429. A limiter that runs before authentication would count them all by one address.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { byIp, createLimiter, rateLimit, type RateLimitPluginOptions } from '../src/index.js'
@@ -78,7 +78,7 @@ describe.each(STAGES)('authentication in %s', (stage) => {
     expect(await answers('/')).toEqual(EACH_ONCE)
   })
 
-  test('of a route that was declared before', async () => {
+  test('a hook of a route that was declared before', async () => {
     app.get('/', { [stage]: authenticate }, ok)
     await register(app)
     app.get('/other', ok)
@@ -95,7 +95,7 @@ describe.each(STAGES)('authentication in %s', (stage) => {
     expect(await answers('/inner')).toEqual([429, 429, 429, 429])
   })
 
-  test('a hook of a context within', async () => {
+  test('a hook of a nested context', async () => {
     await register(app)
     app.get('/other', ok)
     app.register(async (inner) => {
@@ -140,23 +140,23 @@ describe.each(STAGES)('authentication in %s', (stage) => {
     expect(await answers('/')).toEqual(EACH_ONCE)
   })
 
-  test('with the stage said, in the same one', async () => {
+  test('in the stage that the option hook names', async () => {
     app.get('/early', { [stage]: authenticate }, ok)
     await register(app, { hook: stage })
     app.get('/', { [stage]: authenticate }, ok)
     expect(await answers('/')).toEqual(EACH_ONCE)
-    // All of them had their one request.
+    // Each of them has used its one request.
     expect(await answers('/early')).toEqual([429, 429, 429, 429])
   })
 
-  test('requests that match no route, by a hook added after', async () => {
+  test('a hook added after, for requests that match no route', async () => {
     await register(app)
     app.get('/', ok)
     addHook(app, stage)
     expect(await answers('/nowhere')).toEqual(NONE_FOUND)
   })
 
-  test('requests that match no route of a context with a handler of its own', async () => {
+  test('for requests that match no route, in a context with its own not-found handler', async () => {
     await register(app)
     app.get('/', ok)
     app.register(
@@ -169,7 +169,7 @@ describe.each(STAGES)('authentication in %s', (stage) => {
     expect(await answers('/inner/nowhere')).toEqual(NONE_FOUND)
   })
 
-  test('a POST, on a route with options of its own', async () => {
+  test('a POST to a route with its own options', async () => {
     await register(app)
     app.route({
       method: ['POST', 'GET'],
@@ -181,7 +181,7 @@ describe.each(STAGES)('authentication in %s', (stage) => {
     expect(await answers('/', 'POST')).toEqual(EACH_ONCE)
   })
 
-  test('a route that asks who it is, though others go by address', async () => {
+  test('a route with identify, while other routes count by address', async () => {
     await app.register(rateLimit, { limit: '1/min' })
     const config = { rateLimit: { identify } }
     app.get('/', { config, [stage]: authenticate }, ok)
@@ -189,14 +189,14 @@ describe.each(STAGES)('authentication in %s', (stage) => {
   })
 })
 
-test('the hooks of a not-found handler', async () => {
+test('authentication in a hook of a not-found handler', async () => {
   await register(app)
   app.get('/', ok)
   app.setNotFoundHandler({ preHandler: authenticate }, (_request, reply) => reply.code(404).send('none'))
   expect(await answers('/nowhere')).toEqual(NONE_FOUND)
 })
 
-test('a handler that calls for the not-found handler: decided once, as its route says', async () => {
+test('a request that is passed to the not-found handler is decided once, by the options of its route', async () => {
   const limiter = createLimiter({ limit: '5/min' })
   await app.register(rateLimit, { limiter, identify })
   app.get('/', { preHandler: authenticate, config: { rateLimit: { cost: 2 } } }, (_request, reply) =>
@@ -206,7 +206,7 @@ test('a handler that calls for the not-found handler: decided once, as its route
   expect(await limiter.peek('a')).toMatchObject({ limits: [{ remaining: 3 }] })
 })
 
-test('each request is decided once, also where many hooks could', async () => {
+test('each request is decided once, even if several hooks could decide it', async () => {
   const asked = jest.fn(identify)
   const limiter = createLimiter({ limit: '9/min' })
   app.get('/early', { preHandler: authenticate }, ok)
@@ -218,7 +218,7 @@ test('each request is decided once, also where many hooks could', async () => {
   expect(await limiter.peek('a')).toMatchObject({ limits: [{ remaining: 5 }] })
 })
 
-test('hooks that routes share are left as they are', async () => {
+test('an array of hooks that several routes share is not changed', async () => {
   const shared = [authenticate]
   app.register(async (inner) => {
     await register(inner)
@@ -232,7 +232,7 @@ test('hooks that routes share are left as they are', async () => {
   expect(shared).toEqual([authenticate])
 })
 
-test('whom authentication turns away is not counted', async () => {
+test('a request that authentication rejects is not counted', async () => {
   const limiter = createLimiter({ limit: '1/min' })
   await app.register(rateLimit, { limiter, identify })
   app.get('/', { onRequest: (_request, reply) => void reply.code(401).send() }, ok)
@@ -240,7 +240,7 @@ test('whom authentication turns away is not counted', async () => {
   expect(await limiter.peek({ id: '127.0.0.1', kind: 'ip' })).toMatchObject({ allowed: true })
 })
 
-describe('by address, where nobody needs to be known', () => {
+describe('by address, without authentication', () => {
   test.each<[string, Partial<RateLimitPluginOptions>]>([
     ['no identify', {}],
     ['byIp', { identify: byIp() }],
@@ -253,7 +253,7 @@ describe('by address, where nobody needs to be known', () => {
     expect(authenticated).toHaveBeenCalledTimes(4)
   })
 
-  test('unless it is told a stage, for the sake of skip or cost', async () => {
+  test('with the option hook it runs last in that stage, for skip or cost', async () => {
     await app.register(rateLimit, {
       limit: '1/min',
       hook: 'onRequest',
@@ -265,12 +265,12 @@ describe('by address, where nobody needs to be known', () => {
   })
 })
 
-test('a version of Fastify that keeps its hooks otherwise is told from this one', () => {
+test('runLast returns false if Fastify keeps its hooks in another form', () => {
   for (const request of [{}, { [Symbol('fastify.context')]: { onRequest: null } }])
     expect(runLast(request as unknown as FastifyRequest, 'onRequest', () => {})).toBe(false)
 })
 
-test('a guard and a plan in one stage: the guard first, both once', async () => {
+test('a guard by address and a limiter by plan in one stage: the guard decides first, each decides once', async () => {
   const limiter = createLimiter({ limit: '1/min' })
   await app.register(rateLimit, { limiter, group: 'guard', limit: '5/min', identify: byIp(), headers: false })
   await app.register(rateLimit, { limiter, hook: 'onRequest', identify })
@@ -280,7 +280,7 @@ test('a guard and a plan in one stage: the guard first, both once', async () => 
   expect((await get('/', { headers: { 'x-user': 'e' } })).status).toBe(429)
 })
 
-describe('a stage that was chosen too early is told', () => {
+describe('a warning if the option hook names too early a stage', () => {
   const warningsOf = async (options: object, route: object): Promise<string[]> => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     await register(app, options)
@@ -301,15 +301,15 @@ describe('a stage that was chosen too early is told', () => {
     },
   )
 
-  test('but not where they are found', async () => {
+  test('none if identify finds the user', async () => {
     expect(await warningsOf({ hook: 'onRequest' }, { onRequest: authenticate })).toEqual([])
   })
 
-  test('nor where there is nobody', async () => {
+  test('none if there is no user', async () => {
     expect(await warningsOf({ hook: 'onRequest', limit: '99/min' }, {})).toEqual([])
   })
 
-  test('nor where identify gives the address itself', async () => {
+  test('none about the stage if identify returns the address itself', async () => {
     const identify = (request: FastifyRequest): string => request.ip
     const told = await warningsOf(
       { hook: 'onRequest', limit: '99/min', identify },
@@ -318,7 +318,7 @@ describe('a stage that was chosen too early is told', () => {
     expect(told).toEqual([expect.stringContaining('An id is an IP address')])
   })
 
-  test('nor where the second look throws', async () => {
+  test('none if the second call of identify throws', async () => {
     const asked = new WeakSet<FastifyRequest>()
     const once = (request: FastifyRequest): undefined => {
       if (asked.has(request)) throw new Error('asked again')

@@ -21,7 +21,7 @@ describe('denials and the error handler of the application', () => {
   })
   beforeEach(() => own.mockClear())
 
-  test('set: it gets them, with the headers set', async () => {
+  test('a handler that is set gets denials, with the headers set', async () => {
     app.setErrorHandler(own)
     await app.register(rateLimit, { limit: '1/min' })
     app.get('/', ok)
@@ -37,7 +37,7 @@ describe('denials and the error handler of the application', () => {
     expect(own.mock.calls).toEqual([[limited, expect.anything(), expect.anything()]])
   })
 
-  test('what an earlier hook has set for caches does not stand on a denial', async () => {
+  test('headers for caches that an earlier hook has set are replaced in a denial', async () => {
     app.addHook('onRequest', async (_request, reply) => {
       reply
         .header('cache-control', 'public, max-age=60')
@@ -52,7 +52,7 @@ describe('denials and the error handler of the application', () => {
     expect(headers['access-control-expose-headers']).toMatch(/^x-a, RateLimit-Policy, /)
   })
 
-  test('a handler of denials that returns the reply: the application is not asked', async () => {
+  test('if onDenied returns the reply, the error handler is not called', async () => {
     const handler = jest.fn(ok)
     await app.register(rateLimit, {
       limit: '1/min',
@@ -65,7 +65,7 @@ describe('denials and the error handler of the application', () => {
     expect(handler).toHaveBeenCalledTimes(1)
   })
 
-  test('can send what Tollgate would have', async () => {
+  test("it can send Tollgate's own response", async () => {
     app.setErrorHandler(
       async (error: { statusCode: number; contentType: string; body: string }, _request, reply) =>
         reply.code(error.statusCode).type(error.contentType).send(Buffer.from(error.body)),
@@ -78,7 +78,7 @@ describe('denials and the error handler of the application', () => {
     expect(JSON.parse(response.body)).toMatchObject({ code: 'rate_limit_exceeded' })
   })
 
-  test('of a context, or of a route: of that one alone', async () => {
+  test('a handler of a context or a route gets only its denials', async () => {
     await app.register(rateLimit, { limit: '1/min', identify: byKey })
     app.get('/', ok)
     app.get('/own', { errorHandler: own, config: { rateLimit: { cost: 1 } } }, ok)
@@ -96,7 +96,7 @@ describe('denials and the error handler of the application', () => {
     expect(own).toHaveBeenCalledTimes(4)
   })
 
-  test('none, but a hook that set a type before: the answer has its own', async () => {
+  test('without a handler, a Content-Type set by an earlier hook is replaced', async () => {
     app.addHook('onRequest', async (_request, reply) => void reply.type('text/html'))
     await app.register(rateLimit, { limit: '1/min' })
     app.get('/', ok)
@@ -108,7 +108,7 @@ describe('denials and the error handler of the application', () => {
     ])
   })
 
-  test('a store that failed is a 503 there, too', async () => {
+  test('a failed store reaches the handler as a 503', async () => {
     app.setErrorHandler(own)
     const fail = (): never => {
       throw new Error('down')

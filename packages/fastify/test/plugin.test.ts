@@ -15,18 +15,18 @@ const { get, statuses, remaining } = useApp((made) => {
   app = made
 })
 
-describe('a plugin that is called as if it were middleware', () => {
+describe('a plugin used like middleware', () => {
   const message =
     "rateLimit: it is a plugin, to be registered and not called: app.register(rateLimit, { limit: '100/min' })"
 
-  test('throws where it is called', () => {
+  test('called with options it throws', () => {
     expect(() => app.register((rateLimit as (options: object) => never)({ limit: '5/min' }))).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', message }),
     )
     expect(() => (rateLimit as () => never)()).toThrow(message)
   })
 
-  test('added as a hook it answers 500', async () => {
+  test('added as a hook it answers with 500', async () => {
     app.addHook('onRequest', rateLimit as never)
     app.get('/', ok)
     const { status, body } = await get('/')
@@ -35,7 +35,7 @@ describe('a plugin that is called as if it were middleware', () => {
 })
 
 describe('the stage that decides', () => {
-  /** Knows its users after a hook of its own. */
+  /** An application that authenticates in a hook. */
   const authenticate = (at: 'preParsing' | 'preValidation' | 'preHandler'): void => {
     app.decorateRequest('user')
     app.addHook(at as 'preHandler', async (request) => {
@@ -63,7 +63,7 @@ describe('the stage that decides', () => {
     ])
   })
 
-  test('is onRequest unless said otherwise: denied before a body is read or anyone is authenticated', async () => {
+  test('is onRequest by default: a denial comes before the body is read and before authentication', async () => {
     const authenticated = jest.fn(async () => {})
     await app.register(rateLimit, { limit: '1/min' })
     app.addHook('onRequest', authenticated)
@@ -73,7 +73,7 @@ describe('the stage that decides', () => {
     expect(authenticated).toHaveBeenCalledTimes(1)
   })
 
-  test.each(['onSend', 'prehandler', null, 1])('%p is none', async (hook) => {
+  test.each(['onSend', 'prehandler', null, 1])('%p is not a stage', async (hook) => {
     const registered = app.register(rateLimit, { limit: '1/min', hook: hook as never })
     await expect(registered.ready()).rejects.toMatchObject({
       code: 'ERR_TOLLGATE_CONFIG',
@@ -90,14 +90,14 @@ test('a wrong option fails the registration', async () => {
   })
 })
 
-test('it is the default export, too, and tells its name', async () => {
+test('rateLimit is also the default export, and has a plugin name', async () => {
   await app.register(tollgate, { limit: '5/min' })
   expect(app.hasPlugin('@tollgate/fastify')).toBe(true)
   expect(await app.rateLimiter.peek('acme')).toMatchObject({ allowed: true, source: 'store' })
 })
 
 describe('where it is registered', () => {
-  test('limits that context and those within it, and no other', async () => {
+  test('limits that context and nested contexts, and no others', async () => {
     await app.register(async (api) => {
       await api.register(rateLimit, { limit: '2/min' })
       api.get('/api', ok)
@@ -110,7 +110,7 @@ describe('where it is registered', () => {
     expect([app.hasDecorator('rateLimit'), app.hasDecorator('rateLimiter')]).toEqual([false, false])
   })
 
-  test('within another: both limit, and options of a route are for the nearest', async () => {
+  test('in a nested context as well: both limit, and options of a route are for the inner one', async () => {
     await app.register(rateLimit, { limit: '100/min' })
     await app.register(async (api) => {
       await api.register(rateLimit, { limit: '10/min' })
@@ -121,7 +121,7 @@ describe('where it is registered', () => {
     app.get('/', { config: { rateLimit: { cost: 20 } } }, ok)
     expect(await statuses(3, '/api')).toEqual([200, 200, 429])
     expect(await statuses(3, '/free')).toEqual([200, 200, 200])
-    // Three of cost 1 by the way of /api.
+    // Three requests of cost 1 through /api.
     expect(await remaining('/')).toBe('77')
     expect(await app.rateLimiter.peek('x')).toMatchObject({ limits: [{ quota: 100 }] })
   })
@@ -148,14 +148,14 @@ describe('where it is registered', () => {
     expect(await statuses(1, '/two', as('a'))).toEqual([429])
     expect(await remaining('/two', as('b'))).toBe('0')
     expect(await statuses(3, '/', as('c'))).toEqual([200, 200, 429])
-    // The fifth was the guard's last: nobody is authenticated any more.
+    // The guard admits five requests, so nobody is authenticated after those.
     expect(authenticated).toHaveBeenCalledTimes(5)
     const guarded = await get('/', as('d'))
     expect([guarded.status, guarded.headers['ratelimit']]).toEqual([429, undefined])
     expect(await limiter.peek({ id: 'd', plan: 'free' })).toMatchObject({ limits: [{ remaining: 2 }] })
   })
 
-  test('beside a plugin that has the name already: refused, not replaced', async () => {
+  test('next to a plugin that has decorated rateLimit: refused, since it must not be replaced', async () => {
     app.decorate('rateLimit', (() => {}) as never)
     await expect(app.register(rateLimit, { limit: '5/min' }).ready()).rejects.toMatchObject({
       code: 'FST_ERR_DEC_ALREADY_PRESENT',
@@ -163,7 +163,7 @@ describe('where it is registered', () => {
   })
 })
 
-test('what is written past Fastify has the headers, too', async () => {
+test("a response written directly to Node's response has the headers, too", async () => {
   await app.register(rateLimit, { limit: '5/min' })
   app.get('/events', (_request, reply) => {
     reply.hijack()

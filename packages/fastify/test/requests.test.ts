@@ -7,7 +7,7 @@ const { get } = useApp((made) => {
   app = made
 })
 
-test('the route of a request is told to listeners by its pattern, and none where none matches', async () => {
+test('listeners get the pattern of the route; undefined if no route matches', async () => {
   const routes: unknown[] = []
   const limiter = createLimiter({ limit: '9/min' }).on('decision', (_decision, context) => {
     routes.push(context?.route)
@@ -19,7 +19,7 @@ test('the route of a request is told to listeners by its pattern, and none where
   expect(routes).toEqual(['/users/:id', '/shops/:shop/items/:item', undefined])
 })
 
-test('a decision stands where the plugin, or a route, says; all of them in order', async () => {
+test('a decision has the property that the plugin or route names; decisionsOf gives all in order', async () => {
   await app.register(rateLimit, { limit: '9/min', requestProperty: 'planLimit' })
   const onTop = app.rateLimit({ group: 'login', limit: '5/min', requestProperty: 'loginLimit' })
   app.get(
@@ -41,7 +41,7 @@ test('a decision stands where the plugin, or a route, says; all of them in order
   })
 })
 
-test('one plugin for all routes and hooks by hand decide a request once, so nobody is told of a double mount', async () => {
+test('the plugin and hooks added by hand decide a request once, so there is no warning of a double mount', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   await app.register(rateLimit, { limit: '9/min' })
   const hook = app.rateLimit()

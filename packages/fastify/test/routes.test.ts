@@ -9,7 +9,7 @@ const { get, statuses, remaining } = useApp((made) => {
 })
 
 describe('options of a route', () => {
-  test('false: not limited, and nothing decided', async () => {
+  test('false: the route is not limited and has no decision', async () => {
     await app.register(rateLimit, { limit: '1/min' })
     app.get('/', ok)
     app.get('/health', { config: { rateLimit: false } }, (request) => ({
@@ -24,7 +24,7 @@ describe('options of a route', () => {
     ])
   })
 
-  test('go over those of the plugin; counters stay common', async () => {
+  test('override those of the plugin; counters are shared', async () => {
     const onDenied = jest.fn((_request, reply) => reply.code(420).send('calm down'))
     await app.register(rateLimit, { limit: '10/min', identify: byKey })
     app.get('/', ok)
@@ -49,7 +49,7 @@ describe('options of a route', () => {
     expect(onDenied).toHaveBeenCalledTimes(1)
   })
 
-  test('name a group: routes of one share its counters and limits, apart from all others', async () => {
+  test('group: routes of a group share its counters and limits, separate from all others', async () => {
     const exports = { group: 'exports', limit: '3/min' } as const
     await app.register(rateLimit, { plans: { free: '10/min' }, defaultPlan: 'free' })
     app.get('/', ok)
@@ -59,7 +59,7 @@ describe('options of a route', () => {
     expect([...(await statuses(1, '/csv')), ...(await statuses(1, '/'))]).toEqual([429, 200])
   })
 
-  test('hold more limits at once, or give units back', async () => {
+  test('stacked and refundWhen work', async () => {
     await app.register(rateLimit, { limit: '10/min' })
     app.get('/both', { config: { rateLimit: { stacked: { export: '2/min' } } } }, ok)
     app.get(
@@ -71,7 +71,7 @@ describe('options of a route', () => {
     expect([await remaining('/miss'), await remaining('/miss')]).toEqual(['7', '7'])
   })
 
-  test('can name another limiter', async () => {
+  test('limiter: a route can have another limiter', async () => {
     const limiter = createLimiter({ limit: '1/h' })
     await app.register(rateLimit, { limit: '10/min' })
     app.post('/login', { config: { rateLimit: { limiter } } }, ok)
@@ -112,7 +112,7 @@ describe('requests that match no route', () => {
     expect(await statuses(3, '/nowhere')).toEqual([404, 404, 429])
   })
 
-  test('also by a handler of the application, mounted by hand or not, and counted once', async () => {
+  test("are counted once if the application's not-found handler has the limiter as a hook", async () => {
     await app.register(rateLimit, { limit: '3/min' })
     app.setNotFoundHandler({ preHandler: app.rateLimit() }, (request, reply) =>
       reply.code(404).send(request.rateLimit?.limits[0]?.remaining),
@@ -123,7 +123,7 @@ describe('requests that match no route', () => {
     expect(await statuses(1, '/')).toEqual([429])
   })
 
-  test('a route that calls for the not-found handler is counted once', async () => {
+  test('a request that its route passes to the not-found handler is counted once', async () => {
     await app.register(rateLimit, { limit: '10/min', hook: 'preHandler' })
     app.get('/gone', { config: { rateLimit: { cost: 2 } } }, (_request, reply) => reply.callNotFound())
     const response = await get('/gone')
@@ -133,7 +133,7 @@ describe('requests that match no route', () => {
 })
 
 describe('app.rateLimit', () => {
-  test('with options decides on top of the plugin', async () => {
+  test('with options decides in addition to the plugin', async () => {
     await app.register(rateLimit, { limit: '10/min' })
     const twice = app.rateLimit({ cost: 3 })
     app.post('/', { onRequest: twice, preParsing: twice as never }, ok)
@@ -142,7 +142,7 @@ describe('app.rateLimit', () => {
     expect(() => app.rateLimit({ grup: 'x' } as never)).toThrow('grup')
   })
 
-  test('without options limits a route that is not limited otherwise', async () => {
+  test('without options limits a route that the plugin does not limit', async () => {
     await app.register(rateLimit, { limit: '1/min' })
     app.get('/', { config: { rateLimit: false }, preHandler: [app.rateLimit(), app.rateLimit()] }, ok)
     app.get('/free', { config: { rateLimit: false } }, ok)
@@ -152,7 +152,7 @@ describe('app.rateLimit', () => {
 })
 
 describe('routes declared before the plugin', () => {
-  test('all of them, because register was not awaited: refused, with their names and what to do', async () => {
+  test('all routes, because register was not awaited: refused, with their names and what to do', async () => {
     app.register(rateLimit, { limit: '1/min' })
     app.get('/users/:id', ok)
     app.register(async (api) => void api.addHook('onRequest', async () => {}), { prefix: '/api' })
@@ -165,7 +165,7 @@ describe('routes declared before the plugin', () => {
     expect(error.message).toContain('await app.register(rateLimit, ...)` before the routes')
   })
 
-  test('or it is in a context of its own that has no routes: refused, too', async () => {
+  test('a plugin in a context without routes is refused, too', async () => {
     app.register(async (limits) => {
       await limits.register(rateLimit, { limit: '1/min' })
     })
@@ -173,7 +173,7 @@ describe('routes declared before the plugin', () => {
     await expect(app.ready()).rejects.toThrow('fastify-plugin')
   })
 
-  test('a plugin of the user that registers it for others is fine', async () => {
+  test("a user's plugin that registers it for other contexts is allowed", async () => {
     await app.register(
       fp(async (outer) => {
         await outer.register(rateLimit, { limit: '1/min' })
@@ -183,7 +183,7 @@ describe('routes declared before the plugin', () => {
     expect(await statuses(2, '/')).toEqual([200, 429])
   })
 
-  test('some of them, by plugins that came first: limited like all others, in any context', async () => {
+  test('routes of plugins that came first are limited like all others, in any context', async () => {
     await app.register(fp(async (outer) => void outer.options('*', ok)))
     await app.register(async (inner) => {
       inner.get('/inner', { config: { rateLimit: { cost: 2 } } }, ok)
@@ -199,7 +199,7 @@ describe('routes declared before the plugin', () => {
     expect(await remaining('/')).toBe('3')
   })
 
-  test('a mistake in the options of such a one is an error of its requests, not silence', async () => {
+  test('wrong options of such a route are an error of its requests', async () => {
     app.get('/early', { config: { rateLimit: { grup: 'x' } as never } }, ok)
     await app.register(rateLimit, { limit: '10/min' })
     app.get('/', ok)
@@ -210,7 +210,7 @@ describe('routes declared before the plugin', () => {
     ])
   })
 
-  test('none, and none after: nothing to refuse', async () => {
+  test('an application without routes is not refused', async () => {
     await app.register(rateLimit, { limit: '1/min' })
     await expect(app.ready()).resolves.toBeDefined()
   })

@@ -1,4 +1,4 @@
-// What onDenied and the others throw reaches Fastify's error handling as it was thrown.
+// Objects thrown by onDenied and other functions of the options reach Fastify's error handling unchanged.
 import type { FastifyInstance } from 'fastify'
 import { rateLimit } from '../src/index.js'
 import { ok, useApp } from './support/app.ts'
@@ -18,13 +18,13 @@ const throwing = async (thrown: unknown, isLate = false): Promise<void> => {
 }
 
 describe.each([false, true])('late: %p', (isLate) => {
-  test('an object with a status is answered by it', async () => {
+  test('Fastify answers an object with a status by that status', async () => {
     await throwing({ statusCode: 402, message: 'pay', code: 'PAY' }, isLate)
     const response = await get('/')
     expect([response.status, JSON.parse(response.body)]).toMatchObject([402, { message: 'pay' }])
   })
 
-  test('and reaches an error handler as it is', async () => {
+  test('an error handler gets the object unchanged', async () => {
     const thrown = { statusCode: 402 }
     const seen = jest.fn()
     app.setErrorHandler((error, _request, reply) => {

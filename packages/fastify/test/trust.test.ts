@@ -18,7 +18,7 @@ trustContract('Fastify', [
   },
 ])
 
-test('a number is no trust at all, as the page says, and the warning of it comes', async () => {
+test('with a number Fastify trusts no proxy, as the page says, and Tollgate warns of it', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const { url, close } = await serve(1 as never)()
   const statuses = []

@@ -6,7 +6,7 @@ export * from '@tollgate/core'
 
 declare module 'koa' {
   interface DefaultState {
-    /** What Tollgate decided on this request; undefined when it was skipped. */
+    /** Tollgate's decision on this request; undefined when it was not limited. */
     rateLimit?: Decision
   }
 }
@@ -20,7 +20,7 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
-  // A header of another name is one that the proxy always sets itself.
+  // With another proxyIpHeader the proxy always sets that header itself, so clients cannot choose their address.
   trustsAll: ({ app }) => app.proxy && !(app.maxIpsCount > 0) && app.proxyIpHeader === 'X-Forwarded-For',
   route: routeOf,
   attach: (ctx, decision, property) => void (ctx.state[property] = decision),
@@ -28,17 +28,17 @@ const koa: HttpAdapter<Context, Response> = {
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),
   setHeader: (response, name, value) => response.set(name, value),
   end: (response, { status, contentType, body }) => {
-    // Also where a middleware before it meant to answer by Node's response.
+    // An earlier middleware may have set this to false, to answer through Node's response itself.
     response.ctx.respond = true
     response.status = status
-    // Not by `type`, which adds a charset to some media types.
+    // Not `response.type`, which adds a charset to some media types.
     response.set('Content-Type', contentType)
     response.body = body
   },
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
 }
 
-/** Where @koa/router keeps the pattern that matched, while its middleware runs. */
+/** @koa/router stores the pattern that matched here while its middleware runs. */
 function routeOf({
   _matchedRoute: route,
 }: Context & { readonly _matchedRoute?: string | RegExp }): string | undefined {
@@ -46,8 +46,8 @@ function routeOf({
 }
 
 /**
- * For an error Koa takes all headers off the response but those that the error has, so the error has ours while Koa
- * answers with it. No longer: it may be one that is thrown for other clients, too.
+ * When Koa answers an error, it removes all response headers and sets those of `error.headers`. So ours are added to
+ * the error while Koa answers, and removed afterwards: the same error object may be thrown for other clients.
  */
 function keepHeaders(ctx: Context, more: readonly string[] = []): void {
   const answer = ctx.onerror
@@ -60,7 +60,7 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
       if (value !== undefined) kept[name] = value.toString()
     }
     const own = Object.getOwnPropertyDescriptor(error, 'headers')
-    // Of an error that is frozen it fails without a sound.
+    // Does nothing if the error is frozen; an assignment would throw.
     Reflect.set(error, 'headers', { ...kept, ...error.headers })
     try {
       answer.call(ctx, error)
@@ -71,16 +71,16 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
   }
 }
 
-/** Middleware, and the limiter behind it: for events, `reset`, `setPlans` and `close`. */
+/** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
 export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
   readonly limiter: Limiter<Plans>
 }
 
 /**
- * Koa middleware, for 2 and 3, that holds every subject to the limits of its plan. The decision is at
- * `ctx.state.rateLimit`; what `identify`, `cost`, `skip` or `onDenied` throw is thrown on to Koa.
+ * Middleware for Koa 2 and 3 that holds every subject to the limits of its plan. The decision is at
+ * `ctx.state.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go on to Koa.
  *
- * @throws {ConfigError} here, when an option is wrong; a request never meets that error
+ * @throws {ConfigError} when an option is wrong: by this call, never by a request
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },

@@ -3,7 +3,7 @@ import { serveHandler } from '@tollgate/testing'
 import Koa from 'koa'
 import { createLimiter, rateLimit } from '../src/index.js'
 
-test('the route of a request where @koa/router knows it, and never its URL', async () => {
+test('route is the pattern of @koa/router if there is one, and never the URL', async () => {
   const routes: unknown[] = []
   const limiter = createLimiter({ limit: '9/min' }).on('decision', (_decision, context) => {
     routes.push(context?.route)

@@ -1,4 +1,4 @@
-/** Koa 2 under another name: for what the tests use, its types are those of 3. */
+/** Koa 2 under another name. The types that tests use are the same as in Koa 3. */
 declare module 'koa2' {
   import koa from 'koa'
   export default koa

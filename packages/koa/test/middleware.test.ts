@@ -20,7 +20,7 @@ describe.each([
 
   const { get, statuses } = clientOf(async () => (served ??= await serveHandler(app.callback())))
 
-  test('mounted without being called, it answers 500 and says what to type', async () => {
+  test('app.use(rateLimit) without a call answers 500 and says what to type', async () => {
     const told: unknown[] = []
     app.on('error', (error) => told.push(error))
     app.use(rateLimit as never)
@@ -34,7 +34,7 @@ describe.each([
     })
   })
 
-  test('on routes of @koa/router: each as it says, with common counters where the limiter is one', async () => {
+  test('routes of @koa/router have their own options; with a shared limiter they share counters', async () => {
     const limiter = createLimiter({ limit: '5/min' })
     const router = new Router()
     const plain = rateLimit({ limiter })
@@ -82,7 +82,7 @@ describe.each([
     expect(await limiter.peek({ id: 'b', plan: 'free' })).toMatchObject({ limits: [{ remaining: 1 }] })
   })
 
-  test('middleware before it sees denials, and can make them its own', async () => {
+  test('middleware before the limiter sees denials, and can change them', async () => {
     const seen: unknown[] = []
     app.use(async (ctx, next) => {
       await next()
@@ -102,7 +102,7 @@ describe.each([
     ])
   })
 
-  test('errors of the application pass through it as they are, be they errors or not', async () => {
+  test('anything that the application throws passes through unchanged', async () => {
     const caught: unknown[] = []
     app.use(async (ctx, next) => {
       try {
@@ -120,7 +120,7 @@ describe.each([
     expect(caught).toEqual(['odd'])
   })
 
-  test('an error that is thrown for many clients carries to none what is of another', async () => {
+  test('an error object that is thrown for several clients carries no headers of another client', async () => {
     const notFound = Object.assign(new Error('none'), { status: 404, headers: { 'x-shared': 'yes' } })
     let isHeld = false
     let release = (): void => {}
@@ -128,7 +128,7 @@ describe.each([
       try {
         await next()
       } finally {
-        // The error of another client comes in between.
+        // Meanwhile the same error is thrown for another client.
         if (ctx.get('x-waits') === 'yes') {
           isHeld = true
           await new Promise<void>((resolve) => (release = resolve))
@@ -153,7 +153,7 @@ describe.each([
     expect(notFound).toEqual(expect.objectContaining({ headers: { 'x-shared': 'yes' } }))
   })
 
-  test('what the headers of an error say stands over what the limiter says', async () => {
+  test("an error's own headers win over those of the limiter", async () => {
     app.use(rateLimit({ limit: '9/min', headers: { expose: true } }))
     app.use((ctx) => ctx.throw(503, { headers: { 'retry-after': '7' } }))
     app.on('error', () => {})
@@ -162,7 +162,7 @@ describe.each([
     expect(headers.get('access-control-expose-headers')).toContain('RateLimit')
   })
 
-  test('onDenied answers by the response, or throws to Koa', async () => {
+  test('onDenied answers with the response, or throws to Koa', async () => {
     app.use(async (ctx, next) => {
       await rateLimit({
         limiter,

@@ -1,4 +1,4 @@
-// What onDenied and the others throw reaches middleware further out as it was thrown.
+// Objects thrown by onDenied and other functions of the options reach outer middleware unchanged.
 import { serveHandler } from '@tollgate/testing'
 import Koa3 from 'koa'
 import Koa2 from 'koa2'
@@ -35,12 +35,12 @@ describe.each([
     return seen
   }
 
-  test('an object stays what it is', async () => {
+  test('an object is thrown on unchanged', async () => {
     const thrown = { statusCode: 402 }
     expect(await caught(thrown)).toBe(thrown)
   })
 
-  test.each([undefined, null, '', 'text', Symbol('x')])('%p is an error', async (thrown) => {
+  test.each([undefined, null, '', 'text', Symbol('x')])('%p becomes an Error', async (thrown) => {
     expect(await caught(thrown)).toBeInstanceOf(Error)
   })
 })

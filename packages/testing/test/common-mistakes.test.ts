@@ -32,7 +32,7 @@ const moduleOf = (framework: string): ((...args: unknown[]) => App) & (new () =>
 const redis = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
 const limiter = core.createLimiter({ plans: { free: '100/min', pro: '3000/min' }, defaultPlan: 'free' })
 
-/** What programs on the page use without making it. */
+/** The values that programs on the page use without declaring them. */
 const SCOPE = {
   ...core,
   redis,
@@ -44,14 +44,14 @@ const SCOPE = {
   handler: () => 'ok',
 }
 
-/** What was typed, run; resolves with what it gives. */
+/** Runs the code of a row. Returns its result, or a promise of it. */
 function run(typed: string, more: object): unknown {
   const scope = { ...SCOPE, ...more }
   // oxlint-disable-next-line typescript/no-implied-eval
   return new Function(...Object.keys(scope), `return ${typed}`)(...Object.values(scope))
 }
 
-/** The error of one request to what listens. */
+/** Sends a request to a handler, which must answer it with 500. */
 async function ask(listener: RequestListener): Promise<void> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -172,7 +172,7 @@ const mistakes = mistakesOn(textOf(PAGE))
 
 afterAll(() => redis.disconnect())
 
-test('the page has the usual mistakes, each once', () => {
+test('the page has each of the usual mistakes once', () => {
   expect(mistakes.length).toBeGreaterThan(40)
   expect(new Set(mistakes.map(({ place, typed }) => place + typed)).size).toBe(mistakes.length)
   expect(textOf(PAGE).match(/^\| `/gm)).toHaveLength(mistakes.length)

@@ -1,11 +1,11 @@
-// What tables of docs say is so in the code.
+// Checks that the tables of docs agree with the code.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLimiter } from '@tollgate/core'
 import { limitSetOf } from '@tollgate/core/store'
 import { root, textOf } from './docs-pages.ts'
 
-/** The rows of the table under a heading, as their cells. */
+/** The cells of each row of the table under a heading. */
 function tableOf(page: string, heading: string): string[][] {
   const [, section = ''] = textOf(page).split(`\n${heading}\n`)
   const [table = ''] = /(?:^\|.*\n)+/m.exec(section) ?? []
@@ -20,7 +20,7 @@ function tableOf(page: string, heading: string): string[][] {
 
 const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
 
-test('every word for a unit of time works, and those of one row mean the same', () => {
+test('every word for a unit of time works, and the words of a row mean the same', () => {
   const rows = tableOf('docs/plans-and-limits.md', '### Units of time').map(([, words]) => codeIn(words))
   expect(rows.flat()).toHaveLength(21)
   for (const words of rows) {
@@ -30,7 +30,7 @@ test('every word for a unit of time works, and those of one row mean the same', 
   expect(() => limitSetOf('5/m')).toThrow("'5/min' or '5/month'")
 })
 
-test('every way to write a limit works, by the algorithm that its row says', () => {
+test('every way to write a limit works, and gives the algorithm of its row', () => {
   const rows = tableOf('docs/plans-and-limits.md', '## How a limit is written')
   const texts = rows.flatMap(([written, , algorithm]) =>
     codeIn(written).flatMap((code) => (/^'\d/.test(code) ? [[code.slice(1, -1), algorithm] as const] : [])),
@@ -43,7 +43,7 @@ test('every way to write a limit works, by the algorithm that its row says', () 
   }
 })
 
-test('every file that ARCHITECTURE.md names is there', () => {
+test('every file that ARCHITECTURE.md names exists', () => {
   const named = codeIn(textOf('ARCHITECTURE.md').replace(/^```[\s\S]*?^```$/gm, '')).filter((code) =>
     /^[\w./-]+\.(ts|lua)$/.test(code),
   )
@@ -53,7 +53,7 @@ test('every file that ARCHITECTURE.md names is there', () => {
   expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
 })
 
-test('the message of an error that docs/errors.md shows is the one that its program is given', () => {
+test('the error message on docs/errors.md is the real one', () => {
   const [, shown] = /^```\n(plans\..*)\n```$/m.exec(textOf('docs/errors.md')) ?? []
   expect(() => createLimiter({ plans: { free: ['100/fortnight'] } })).toThrow(
     expect.objectContaining({ message: shown }),

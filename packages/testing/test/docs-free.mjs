@@ -1,4 +1,4 @@
-// What programs on pages use without making it, as real things: an app behind which somebody is logged in, a Redis, a
+// The real values that programs on pages use without declaring them: an app with a logged-in user, a Redis client, a
 // limiter. docs-programs.ts has their types.
 import { EventEmitter } from 'node:events'
 import { createLimiter } from '@tollgate/core'
@@ -55,7 +55,7 @@ const MAKERS_OF = {
   },
 }
 
-/** The things of these names, made anew for each program. */
+/** Makes the values with these names, new for each program. */
 export async function free(framework, names) {
   const makers = { ...MAKERS, ...MAKERS_OF[framework] }
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await makers[name]()])))

@@ -4,10 +4,10 @@ import { PUBLISHED } from './published.ts'
 
 export const root = resolve(__dirname, '../../..')
 
-/** Where the project lives: packages link to their docs there, since they are read on npm. */
+/** The project's address. The packages' READMEs link to it, since npm shows them without the docs. */
 export const HOME = 'https://github.com/tollgate-js/tollgate'
 
-/** What each published package begins with on npm, as paths from the root. */
+/** The READMEs that npm shows, as paths from the root. */
 export const packageReadmes: readonly string[] = PUBLISHED.map((name) => `packages/${name}/README.md`)
 
 /** Every text file with links, as paths from the root. */
@@ -20,7 +20,7 @@ export const markdown: readonly string[] = [
   ]),
 ]
 
-/** What people read, with programs on it: all but what an example says of itself. */
+/** The pages whose programs are checked: all except those of the examples. */
 export const pages: readonly string[] = markdown.filter((page) => !page.startsWith('examples/'))
 
 function foldersIn(parent: string): string[] {
@@ -70,7 +70,7 @@ export function anchorsOf(text: string): string[] {
   })
 }
 
-/** Where the links of a page lead, as written. Programs have none. */
+/** The targets of a page's links, as written. Code has none. */
 export function linksOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, '`')
   return [...prose.matchAll(/\]\(([^)\s]*)\)/g)].map(([, target = '']) => target)

@@ -1,21 +1,21 @@
-// The programs of pages as files: one folder a page, so that a program can import another one of its page.
+// The programs of pages as files, with one folder per page, so that programs of a page can import each other.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, type ModuleItem, type Pattern } from '@swc/core'
 import { blocksOf, root, type Block } from './docs-pages.ts'
 import { linkPackages } from './linked-packages.ts'
 
-/** A program, and where it is written. */
+/** A program of a page, and the file it is written to. */
 export interface Program extends Block {
-  /** From the folder of all programs. */
+  /** The path of the file within the folder of all programs. */
   readonly file: string
-  /** Of its own imports, or of the last ones before it on its page. */
+  /** The framework that the program imports, or else the last one that was imported before it on the page. */
   readonly framework: string
 }
 
 /**
- * What programs use without making it, since the page leaves it to the reader: its type here, the thing itself in
- * docs-free.mjs. A program gets only those that it does not declare itself.
+ * The names that programs use without declaring them, because the page leaves them to the reader. Their types are here,
+ * their values in docs-free.mjs. A program gets only the names that it does not declare itself.
  */
 const FREE: Readonly<Record<string, string>> = {
   redis: "import('ioredis').Redis",
@@ -23,14 +23,14 @@ const FREE: Readonly<Record<string, string>> = {
   limiter: "import('@tollgate/core').Limiter",
   decision: "import('@tollgate/core').Decision",
   userId: 'string',
-  // As of the package ws.
+  // As in the package ws.
   sockets:
     "import('node:events').EventEmitter & { handleUpgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer, done: (opened: object) => void): void }",
   AppModule: 'new () => object',
   planOf: '(id: string) => Promise<string>',
   render: '(page: unknown) => Promise<string[]>',
 }
-/** The same by framework. */
+/** The same, for each framework. */
 const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   express: {
     app: "import('express').Express",
@@ -49,10 +49,10 @@ const FREE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** What a page on migrating begins with: the other package's program, which may not be installed. It must parse. */
+/** Whether a program of a migration page is for the other package, which may not be installed. It must only parse. */
 export const isTheirs = (code: string): boolean => code.startsWith('// before')
 
-/** What runs a program: another one's is only parsed, and one that stops at a signal is a process of its own. */
+/** How a program is run. `theirs` is only parsed; `until a signal` runs in its own process. */
 export type Kind = 'theirs' | 'until a signal' | 'node:test' | 'jest' | 'program'
 
 export function kindOf({ code }: Block): Kind {
@@ -62,12 +62,12 @@ export function kindOf({ code }: Block): Kind {
   return /^\s*(test|it|describe)\(/m.test(code) ? 'jest' : 'program'
 }
 
-/** A program that others of its page import says its name in its first line: `// map-store.ts`. */
+/** The file name in the first line of a program that other programs of the page import: `// map-store.ts`. */
 const nameIn = (code: string): string | undefined => /^\/\/ ([\w.-]+)\.[jt]s\n/.exec(code)?.[1]
 
 const frameworkIn = (code: string): string | undefined => /@tollgate\/(express|fastify|koa)'/.exec(code)?.[1]
 
-/** The programs of a page, in their order. */
+/** The programs of a page, in order. */
 export function programsOf(page: string, text: string): Program[] {
   let framework = 'express'
   return blocksOf(page, text).map((block, i) => {
@@ -80,7 +80,7 @@ export function programsOf(page: string, text: string): Program[] {
   })
 }
 
-/** The names that a program uses and leaves to the reader, with their types. */
+/** The names that a program uses without declaring them, with their types. */
 export function freeOf({ code, framework }: Program): Map<string, string> {
   const { body } = parseSync(code, { syntax: 'typescript', target: 'es2022' })
   const own = new Set(body.flatMap(namesOf))
@@ -103,7 +103,7 @@ function boundBy(pattern: Pattern): string[] {
   )
 }
 
-/** A new folder in which programs find every package as they would in an app. */
+/** Makes a folder in which programs can import every package, as in an application. */
 export function makeFolder(name: string): string {
   const parent = join(root, 'packages/testing/dist')
   mkdirSync(parent, { recursive: true })

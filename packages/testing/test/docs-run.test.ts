@@ -1,6 +1,6 @@
-// Every program of README, docs and the packages' READMEs runs: most of them in one process, one after another, and what they have made is
-// used as a reader would; tests in the test runner that they are written for; what stops at a signal in
-// docs-stop.test.ts. Those that do not run are listed here.
+// Runs every program of README, docs and the packages' READMEs. Most run one after another in one process, and their
+// results are used as a reader would. Programs that are tests run in their test runner. Programs that stop at a signal
+// run in docs-stop.test.ts. Programs that do not run are listed here.
 import { execFile, type ExecFileException } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { testRedisUrl } from '../src/index.ts'
 import { freeOf, kindOf, makeFolder, programsOf, type Kind, type Program } from './docs-programs.ts'
 import { pages, textOf } from './docs-pages.ts'
 
-/** How many programs of a page do not run, and why. To add one, say it here. */
+/** How many programs of a page do not run, and why. To add such a program, change this table. */
 const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'docs/migrate-from/express-rate-limit.md': [7, "the other package's: migrate-express.test.ts runs them"],
   'docs/migrate-from/fastify-rate-limit.md': [8, "the other package's: migrate-fastify.test.ts runs them"],
@@ -20,17 +20,17 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
   ],
 }
 
-/** What blocks of text that is no program are marked as. */
+/** The languages of code blocks that are not programs. */
 const NO_PROGRAM = ['', 'sh', 'yaml', 'json', 'lua']
 
 const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
 const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
 
-/** What a program can make that the runner uses. */
+/** The variables of a program that the runner uses. */
 const MADE = ['app', 'middleware', 'limiter', 'store', 'server']
 const MADE_LINE = `export const made = { ${MADE.map((name) => `${name}: typeof ${name} === 'undefined' ? undefined : ${name}`).join(', ')} }`
 
-/** A program as JavaScript that can be imported. */
+/** Compiles a program to a JavaScript module. */
 function moduleOf(program: Program): string {
   const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
   const { code } = transformSync(program.code, { jsc, module: { type: 'es6' } })
@@ -39,7 +39,7 @@ function moduleOf(program: Program): string {
   return `${names.length > 0 ? given : ''}${code}\n${kindOf(program) === 'program' ? MADE_LINE : ''}\n`
 }
 
-/** What a reader would ask of its app: the start page, and each route that it names. */
+/** The requests that a reader would send to the app: the start page, and each route in the program. */
 function routesOf({ code }: Program): string[][] {
   const named = [...code.matchAll(/\bapp\.(get|post)\(\s*'([^']+)'/g)]
   return [['GET', '/'], ...named.map(([, method = '', path = '']) => [method.toUpperCase(), path])]
@@ -73,7 +73,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const fileOf = (program: Program): string => `${program.file}${kindOf(program) === 'jest' ? '.test' : ''}.js`
 
-/** Runs Node there; what it printed, and whether it ended well. */
+/** Runs Node in the folder. Resolves to its output and exit code. */
 function node(args: readonly string[]): Promise<{ output: string; stdout: string; code: unknown }> {
   const env = { ...process.env, REDIS_URL: testRedisUrl(), NODE_OPTIONS: '' }
   return new Promise((done) => {
@@ -84,7 +84,7 @@ function node(args: readonly string[]): Promise<{ output: string; stdout: string
   })
 }
 
-test('only listed programs do not run', () => {
+test('every program runs, unless it is listed as not run', () => {
   const counts = pages.map((page) => {
     const ofPage = programs.filter((program) => program.page === page)
     return [page, ofPage.filter(isOf('theirs')).length] as const
@@ -94,7 +94,7 @@ test('only listed programs do not run', () => {
   )
 })
 
-test('a program is marked as js or ts, at the start of a line, or it would not be found', () => {
+test('code blocks of programs are marked as js or ts and are not indented, or they would not be found', () => {
   const others = pages.flatMap((page) =>
     [...textOf(page).matchAll(/^([ >]*)```([^`\n]*)$/gm)]
       .filter(
@@ -128,10 +128,10 @@ describe('programs', () => {
   )
 })
 
-/** Of a report in TAP: the tests that failed, where they stand, and their errors. */
+/** The failed tests in a TAP report, with their locations and errors. */
 const faultsIn = (tap: string): string[] => tap.match(/^ *(not ok .*|location: .*|error: .*)$/gm) ?? []
 
-test('tests for node:test pass in it', async () => {
+test('tests for node:test pass', async () => {
   const files = programs.filter(isOf('node:test')).map(fileOf)
   const options = ['--test', '--test-concurrency=2', '--test-reporter=tap']
   const { output, code } = await node([...options, ...files])
@@ -140,7 +140,7 @@ test('tests for node:test pass in it', async () => {
   expect(passed).toBeGreaterThanOrEqual(files.length)
 })
 
-test('tests for Jest pass in it', async () => {
+test('tests for Jest pass', async () => {
   const config = join(folder, 'jest.config.json')
   const transform = { '\\.js$': [require.resolve('@swc/jest'), { module: { type: 'commonjs' } }] }
   writeFileSync(config, JSON.stringify({ transform, testMatch: ['**/*.test.js'] }))

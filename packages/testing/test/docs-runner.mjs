@@ -1,5 +1,5 @@
-// Runs programs of pages one after another, uses what each has made as its reader would, and prints a line of JSON for
-// each: what became of it. A child of docs-run.test.ts, in a folder with `programs.json`.
+// Runs programs of pages one after another, uses the results of each as a reader would, and prints the outcome of each
+// as a line of JSON. A child process of docs-run.test.ts, in a folder with `programs.json`.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
@@ -12,9 +12,9 @@ import express from 'express'
 const folder = process.argv[2]
 const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8'))
 
-// Pages say ports; here several programs run at once, and others beside them.
+// Programs on pages use fixed ports. Here several run at once, so each server gets a free port.
 const { listen } = Server.prototype
-/** The servers that the program at hand has started. */
+/** The servers that the current program has started. */
 let started = []
 Server.prototype.listen = function (where, ...rest) {
   started.push(this)
@@ -47,14 +47,14 @@ for (const program of programs) {
 }
 process.exit(0)
 
-/** What a reader would do with what a program has made. */
+/** Uses the results of a program as a reader would. */
 async function use({ app, middleware, limiter, store, server }, { routes, reachesRedis }) {
   const used = {}
   if (store) {
     const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
     used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
   }
-  // A program may close its own.
+  // A program may close its own limiter.
   if (limiter && limiter.health().status !== 'closed') used.source = await sourceOf(limiter, reachesRedis)
   const served = app ?? (middleware && express().use(signIn, middleware))
   if (served || started.length > 0) used.statuses = await ask(await listening(served), routes)
@@ -67,7 +67,7 @@ function signIn(req, _res, next) {
   next()
 }
 
-/** Who decided: Redis, as soon as it is connected. */
+/** The source of a decision. Waits until Redis is connected, if the program uses it. */
 async function sourceOf(limiter, reachesRedis) {
   for (const end = performance.now() + 20_000; ;) {
     const { source } = await limiter.consume({ id: 'reader' })
@@ -76,7 +76,7 @@ async function sourceOf(limiter, reachesRedis) {
   }
 }
 
-/** The server that the program has started, or one of its app. */
+/** The server that the program has started, or a new one for its app. */
 async function listening(app) {
   const [own] = started
   if (own) {
@@ -105,7 +105,7 @@ async function ask(server, routes) {
   return statuses
 }
 
-/** The status that an upgrade is answered with, where the server takes any. */
+/** The status of an upgrade request; undefined if the server does not handle upgrades. */
 async function upgrade(server) {
   if (server.listenerCount('upgrade') === 0) return undefined
   if (!server.listening) await once(server.listen(0), 'listening')

@@ -1,5 +1,5 @@
-// The programs of docs/frameworks.md that stop at a signal, as they stand there: each answers what is under way and
-// ends by itself, also while Redis hangs.
+// The programs of docs/frameworks.md that stop at a signal. Each answers its pending requests and ends by itself, even
+// while Redis hangs.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const programs = pages
   .flatMap((page) => programsOf(page, textOf(page)))
   .filter((program) => kindOf(program) === 'until a signal')
 
-test('there is one of each framework', () => {
+test('there is one program for each framework', () => {
   expect(programs.map(({ framework }) => framework)).toEqual(['express', 'fastify', 'koa'])
 })
 
@@ -42,7 +42,7 @@ async function decided(url: string): Promise<void> {
   redis.disconnect()
 }
 
-/** Stops a program in mid-request; what it answered, and how it ended. */
+/** Stops a program during a request. Resolves to its answer and to how it ended. */
 async function stopInRequest({ file }: Program, isHanging: boolean): Promise<unknown[]> {
   const [redis, port] = [await startRedis(), await freePort()]
   const env = { ...process.env, REDIS_URL: redis.url, PORT: String(port) }

@@ -1,5 +1,5 @@
-// Every program of README, docs and the packages' READMEs is type-checked as a reader's strict TypeScript would: options that do not exist,
-// what may be undefined, what a framework's request does not have. One run of tsc for all of them.
+// Type-checks every program of README, docs and READMEs of packages with strict TypeScript, in one run of tsc. It finds
+// options that do not exist, values that may be undefined, and properties that a framework's request does not have.
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ declare module 'koa' { interface DefaultState { tenant?: Tenant; user: User } }
 export {}
 `
 
-/** A page with mistakes, to see that they are found. */
+/** A page with mistakes that must be found. */
 const WRONG = `Text.
 
 \`\`\`js
@@ -34,21 +34,21 @@ console.log(left, nobody)
 \`\`\`
 `
 
-/** A program as a module, its lines where they stand on the page. */
+/** A program as a module, with the line numbers of the page. */
 function moduleOf(program: Program): string {
   const { code, line } = program
   const free = [...freeOf(program)].map(([name, type]) => `declare const ${name}: ${type};`)
   return `${'\n'.repeat(line - 2)}export {}; ${free.join(' ')}\n${code}`
 }
 
-/** Writes programs into a folder, and says which is which. */
+/** Writes programs into a folder. Returns the page of each file. */
 function writePrograms(folder: string, texts: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>()
   for (const [page, text] of texts) {
     for (const program of programsOf(page, text)) {
       const file = `${program.file}.ts`
       const module = moduleOf(program)
-      // It parses. Its types are left out: those of @fastify/rate-limit declare the same names as ours.
+      // Checked for syntax only: the types of @fastify/rate-limit declare the same names as ours.
       if (isTheirs(program.code)) continue
       files.set(file, page)
       mkdirSync(dirname(join(folder, file)), { recursive: true })

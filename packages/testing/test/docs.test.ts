@@ -1,4 +1,4 @@
-// All texts of the repository lead somewhere, and docs/README.md leads to every page of docs. docs-types.test.ts and
+// All links of the repository's texts work, and docs/README.md links to every page of docs. docs-types.test.ts and
 // docs-run.test.ts check the programs on them.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -6,11 +6,11 @@ import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } fro
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
 
-/** The file that an address of the project shows: pages that are read on npm link to it so. */
+/** The file that a URL of the project shows. READMEs on npm link to files by such URLs. */
 const fileOf = (link: string): string | undefined =>
   link.startsWith(HOME) ? /\/(?:blob|tree)\/main\/(.+)$/.exec(link)?.[1] : undefined
 
-/** What is wrong with a link of a page, or undefined. */
+/** The fault of a link of a page; undefined if it works. */
 function faultOf(page: string, given: string): string | undefined {
   const file = fileOf(given)
   const link = file === undefined ? given : posix.relative(dirname(page), file)
@@ -25,12 +25,12 @@ function faultOf(page: string, given: string): string | undefined {
   return anchorsOf(readFileSync(target, 'utf8')).includes(anchor) ? undefined : `${link} has no such heading`
 }
 
-test.each(markdown)('links of %s lead somewhere', (page) => {
+test.each(markdown)('links of %s work', (page) => {
   const faults = linksOf(textOf(page)).map((link) => faultOf(page, link))
   expect(faults.filter((fault) => fault !== undefined)).toEqual([])
 })
 
-test('a link that leads nowhere is told', () => {
+test('a broken link is reported', () => {
   const page = 'docs/redis.md'
   expect(faultOf(page, 'no-such-page.md')).toMatch('does not exist')
   expect(faultOf(page, 'errors.md#no-such-heading')).toMatch('no such heading')
@@ -43,14 +43,14 @@ test('a link that leads nowhere is told', () => {
   expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
 })
 
-test('README leads to docs/README.md, and that to every page of docs', () => {
+test('README links to docs/README.md, which links to every page of docs', () => {
   expect(linksOf(textOf('README.md'))).toContain('docs/README.md')
   const listed = linksOf(textOf('docs/README.md')).map((link) => posix.join('docs', link.split('#')[0] ?? ''))
   const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
 })
 
-/** Pages that are lists of what there is, or reports: nothing of them is typed. */
+/** Pages without programs: an index and a report. */
 const WITHOUT_PROGRAM = ['docs/README.md', 'docs/faults.md']
 
 test('every page of docs begins with a program', () => {
@@ -59,9 +59,9 @@ test('every page of docs begins with a program', () => {
   expect(beginsLate).toEqual([])
 })
 
-test('the files that CONTRIBUTING.md names are there', () => {
+test('the files that CONTRIBUTING.md names exist', () => {
   const named = [...textOf('CONTRIBUTING.md').matchAll(/`(packages\/[^`\s]+)`/g)].map(([, path = '']) => path)
-  // NAME is for the reader to replace.
+  // NAME is a placeholder.
   const paths = named.filter((path) => !path.includes('NAME'))
   expect(paths.length).toBeGreaterThan(20)
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])

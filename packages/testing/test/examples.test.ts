@@ -25,10 +25,10 @@ const names = readdirSync(folder).filter(
   (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
 )
 
-/** The packages of the workspace that no reader has. */
+/** The private packages of the workspace. */
 const PRIVATE = ['@tollgate/example-kit', '@tollgate/testing']
 
-/** A project of a reader's: the files of an example but for what only tries it, and its public packages. */
+/** Makes a project as a reader would: the files of an example without its tests, and its public packages. */
 function copyExample(name: string): string {
   const project = mkdtempSync(join(tmpdir(), 'tollgate-copied-'))
   const source = join(folder, name, 'src')
@@ -48,10 +48,10 @@ const copied = readdirSync(folder).filter(
   (name) => name !== 'demo' && existsSync(join(folder, name, 'src/app.js')),
 )
 
-test('the index of examples has each of them', () => {
+test('the index of examples lists every example', () => {
   const index = readFileSync(join(folder, 'README.md'), 'utf8')
   const linked = [...index.matchAll(/\]\(([\w-]+)\)/g)].map(([, name]) => name)
-  // The kit is no example: it tries them.
+  // The kit is not an example: it runs them.
   const all = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   expect(linked.toSorted()).toEqual(
     all
@@ -61,7 +61,7 @@ test('the index of examples has each of them', () => {
   )
 })
 
-test('every example has a program to copy, and its README says which files', () => {
+test('the README of every example says which files to copy', () => {
   expect(copied).toEqual(expect.arrayContaining([...names, 'two-instances']))
   for (const name of copied) {
     const text = readFileSync(join(folder, name, 'README.md'), 'utf8')
@@ -71,28 +71,40 @@ test('every example has a program to copy, and its README says which files', () 
   }
 })
 
-test.each(copied)('%s can be copied: it serves on public packages, and ends at SIGTERM', async (name) => {
-  const project = copyExample(name)
-  const env = { ...process.env, PORT: '0', REDIS_URL: testRedisUrl(), REDIS_PREFIX: `copied-${randomUUID()}` }
-  const child = spawn(process.execPath, ['app.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  try {
-    let stderr = ''
-    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
-    const ended = once(child, 'close')
-    const [said] = await Promise.race([once(child.stdout, 'data'), ended])
-    const address = /^Listening on (http:\S+)/.exec(String(said))?.[1]
-    expect([address, stderr]).toEqual([expect.stringContaining('http://127.0.0.1:'), ''])
-    // A server of WebSockets alone answers no request.
-    if (name !== 'websocket-messages') expect((await fetch(String(address))).status).toBeLessThan(500)
-    child.kill('SIGTERM')
-    expect([await ended, stderr]).toEqual([[0, null], ''])
-  } finally {
-    child.kill('SIGKILL')
-    rmSync(project, { recursive: true })
-  }
-})
+test.each(copied)(
+  '%s can be copied: it runs with public packages only, and ends at SIGTERM',
+  async (name) => {
+    const project = copyExample(name)
+    const env = {
+      ...process.env,
+      PORT: '0',
+      REDIS_URL: testRedisUrl(),
+      REDIS_PREFIX: `copied-${randomUUID()}`,
+    }
+    const child = spawn(process.execPath, ['app.js'], {
+      cwd: project,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    try {
+      let stderr = ''
+      child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+      const ended = once(child, 'close')
+      const [said] = await Promise.race([once(child.stdout, 'data'), ended])
+      const address = /^Listening on (http:\S+)/.exec(String(said))?.[1]
+      expect([address, stderr]).toEqual([expect.stringContaining('http://127.0.0.1:'), ''])
+      // A server that only handles WebSockets answers no requests.
+      if (name !== 'websocket-messages') expect((await fetch(String(address))).status).toBeLessThan(500)
+      child.kill('SIGTERM')
+      expect([await ended, stderr]).toEqual([[0, null], ''])
+    } finally {
+      child.kill('SIGKILL')
+      rmSync(project, { recursive: true })
+    }
+  },
+)
 
-test('there are examples to try', () => {
+test('there are examples to run', () => {
   expect(names).toEqual(
     expect.arrayContaining([
       'saas-express',
@@ -123,8 +135,8 @@ describe.each(names)('the example %s', (name) => {
   })
 })
 
-describe('the words of the demo', () => {
-  /** What `explain` says of two bursts that were so long apart. */
+describe('the text of the demo', () => {
+  /** The text of `explain` for two bursts with this time between them. */
   const explain = async (ms: number): Promise<string> => {
     const tenant = { log: [], limited: 0 }
     const bursts = { before: 99, after: 42, later: 100, ms }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { root } from './docs-pages.ts'
 import { PUBLISHED } from './published.ts'
 
-/** Links each package that the workspace has into a folder, so that programs find it as they would in an app. */
+/** Links all packages of the workspace into a folder, so that programs there can import them as in an application. */
 export function linkPackages(folder: string): void {
   const packages = join(root, 'packages')
   const link = (name: string, target: string): void => {

@@ -23,19 +23,19 @@ export function askerAt(url: string): Asker {
   }
 }
 
-/** So many answers with this status. */
+/** This many answers with this status. */
 export const times = (count: number, status: number): number[] => new Array<number>(count).fill(status)
 
-/** The same requests to both programs of a pair; `expected` is what `ask` is to say of either. */
+/** Requests for both programs of a pair. `ask` must return `expected` for each of them. */
 export interface Scenario<Running> {
   readonly ask: (running: Running) => Promise<unknown>
   readonly expected: unknown
 }
 
 /**
- * A hundred requests in a window, and the answer to the next one.
+ * Sends a hundred requests in a window, and one more.
  *
- * @param left    what the headers of an answer say is left
+ * @param left    reads the remaining units from the headers of an answer
  * @param windowS the length of the window in s
  */
 export function hundredThenDenied(left: (answer: Response) => number, windowS: number): Scenario<Asker> {
@@ -52,10 +52,10 @@ export function hundredThenDenied(left: (answer: Response) => number, windowS: n
 }
 
 /**
- * Tries each pair of a page, and that there is none which is not tried.
+ * Runs each pair of a page, and checks that every pair has a scenario.
  *
  * @param serve     starts an application with a program of the page
- * @param scenarios by the headings of the page
+ * @param scenarios the requests for each pair, by heading
  */
 export function migrationContract<Running>(
   page: string,
@@ -64,7 +64,7 @@ export function migrationContract<Running>(
 ): void {
   const pairs = pairsOf(page)
 
-  test('the page has only pairs that are tried', () => {
+  test('every pair of the page has a scenario', () => {
     expect(pairs.map(({ heading }) => heading)).toEqual(Object.keys(scenarios))
   })
 

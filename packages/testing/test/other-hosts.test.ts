@@ -11,7 +11,7 @@ import { blocksOf, textOf, type Block } from './docs-pages.ts'
 const page = 'docs/other-hosts.md'
 const blocks = blocksOf(page, textOf(page))
 
-/** What the page leaves to the reader, by what the program imports. */
+/** The code that the page leaves to the reader, by the package that the program imports. */
 const FREE: Readonly<Record<string, string>> = {
   '@nestjs/core': `
     import 'reflect-metadata'
@@ -27,7 +27,7 @@ const FREE: Readonly<Record<string, string>> = {
 let folder: string
 let child: ChildProcess | undefined
 beforeAll(() => {
-  // Where the packages that the programs import are found.
+  // The folder in which the programs' imports are resolved.
   const parent = resolve(__dirname, '../dist')
   mkdirSync(parent, { recursive: true })
   folder = mkdtempSync(join(parent, 'hosts-'))
@@ -50,20 +50,20 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Says when a port takes connections, without a request that would be counted. */
+/** Waits until a port accepts connections. Sends no request, since it would be counted. */
 async function isListening(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   socket.destroy()
 }
 
-/** Replaces what stands in a program exactly once. */
+/** Replaces a text that occurs exactly once in a program. */
 function replaceOnce(code: string, from: string, to: string): string {
   expect(code.split(from)).toHaveLength(2)
   return code.replace(from, to)
 }
 
-/** Runs a program with a small limit, at a port of its own; its URL. */
+/** Runs a program with a small limit on a free port. Resolves to its URL. */
 async function start({ code, line }: Block): Promise<string> {
   const port = await freePort()
   const free = Object.entries(FREE).find(([name]) => code.includes(`'${name}'`))?.[1] ?? ''
@@ -105,7 +105,7 @@ test.each(blocks.map((block): [number, Block] => [block.line, block]))(
     expect(denied.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
     expect(denied.headers.get('retry-after')).toMatch(/^(59|60)$/)
     expect(denied.headers.get('cache-control')).toBe('no-store')
-    // Nest writes what is thrown as plain JSON, whatever the type was.
+    // Nest sends any thrown value as plain JSON.
     const type = block.code.includes('HttpException')
       ? 'application/json; charset=utf-8'
       : 'application/problem+json'

@@ -14,7 +14,7 @@ const bin = (name: string): string => resolve(__dirname, '../node_modules/.bin',
 
 interface Framework {
   readonly variable: string
-  /** Its package, and the package of its types if that is another. */
+  /** The framework's package, and the package of its types if they are separate. */
   readonly packages: readonly string[]
   /**
    * A program that is valid as JavaScript and TypeScript. Prints the statuses of three requests, with a limit of two.
@@ -38,7 +38,7 @@ const OPTIONS = `{
   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
   identify: ({ headers }) => ({ id: String(headers['x-api-key']), plan: 'free' }),
 }`
-/** In a function, since it would throw. */
+/** In a function that is never called, since it would throw. */
 const WRONG_DEFAULT = `// @ts-expect-error: fre is no plan
 export const wrong = (): unknown => rateLimit({ plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })`
 const FRAMEWORKS: Readonly<Record<string, Framework>> = {
@@ -146,7 +146,7 @@ const USED: Needs = {
   '@tollgate/core': ['createLimiter'],
   '@tollgate/metrics': ['instrument', 'instrumentAll'],
 }
-/** An adapter and a store of a user's own, with two requests at a limit of one; and the store's checks. */
+/** A user's own adapter and store, with two requests to a limit of one, and the checks for stores. */
 const FACES = `
 const adapter = {
   framework: 'bare',
@@ -187,7 +187,7 @@ export const wrong: Store = { synchronous: true }
 const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
 import type { Store } from '@tollgate/core/store'
 `
-/** The imports of a program, each line made from the names and their module. */
+/** The import lines of a program, from the names of each module. */
 const needs = (used: Needs, line: (names: string, module: string) => string): string =>
   Object.entries(used)
     .map(([module, names]) => line(names.join(', '), module))
@@ -207,7 +207,7 @@ const STRICT = {
   noUncheckedIndexedAccess: true,
   skipLibCheck: false,
   types: ['node'],
-  // Koa's types do not check with the types that content-disposition itself has by now.
+  // Koa's types conflict with the types that content-disposition now has itself.
   paths: { 'content-disposition': ['./node_modules/@types/content-disposition'] },
 }
 const manifest = (type: string): string => JSON.stringify({ name: 'user', private: true, type })
@@ -246,7 +246,7 @@ describe('what is published', () => {
     return (await exec('tar', ['-xzOf', tarball, `package/${file}`])).stdout
   }
 
-  test.each(PUBLISHED)('%s: says where it comes from', async (name) => {
+  test.each(PUBLISHED)('%s: package.json names the repository and the license', async (name) => {
     const { homepage, repository, bugs, license } = JSON.parse(await packedFile(name, 'package.json'))
     const directory = `packages/${name}`
     expect({ homepage, repository, bugs, license }).toEqual({
@@ -258,11 +258,11 @@ describe('what is published', () => {
     expect(await packedFile(name, 'LICENSE')).toContain('MIT')
   })
 
-  test.each(PUBLISHED)('%s: has a README that leads on from npm', async (name) => {
+  test.each(PUBLISHED)('%s: has a README whose links work on npm', async (name) => {
     const text = await packedFile(name, 'README.md')
     expect(text.split('\n')[0]).toBe(`# @tollgate/${name}`)
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target)
-    // On npm a relative link leads nowhere.
+    // Relative links do not work on npm.
     expect(links.filter((target) => !target?.startsWith('https://'))).toEqual([])
     expect(links).toContain(`${HOME}/blob/main/docs/${name === 'metrics' ? 'metrics' : 'security'}.md`)
   })

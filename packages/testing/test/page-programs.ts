@@ -6,14 +6,14 @@ import { blocksOf, root, textOf, type Block } from './docs-pages.ts'
 
 export type { Block } from './docs-pages.ts'
 
-/** Two programs that do the same: the one of another package, and ours in its place. */
+/** Two programs that do the same: one with another package, and one with Tollgate. */
 export interface Pair {
   readonly heading: string
   readonly before: Block
   readonly after: Block
 }
 
-/** What programs import from the workspace. Sources, so that nothing need be built. */
+/** The modules of the workspace that programs import. Sources, so that no build is needed. */
 const OURS: Readonly<Record<string, () => unknown>> = {
   '@tollgate/core': () => require('../../core/src/index.ts') as unknown,
   '@tollgate/express': () => require('../../express/src/index.ts') as unknown,
@@ -25,9 +25,9 @@ type Program = (...given: unknown[]) => Promise<Record<string, unknown>>
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (...text: string[]) => Program
 
 /**
- * The pairs of a page, in their order.
+ * The pairs of a page, in order.
  *
- * @throws when a program that begins with `// before` has none with `// after` behind it, under the same heading
+ * @throws when a program that begins with `// before` is not followed by one with `// after` under the same heading
  */
 export function pairsOf(page: string): Pair[] {
   const text = textOf(page)
@@ -42,7 +42,7 @@ export function pairsOf(page: string): Pair[] {
   })
 }
 
-/** The program of a page that stands under a heading and is part of no pair. */
+/** The program under a heading that belongs to no pair. */
 export function programUnder(page: string, heading: string): Block {
   const text = textOf(page)
   const found = blocksOf(page, text).find((block) => headingOf(text, block) === heading)
@@ -58,9 +58,9 @@ function headingOf(text: string, { line }: Block): string {
 /**
  * Runs a program of a page.
  *
- * @param given what the page leaves to the reader, such as `app` and `redis`, by name
- * @param mocks modules to import in place of the real ones
- * @returns     what the program exports
+ * @param given the values that the page leaves to the reader, such as `app` and `redis`, by name
+ * @param mocks modules that replace the real ones
+ * @returns     the exports of the program
  */
 export function runProgram(
   { code }: Block,
@@ -76,13 +76,13 @@ export function runProgram(
   return run(load, {}, ...Object.values(given))
 }
 
-/** What a page says of another package, to be compared with what that package declares. */
+/** Compares a page with the declarations and sources of another package. */
 export interface OptionsOnPage {
-  /** The members of types or interfaces that a file of declarations of the package has. */
+  /** The members of types or interfaces in a declaration file of the package. */
   of(file: string, ...types: string[]): string[]
-  /** What an expression finds in a file of the package: its first group. */
+  /** The matches of a regular expression in a file of the package: its first group. */
   read(file: string, expression: RegExp): string[]
-  /** Whether the page names it, as code. */
+  /** Whether the page contains the name as code. */
   names(option: string): boolean
 }
 
@@ -101,10 +101,10 @@ export function optionsIn(page: string): OptionsOnPage {
 const textIn = (file: string): string =>
   readFileSync(join(root, 'packages/testing/node_modules', file), 'utf8')
 
-/** Its own members, not those of types and parameters within. */
+/** The members of a type, without those of nested types and parameters. */
 function membersOf(file: string, type: string): string[] {
   const text = textIn(file)
-  // Comments have examples in them.
+  // Comments can contain examples.
   const plain = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
   const declared = new RegExp(`^([ \\t]*)(?:export )?${type}\\b[^{\\n]*\\{\\n([\\s\\S]*?)^\\1\\}`, 'm').exec(
     plain,

@@ -1,2 +1,2 @@
-/** The packages that are published, by their folders. */
+/** The folders of the published packages. */
 export const PUBLISHED: readonly string[] = ['core', 'express', 'fastify', 'koa', 'metrics']

@@ -12,7 +12,7 @@ import { makeFolder } from './docs-programs.ts'
 const PAGES = ['README.md', ...packageReadmes]
 const programs = PAGES.flatMap((page) => blocksOf(page, textOf(page)))
 const isServer = ({ code }: Block): boolean => code.includes('listen(')
-/** Others that stay connected are run with those of the docs, by docs-run.test.ts. */
+/** Other programs that stay connected are run by docs-run.test.ts. */
 const endsByItself = (program: Block): boolean => !isServer(program) && !program.code.includes('new Redis(')
 const named = (blocks: readonly Block[]): [string, Block][] =>
   blocks.map((block) => [`${block.page}:${block.line}`, block])
@@ -31,7 +31,7 @@ afterEach(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs a program with counters of its own. */
+/** Starts a program with its own counters. */
 function start(code: string): ChildProcess {
   const file = join(folder, `${(started += 1)}.mjs`)
   const prefix = `readme-${randomUUID()}`
@@ -42,7 +42,7 @@ function start(code: string): ChildProcess {
   return child
 }
 
-/** The whole output of a program that ends by itself. */
+/** Resolves to the whole output of a program that ends by itself. */
 async function outputOf(code: string): Promise<{ exit: unknown; stdout: string; stderr: string }> {
   const child = start(code)
   const printed = { stdout: '', stderr: '' }
@@ -54,7 +54,7 @@ async function outputOf(code: string): Promise<{ exit: unknown; stdout: string; 
 
 type Ask = (path?: string, headers?: Record<string, string>) => Promise<Response>
 
-/** Starts a server on a free port in place of its own; resolves once it listens, which takes nobody's units. */
+/** Starts a server on a free port instead of its own. Resolves once it listens; checking that takes no units. */
 async function serve({ code }: Block): Promise<Ask> {
   const port = await freePort()
   const child = start(code.replace(/(listen\(\D*)3000/, `$1${port}`))
@@ -70,7 +70,7 @@ async function serve({ code }: Block): Promise<Ask> {
   return ask
 }
 
-/** Every option of an adapter: the compiler refuses one that is missing here, or that does not exist. */
+/** Every option of an adapter. The compiler reports an option that is missing here, or does not exist. */
 const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
   ...{ plans: true, limit: true, defaultPlan: true, planOf: true, planCache: true },
   ...{ identify: true, cost: true, group: true, stacked: true },
@@ -97,13 +97,13 @@ test.each(named(programs.filter(isServer)))('%s serves and limits', async (_, pr
   const { status, headers } = await ask()
   expect(status).toBeLessThan(500)
   expect(headers.get('ratelimit-policy')).toMatch(/^"minute";q=\d+;w=60$/)
-  // By address: 3 or 100 a minute, of which one is used.
+  // The limit by address is 3 or 100 a minute, and one unit is used.
   const quota = Number(headers.get('ratelimit-limit'))
   for (let i = 1; i < quota; i += 1) expect((await ask()).status).not.toBe(429)
   expect((await ask()).status).toBe(429)
 })
 
-test.each(named(programs.filter(endsByItself)))('%s ends well', async (_, { code }) => {
+test.each(named(programs.filter(endsByItself)))('%s ends without an error', async (_, { code }) => {
   const { exit, stderr, stdout } = await outputOf(code)
   expect([exit, stderr]).toEqual([0, ''])
   if (code.includes('console.log(allowed ?')) expect(stdout).toMatch(/^allowed\nallowed\ndenied: .* ms\n$/)
@@ -129,13 +129,13 @@ describe('README.md', () => {
     expect(named.toSorted()).toEqual(Object.keys(OPTIONS).toSorted())
   })
 
-  test('shows what its program answers', async () => {
+  test('shows the real answers of its program', async () => {
     const program = programs.find(({ code }) => code.includes('redisStore(redis)')) as Block
     const ask = await serve(program)
     const shown = exchangesIn(text)
     expect(shown.map(({ key }) => key)).toEqual(['key-of-globex', 'key-of-acme'])
     for (const { key, answer } of shown) {
-      // The one that is denied is the fourth.
+      // The fourth request is denied.
       for (let i = 0; answer.includes('429') && i < 3; i += 1) await ask('/', { 'x-api-key': key })
       const response = await ask('/', { 'x-api-key': key })
       expect(timeless(await told(response, answer))).toBe(timeless(answer))
@@ -143,7 +143,7 @@ describe('README.md', () => {
   })
 })
 
-/** The curl lines of a page, and what they were answered. */
+/** The curl lines of a page, and the answers it shows. */
 function exchangesIn(text: string): { key: string; answer: string }[] {
   const [, block = ''] = /^```\n(\$ curl[\s\S]*?)\n```$/m.exec(text) ?? []
   return block
@@ -155,7 +155,7 @@ function exchangesIn(text: string): { key: string; answer: string }[] {
     }))
 }
 
-/** An answer as curl prints it, of the headers that are Tollgate's own and those that are shown. */
+/** An answer as curl prints it, with Tollgate's headers and those that the page shows. */
 async function told(response: Response, shown: string): Promise<string> {
   const names = [...shown.matchAll(/^([A-Z][\w-]+): /gm)].map(([, name = '']) => name)
   const own = [...response.headers.keys()].filter((name) => /^(ratelimit|retry)/.test(name))
@@ -165,7 +165,7 @@ async function told(response: Response, shown: string): Promise<string> {
   return [status, ...headers, '', await response.text()].join('\n')
 }
 
-/** Without what changes from second to second. */
+/** Removes the parts of an answer that change with time. */
 function timeless(answer: string): string {
   return answer
     .replaceAll(/;t=\d+/g, ';t=…')

@@ -1,20 +1,20 @@
 import { ConfigError } from './errors.js'
 import { pathIn } from './show.js'
 
-/** The options that there are at a place, and what to type in place of others that people try there. */
+/** The options that one call accepts, and what to type in place of options that it does not accept. */
 export interface KnownOptions {
   readonly names: readonly string[]
-  /** The shortest that works. */
+  /** The shortest correct use, for the error message. */
   readonly example: string
-  /** What to type, such as `write headers: { legacy: 'epoch' }`; undefined: nothing better is known. */
+  /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
   readonly remedyOf: (name: string) => string | undefined
-  /** For options that are known as a whole, such as those of another package. */
+  /** One error for all unknown options together, if they are those of another package. */
   readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
 }
 
-/** So many options are listed in an error; of more only the nearest is told. */
+/** If there are more options than this, an error does not list them. */
 const MOST_LISTED = 6
-/** So many wrong options are told at once. */
+/** How many unknown options one error reports; it counts the rest. */
 const MOST_TOLD = 3
 
 /**
@@ -63,7 +63,7 @@ function nearest(name: string, names: readonly string[]): string {
   return listed('there are ', names) || 'docs/README.md says where all options are'
 }
 
-/** The name that was most likely meant, where only a letter or the spelling of words is wrong. */
+/** The known name that differs by one letter, by case, or by `_` and `-`; undefined if there is none. */
 export function nearestOf(name: string, names: readonly string[]): string | undefined {
   const given = plain(name)
   return names.find((known) => isTypo(given, plain(known)))

@@ -1,20 +1,20 @@
-/** The most characters of a value that an error shows. */
+/** The maximum length of a shown value, in characters. */
 const LONGEST_SHOWN = 80
-/** Of each name of an object. */
+/** The maximum length of each property name of a shown object, in characters. */
 const LONGEST_NAME = 24
-/** So much of a text is looked at. */
+/** Only this many characters of a string are processed. */
 const LONGEST_READ = 4096
 export const UNREADABLE = 'something that cannot be read'
 
 /**
- * A value as an error message shows it: what kind it is, on one line of at most 80 characters. Of an object only its
- * class or the names of what it holds, since requests and rows hold secrets; of an address not the password.
+ * Describes a value for an error message, on one line of at most 80 characters. Objects are shown by their class or
+ * property names only, since requests and database rows hold secrets. Passwords in URLs and tokens are replaced by ***.
  */
 export function show(value: unknown): string {
   return shorten(onOneLine(attempt(() => String(describe(value)), UNREADABLE)))
 }
 
-/** Where a value stands in an object, for an error: `plans.free`, `plans['a b']`. */
+/** The path of a property, for an error: `plans.free`, `plans['a b']`. */
 export function pathIn(outer: string, name: string): string {
   if (!/^[\w$-]{1,64}$/.test(name)) return `${outer}[${show(name)}]`
   return outer === '' ? name : `${outer}.${name}`
@@ -34,7 +34,7 @@ export function isA<T>(value: unknown, type: abstract new (...args: never[]) => 
   return attempt(() => value instanceof type, false)
 }
 
-/** Control characters, those that change the direction of text, and halves of pairs. */
+/** Replaces control characters, characters that change the direction of text, and lone surrogates. */
 function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
@@ -56,7 +56,7 @@ function describe(value: unknown): string {
   return String(value)
 }
 
-/** What stands before a host is a user and a password; what follows `Bearer` is a token. */
+/** Hides `user:password` in URLs, and the credentials after `Bearer` and `Basic`. */
 function hideSecrets(text: string): string {
   return text
     .slice(0, LONGEST_READ)

@@ -1,8 +1,8 @@
 const LONGEST_READ = 1000
 
 /**
- * The media type of those offered that an Accept header likes best; the first of equals, and where it likes none:
- * a denial is answered in any case.
+ * Picks the offered media type that an Accept header prefers. Among equals the first wins. If none is acceptable the
+ * first is used too, since a denial must be answered with something.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.accept
  */
@@ -36,7 +36,7 @@ function readRange(text: string): Range {
   return { type, q: weight >= 0 && weight <= 1 ? weight : 0 }
 }
 
-/** By the most specific range that the type falls into. */
+/** The quality value of a type, from 0 to 1. The most specific range that matches the type decides. */
 function weigh(type: string, ranges: readonly Range[]): number {
   const [group] = type.split('/')
   for (const range of [type, `${group}/*`, '*/*']) {

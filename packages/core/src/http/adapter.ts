@@ -1,11 +1,11 @@
 import type { Decision } from '../limiter/decision.js'
 
-/** An answer of core's own, in place of the application's. */
+/** A response that Tollgate sends instead of the application. */
 export interface HttpAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string
-  /** Why: a decision that is not allowed. */
+  /** The denial that caused this response. */
   readonly decision: Decision
 }
 
@@ -17,42 +17,42 @@ export interface ResponseEnd {
 }
 
 /**
- * What a framework must say so that core can do the rest: the whole of what differs between frameworks. One
- * constant of small functions; no object is made per request.
+ * Everything that differs between frameworks. Each adapter package has one constant of this type. Its functions take
+ * the request as an argument, so that no object is allocated per request.
  */
 export interface HttpAdapter<Req, Res> {
   readonly framework: string
-  /** How one puts the limiter into an application, for errors: `app.use(rateLimit({ limit: '100/min' }))`. */
+  /** How users add the limiter to an application, for error messages: `app.use(rateLimit({ limit: '100/min' }))`. */
   readonly mounting?: string
-  /** How one tells this framework which proxies to trust, for a warning. */
+  /** How users tell this framework which proxies to trust, for warnings. */
   readonly trustSetting: string
-  /** In upper case. */
+  /** The method in upper case. */
   method(req: Req): string
   /** A request header, by its lower-case name. */
   header(req: Req, name: string): string | undefined
-  /** The client's address, by the framework's own trust-proxy setting. */
+  /** The client's address, as found by the framework with its trust-proxy setting. */
   ip(req: Req): string | undefined
-  /** Whether the client has left: it has no address any more. */
+  /** Whether the client has disconnected. Its address can no longer be read then. */
   hasLeft(req: Req): boolean
-  /** Whether that setting is on. */
+  /** Whether the framework trusts the proxy that sent this request. */
   trustsProxy(req: Req): boolean
-  /** Whether it trusts every proxy there is, so that a client chooses its address. Left out: not known. */
+  /** Whether the framework trusts every proxy, so that clients can choose their address. Left out when not known. */
   trustsAll?(req: Req): boolean
-  /** The pattern of the request's route, such as `/items/:id`, where it is known by now; never the URL itself. */
+  /** The pattern of the request's route, such as `/items/:id`, if the framework knows it already. Never the URL. */
   route?(req: Req): string | undefined
   /**
-   * Puts the decision where the application finds it.
+   * Stores the decision where the application can read it.
    *
-   * @param property under which name: `rateLimit`, unless the user chose another
+   * @param property the option `requestProperty`: `rateLimit` by default
    */
   attach(req: Req, decision: Decision, property: string): void
-  /** Whether the response has begun, so that headers can no longer be set. */
+  /** Whether headers have been sent, so that none can be added. */
   isSent(res: Res): boolean
-  /** A response header that was set before. */
+  /** The value of a response header that is set already. */
   getHeader(res: Res, name: string): string | undefined
   setHeader(res: Res, name: string, value: string): void
-  /** Sends a response of core's own. May throw, where the framework has its own road for errors. */
+  /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpAnswer): void
-  /** Tells once when the response is over, sent or cut off. */
+  /** Calls the listener once, when the response was sent or its connection closed. */
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
 }

@@ -2,11 +2,11 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import { toThrown } from './thrown.js'
 
 /**
- * Has a request decided, for a framework that goes on by a callback.
+ * Decides a request in a framework that continues by a callback, such as Express.
  *
- * @param admit what decides it: true to go on, false when it has been answered
- * @param next  called without an argument to go on, and with what was thrown for the framework's error handling; not
- *              called when the request has been answered
+ * @param admit decides: true to continue, false when the request was answered with a denial
+ * @param next  called without an argument to continue, with an error when `admit` threw or rejected; not called when
+ *              the request was answered
  */
 export function admitThen(admit: () => MaybePromise<boolean>, next: (thrown?: object) => void): void {
   const goOn = (admitted: boolean): void => {
@@ -19,7 +19,7 @@ export function admitThen(admit: () => MaybePromise<boolean>, next: (thrown?: ob
     next(toThrown(error))
     return
   }
-  // next stands outside of what catches, so that an error of the application is not reported twice.
+  // `next` is called outside the try block: an error thrown by the application must not be passed to `next` again.
   if (typeof admitted === 'boolean') goOn(admitted)
   else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
 }

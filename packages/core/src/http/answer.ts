@@ -8,22 +8,22 @@ import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './ret
 
 /** How denials are answered. */
 export interface DenialOptions extends RetryOptions {
-  /** Whether the text of a denial says which plan the client is on. Default: true. */
+  /** Whether the text of a denial names the client's plan. Default: true. */
   readonly namePlan?: boolean
 }
 
 export interface AnswerOptions extends DenialOptions {
-  /** The `Accept` header of the request. Left out: a denial is answered in problem details. */
+  /** The `Accept` header of the request. Without it a denial is answered as problem details. */
   readonly accept?: string | null | undefined
-  /** Which headers tell clients where they stand; false: none. All but `partitionKey`. */
+  /** Which rate limit headers to send; false for none. `partitionKey` is not available here. */
   readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false
 }
 
-/** What a decision is in HTTP. */
+/** A decision as the status, headers and body of an HTTP response. */
 export interface Answer {
   /** 429, 503 or 403; undefined when the request is allowed, since the application answers it then. */
   readonly status: number | undefined
-  /** To be set on the response, whoever answers. Of a denial also `Content-Type`. */
+  /** Set these on the response, allowed or denied. A denial also has `Content-Type`. */
   readonly headers: Readonly<Record<string, string>>
   /** Undefined when the request is allowed. */
   readonly body: string | undefined
@@ -32,7 +32,7 @@ export interface Answer {
 const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs', 'namePlan']
 
 /**
- * A decision as headers and an answer, the same as the adapters give: for servers that no adapter is made for.
+ * Turns a decision into status, headers and body, the same as the adapters send. For servers that have no adapter.
  *
  * @throws {ConfigError} when an option is wrong
  * @example
@@ -63,7 +63,7 @@ export function checkDenialOptions(options: DenialOptions): void {
   }
 }
 
-/** Sets the headers that only denials have. */
+/** Sets the headers that only denials have. Returns when to retry; undefined when waiting would not help. */
 export function writeDenial(
   decision: Decision,
   options: RetryOptions,
@@ -78,7 +78,7 @@ export function writeDenial(
 type HeaderWriter = ReturnType<typeof headerWriter>
 
 const usualWriter = headerWriter()
-/** By the options themselves, since most callers have them in a constant: what was written is remembered in each. */
+/** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
 const writers = new WeakMap<object, HeaderWriter>()
 
 function writerOf(options: AnswerOptions['headers']): HeaderWriter {
@@ -87,7 +87,7 @@ function writerOf(options: AnswerOptions['headers']): HeaderWriter {
   if (known) return known
   const { partitionKey } = (options || {}) as HeaderOptions
   if (partitionKey !== undefined) {
-    // It wants the secret of the limiter, which a decision does not know.
+    // The hash needs the limiter's secret, which cannot be read from a decision.
     throw new ConfigError('headers.partitionKey', 'only rateLimit of an adapter can send it: leave it out')
   }
   const made = headerWriter(options)

@@ -7,7 +7,7 @@ import type { RequestWithHeaders } from './identify.js'
 import { hashOf } from './identify.js'
 
 export interface ByBearerTokenOptions {
-  /** The plan of whoever has a token, or how to find it for one. Default: the default plan. */
+  /** The plan of every client with a token, or a function of the token. Default: the default plan. */
   readonly plan?: string | ((token: string) => string | undefined)
 }
 
@@ -15,12 +15,12 @@ const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
 const LONGEST_TOKEN = 8192
 
 /**
- * The bearer token of the Authorization header is the id, hashed, since tokens are secrets; one token is one id, however
- * it is spelled. Without one that is well formed: the client's address.
+ * Counts requests by the bearer token of the Authorization header. The id is a hash, since tokens are secrets. Different
+ * spellings of a token give the same id. Requests without a well-formed token count by the client's address.
  *
- * A token is not a tenant. It says nothing of whether it is valid, so check it before, or every made-up token is a
- * subject with a quota of its own. A tenant that can have several valid ones, as by logging in again, has the quota
- * several times: where that matters, count by what the token stands for, with `byJwtClaim` or an `identify` of yours.
+ * A token is not a tenant. This function does not check that a token is valid. Reject invalid tokens before it, or each
+ * made-up token gets a quota of its own. A tenant with several valid tokens, for example after logging in twice, has
+ * several quotas. If that matters, count by the tenant: with `byJwtClaim`, or with a function of your own.
  *
  * @throws {ConfigError} when an option is wrong
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-2.1
@@ -44,13 +44,13 @@ export function byBearerToken(
   }
 }
 
-/** Of signed tokens (RFC 7515) and of encrypted ones (RFC 7516). */
+/** How many parts a signed token (RFC 7515) and an encrypted one (RFC 7516) have. */
 const JOSE_PARTS = [3, 5]
 
 /**
- * A token in one spelling. The parts of a JSON Web Token are base64url, whose last character has bits that nothing
- * reads, and most decoders also take padding, the other alphabet and characters that are neither: a client could write
- * one valid token in many ways. Any other token is compared as a text by whoever issued it, so all of it counts.
+ * Brings a token into one spelling. The parts of a JSON Web Token are base64url. Its last character can have unused
+ * bits, and most decoders also accept padding, the plain base64 alphabet and other characters. So a client could write
+ * one valid token in many ways. Tokens of other kinds are compared as text by their issuers, so they stay as they are.
  */
 function canonical(token: string): string {
   const bare = token.replace(/=+$/, '')
@@ -58,19 +58,19 @@ function canonical(token: string): string {
   return JOSE_PARTS.includes(parts.length) ? parts.map(recode).join('.') : bare
 }
 
-/** A part that is too short to be base64url is left, since it would become nothing. */
+/** A part that decodes to nothing, because it is too short for base64url, stays as it is. */
 function recode(part: string): string {
   return Buffer.from(part, 'base64url').toString('base64url') || part
 }
 
 export interface ByJwtClaimOptions<Req> {
-  /** The claim that names the plan. Default: none, so the default plan, or `planOf`. */
+  /** The claim that names the plan. Without it, `planOf` or the default plan is used. */
   readonly planClaim?: string
-  /** The verified token on a request, or a promise of it. Default: what express-jwt, @fastify/jwt and koa-jwt leave there. */
+  /** Reads the verified token of a request; may be async. Default: as express-jwt, @fastify/jwt and koa-jwt store it. */
   readonly token?: (req: Req) => unknown
 }
 
-/** Where packages that verify tokens leave the payload. */
+/** Where packages that verify tokens put the payload. */
 interface Verified {
   readonly auth?: unknown
   readonly user?: unknown
@@ -78,11 +78,11 @@ interface Verified {
 }
 
 /**
- * A claim of a JSON Web Token is the id. The token must have been verified by then: this reads what a package that
- * verifies left on the request, never the header, which anyone can write. Without it: the client's address, and a
- * warning when a token came that nobody verified.
+ * Counts requests by a claim of a verified JSON Web Token. Another package must verify the token first: this reads the
+ * payload that it put on the request, never the header, which anyone can write. Requests without a verified token count
+ * by the client's address; a bearer token that nothing verified causes a warning.
  *
- * @param claim such as `sub` or `org_id`; its value is a text or a number
+ * @param claim such as `sub` or `org_id`; its value must be a string or a number
  * @throws {ConfigError} when an option is wrong
  * @see https://www.rfc-editor.org/rfc/rfc7519
  */
@@ -120,7 +120,7 @@ function verifiedOf({ auth, user, state }: Verified): unknown {
   return auth ?? user ?? state?.user
 }
 
-/** Own claims only, so that one called `constructor` is none. */
+/** A copy without a prototype, so that only the token's own claims are found: not `constructor`. */
 function claimsOf(payload: unknown): Readonly<Record<string, unknown>> {
   if (typeof payload === 'object' && payload !== null) return Object.assign(Object.create(null), payload)
   throw new TollgateError(

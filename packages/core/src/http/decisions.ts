@@ -3,7 +3,7 @@ import type { Decision } from '../limiter/decision.js'
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** A decision on a request, and what made it: one mount of a limiter. */
+/** A decision on a request, and the mounted limiter that made it. */
 interface Passed {
   readonly decision: Decision
   readonly by: object
@@ -14,8 +14,8 @@ interface WithDecisions {
 }
 
 /**
- * All decisions of Tollgate on a request, in the order they were made: of every limiter that it has passed, also of
- * those that have the same `requestProperty`.
+ * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made. Complete even if
+ * several limiters have the same `requestProperty`.
  *
  * @param req the request of Express or Fastify, the context of Koa
  */
@@ -24,10 +24,10 @@ export function decisionsOf(req: object): readonly Decision[] {
 }
 
 /**
- * Keeps a decision with its request.
+ * Stores a decision with its request.
  *
- * @param by  what made it
- * @returns   whether the same has decided that request before
+ * @param by the mounted limiter that made it
+ * @returns  whether the same one has decided this request before
  */
 export function noteDecision(req: object, decision: Decision, by: object): boolean {
   const passed = (req as WithDecisions)[PASSED]

@@ -2,13 +2,13 @@ import { denialOf, type Denial, type DenyingLimit } from '../limiter/denial.js'
 import type { Decision } from '../limiter/decision.js'
 import { dateInWords, inWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, plural, waitInWords } from './words.js'
 
-/** The name that `limit:` gives its plan. Nobody sold it, so clients are not told of it. */
+/** The name of the plan that the option `limit` makes. It is not a product, so clients do not see it. */
 const UNNAMED_PLAN = 'default'
 
 /**
- * What people read of a denial by a limit: which limit, how long to wait, or what else to do.
+ * The text of a denial for people: which limit was reached, how long to wait, or what to do instead.
  *
- * @param waitMs as `Retry-After` says it, before it was cut; undefined when waiting would not help
+ * @param waitMs `Retry-After` in ms, before `maxRetryAfterMs` shortens it; undefined when waiting would not help
  */
 export function detailOf(decision: Decision, waitMs: number | undefined, namePlan: boolean): string {
   const { cost } = decision
@@ -25,7 +25,7 @@ export function detailOf(decision: Decision, waitMs: number | undefined, namePla
   return `${capitalised(sentence)}; ${cost > 1 ? 'try again' : 'the next is possible'} on ${when.on}.`
 }
 
-/** Soon as a length of time; later as a date, which is easier to remember. */
+/** A short wait is told as a duration, a long one as a date, which is easier to remember. */
 function whenOf({ limits, atMs }: Denial, waitMs: number): { after: string } | { on: string } {
   if (waitMs <= LONGEST_WAIT_IN_WORDS_MS) return { after: waitInWords(waitMs) }
   const [first, ...rest] = limits
@@ -36,19 +36,19 @@ function whenOf({ limits, atMs }: Denial, waitMs: number): { after: string } | {
   return { on: dateInWords(startOf(atMs) + waitMs, longest?.timeZone ?? 'UTC') }
 }
 
-/** Two clocks that part by more than this are not of the same time. */
+/** If two clocks differ by more than this, one of them is wrong. */
 const CLOCKS_PART_MS = 60_000
 
 /**
- * When the wait began. By the clock of the store, so that a window on the calendar ends on the minute; by this
- * process's clock where that one is set to another time.
+ * When the wait began, in ms since 1970. The store's time is used, so that a calendar window ends on the exact minute,
+ * or this process's time if the two differ too much.
  */
 function startOf(atMs: number | undefined): number {
   const now = Date.now()
   return atMs !== undefined && Math.abs(atMs - now) < CLOCKS_PART_MS ? atMs : now
 }
 
-/** `the pro plan allows 100 requests a minute`, also of several plans; in lower case. */
+/** `the pro plan allows 100 requests a minute`. Several plans or places are joined by `and`. Begins in lower case. */
 function allowanceOf(limits: readonly DenyingLimit[], noun: string, namePlan: boolean): string {
   if (limits.length === 1) return clauseOf(limits, noun, namePlan)
   const clauses = new Map<string, DenyingLimit[]>()
@@ -75,7 +75,7 @@ function amountOf({ quota, windowMs, capacity, timeZone }: DenyingLimit, noun: s
   return capacity === quota ? amount : `${amount} (at most ${inWords(capacity)} at once)`
 }
 
-/** `pro plan`; undefined where clients are not told. */
+/** `pro plan`; undefined when clients must not see the name. */
 function nameOf({ planName }: DenyingLimit, namePlan: boolean): string | undefined {
   if (!namePlan || planName === undefined || planName === UNNAMED_PLAN) return undefined
   return /\bplan$/i.test(planName) ? planName : `${planName} plan`

@@ -1,19 +1,19 @@
 import { ConfigError } from '../base/errors.js'
 import type { HttpAdapter } from './adapter.js'
 
-/** What listeners of `decision` and `limited` are told of a request with `eventContext: true`. */
+/** The second argument of `decision` and `limited` events with `eventContext: true`. */
 export interface RequestContext {
-  /** In upper case. */
+  /** The method in upper case. */
   readonly method: string
-  /** The pattern of its route, such as `/items/:id`, where the framework knows it when the limiter is asked. */
+  /** The pattern of its route, such as `/items/:id`, if the framework knows it before the limiter runs. */
   readonly route: string | undefined
-  /** The client's address, by the framework's own trust-proxy setting. */
+  /** The client's address, as found by the framework with its trust-proxy setting. */
   readonly address: string | undefined
 }
 
 export type EventContextOption<Req> = boolean | ((req: Req) => object | undefined)
 
-/** @throws {ConfigError} when it is neither */
+/** @throws {ConfigError} when the option is neither a boolean nor a function */
 export function checkEventContext(given: unknown): void {
   if (given === undefined || typeof given === 'boolean' || typeof given === 'function') return
   throw ConfigError.wrong(
@@ -23,7 +23,7 @@ export function checkEventContext(given: unknown): void {
   )
 }
 
-/** @param address of the client, which may have left meanwhile */
+/** @param address reads the client's address, also after the client disconnected */
 export function contextOf<Req>(
   option: EventContextOption<Req> | undefined,
   adapter: HttpAdapter<Req, never>,

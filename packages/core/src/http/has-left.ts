@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 
-/** Whether the client of a connection has left: what adapters whose framework stands on Node give as `hasLeft`. */
+/** Whether the client of a connection has disconnected. For the `hasLeft` of adapters based on Node's HTTP server. */
 export function hasLeft(socket: Socket | undefined): boolean {
-  // Mocks of requests have none.
+  // Mock requests have no socket.
   if (!socket) return false
-  // A client that resets its connection is nobody's peer at once, and Node closes it only later. Who comes by a Unix
-  // socket has no address at either end.
+  // After a reset the remote address is gone at once, but Node destroys the socket only later. A Unix socket has no
+  // address at either end.
   return socket.destroyed || (socket.remoteAddress === undefined && socket.localAddress !== undefined)
 }

@@ -1,17 +1,20 @@
 import { needOptions } from '../base/option-checks.js'
 import { ConfigError } from '../base/errors.js'
 
-/** Which families of headers tell a client where it stands. */
+/** Which rate limit headers are sent. */
 export interface HeaderOptions {
-  /** `RateLimit` and `RateLimit-Policy` of the IETF draft, one item a limit. Default: true. */
+  /** `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item per limit. Default: true. */
   readonly standard?: boolean
-  /** `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds), of the limit closest to denying. Default: true. */
+  /** `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the limit that is closest to denying. Default: true. */
   readonly single?: boolean
-  /** `X-RateLimit-*` of the same limit, its reset in seconds from now or since 1970. Default: false. */
+  /**
+   * `X-RateLimit-*` of the same limit. The reset is in seconds from now with `delta`, and in seconds since 1970 with
+   * `epoch`. Default: false.
+   */
   readonly legacy?: false | 'delta' | 'epoch'
   /**
-   * Adds `pk` to the standard ones: a short hash of whose each limit is. Short ids can be guessed from it, unless the
-   * limiter has `hashIds`, whose secret then goes into it. Default: false.
+   * Adds `pk` to the standard headers: a short hash of the subject that each limit belongs to. Short ids can be guessed
+   * from the hash, unless the limiter has `hashIds`: then it is made with that secret. Default: false.
    */
   readonly partitionKey?: boolean
   /** Lets scripts of other origins read all these headers (`Access-Control-Expose-Headers`). Default: false. */

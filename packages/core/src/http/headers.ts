@@ -5,13 +5,13 @@ import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
 
-/** A response, as far as headers are concerned. */
+/** The headers of a response. */
 export interface ResponseHeaders {
   get(name: string): string | undefined
   set(name: string, value: string): void
 }
 
-/** Headers that Tollgate can send, for the list of a CORS package; those want one that is not readonly. */
+/** All headers that Tollgate can send, for the options of a CORS package. Not readonly, as their types require. */
 export const RATE_LIMIT_HEADERS: string[] = [
   'RateLimit-Policy',
   'RateLimit',
@@ -26,10 +26,10 @@ export const RATE_LIMIT_HEADERS: string[] = [
 const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
- * Makes what writes a decision into headers. Nothing is written for decisions that no store made: there is no
- * number that would be true.
+ * Makes a function that writes the rate limit headers of a decision. It writes none for decisions that no store made,
+ * since their numbers are not known.
  *
- * @param hide what hides the ids of the limiter, where it has a secret to do so
+ * @param hide hashes ids with the limiter's secret; undefined without `hashIds`
  * @throws {ConfigError} when an option is wrong
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
@@ -42,7 +42,7 @@ export function headerWriter(
   const exposed = sentWith(read)
   const policies = new WeakMap<readonly unknown[], string>()
   return (decision, response) => {
-    // Also before there is a number: a script that is denied for another reason wants to read Retry-After.
+    // Also without limits to report: a script must be able to read Retry-After of any denial.
     if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE), exposed))
     if (decision.limits.length === 0) return
     if (standard) {
@@ -63,7 +63,7 @@ export function seconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** The same for every answer on a plan, so it is written once. */
+/** Cached, since it is the same for every response on a plan. */
 function policyOf(decision: Decision, known: WeakMap<readonly unknown[], string>): string {
   const limits = limitsOf(decision)
   const before = limits && known.get(limits)
@@ -84,17 +84,17 @@ function standing({ name, remaining, resetMs }: LimitState, key = ''): string {
   return resetMs === 0 ? `${item}${key}` : `${item};t=${seconds(resetMs)}${key}`
 }
 
-/** As a parameter; hashed, since the draft allows no sensitive data in it. */
+/** The parameter `pk`. Hashed, since the draft allows no sensitive data in it. */
 function partitionKeyOf({ id, kind = 'id' }: Subject, hide?: HideId): string {
   const whose = `${kind}:${id}`
-  // Not the hash that its keys in the store have, so that who sees one cannot tell the other.
+  // Not the hash that the store's keys have, so that neither can be derived from the other.
   const hash = hide
     ? Buffer.from(hide(`pk ${whose}`), 'base64url')
     : createHash('sha256').update(whose).digest()
   return `;pk=:${hash.subarray(0, 9).toString('base64')}:`
 }
 
-/** The headers that are sent with these options: others have nothing to be read. */
+/** The headers that are sent with these options. */
 function sentWith({ standard, single, legacy }: Required<HeaderOptions>): readonly string[] {
   return RATE_LIMIT_HEADERS.filter((name) => {
     if (name === 'Retry-After') return true
@@ -103,7 +103,7 @@ function sentWith({ standard, single, legacy }: Required<HeaderOptions>): readon
   })
 }
 
-/** Adds to what the application exposes. */
+/** The application's list of exposed headers, with ours added. */
 function withOurs(exposed: string | undefined, ours: readonly string[]): string {
   const given = (exposed ?? '')
     .split(',')
@@ -114,19 +114,19 @@ function withOurs(exposed: string | undefined, ours: readonly string[]): string 
   return [...given, ...ours.filter((name) => !known.has(name.toLowerCase()))].join(', ')
 }
 
-/** A String of structured fields. */
+/** A name as a String of structured fields (RFC 9651). */
 function quoted(name: string): string {
   return `"${policyName(name).replace(/["\\]/g, '\\$&')}"`
 }
 
-/** A limit's name as clients see it, in headers and bodies: printable ASCII; anything else, and `%`, is percent-encoded. */
+/** A limit's name in headers and bodies. `%` and everything that is not printable ASCII is percent-encoded. */
 export function policyName(name: string): string {
   return name.replace(/[^\x20-\x24\x26-\x7e]+/gu, (part) =>
     [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   )
 }
 
-/** Of a denial, the limit to wait longest for; else the one with the least left. */
+/** For a denial, the violated limit with the longest wait; otherwise the limit with the least remaining. */
 function closest({ limits, violated }: Decision): LimitState {
   if (violated.length > 0) {
     const denying = limits.filter(({ name }) => violated.includes(name))
@@ -136,7 +136,7 @@ function closest({ limits, violated }: Decision): LimitState {
 }
 
 function setSingle(prefix: string, limit: LimitState, reset: number, { set }: ResponseHeaders): void {
-  // Not the quota, where a token bucket holds more or less than that: what remains is never above this.
+  // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
   set(`${prefix}-Limit`, String(limit.used + limit.remaining))
   set(`${prefix}-Remaining`, String(limit.remaining))
   set(`${prefix}-Reset`, String(reset))

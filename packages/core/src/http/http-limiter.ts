@@ -31,25 +31,25 @@ import { refundLater } from './refund-later.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
-  /** Whether clients are told apart by address alone, so that it need not wait for authentication. */
+  /** Whether subjects are client addresses only, so that a decision needs no authentication. */
   readonly isByAddress: boolean
   /**
-   * Decides a request: true to go on; false when it has been answered. Throws or rejects with what `identify`,
-   * `cost`, `skip` or another function of the options threw, for the framework's error handling.
+   * Decides a request: true to continue, false when it was answered with a denial. If `identify`, `cost`, `skip` or
+   * another function of the options throws, this throws or rejects with the same error.
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
   /**
-   * The same limiter for one place, such as a route, with options of its own over those given here.
+   * The same limiter for one place, such as a route. The options of the place override those of this limiter.
    *
-   * @param path where the user wrote them, for errors
+   * @param path where the user wrote the options, for errors: `config.rateLimit`
    * @throws {ConfigError} when an option is wrong
    */
   at(own: PlaceOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
 }
 
 /**
- * The road of a request, the same for every framework: who pays, how much, the decision, headers, and the answer
- * of a denied one.
+ * Makes what handles every request in the same way for all frameworks: find the subjects and the cost, decide, set
+ * headers, and answer a denied request.
  *
  * @throws {ConfigError} when an option is wrong
  */
@@ -71,10 +71,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #writeHeaders: ReturnType<typeof headerWriter>
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
-  /** The addresses of requests that wait for a promise: a client that leaves meanwhile has none any more. */
+  /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
   readonly #mounts = new MountWatch()
-  /** Undefined where counts outlive this limiter in any case. */
+  /** Undefined with a shared limiter or a store, since their counters outlive this object. */
   readonly #making: MakingWatch | undefined
 
   /** @throws {ConfigError} when an option is wrong */
@@ -83,7 +83,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
     this.#making = making
-    // A copy, so that what was checked stays as it was.
+    // A copy, so that nobody changes the options after they were checked.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
@@ -96,7 +96,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
       const scope = scopeOptions(options)
       this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
     } catch (error) {
-      // A limiter that nobody gets to see must not keep its name.
+      // This limiter is never returned, so it must not keep its name.
       if (!limiter) internals.freeName()
       throw error
     }
@@ -119,7 +119,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     }
   }
 
-  /** A client that leaves while something is waited for must not lose its address by that. */
+  /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. */
   #await<T>(req: Req, given: T): T {
     if (isPromise(given)) this.#addresses.set(req, this.#ipOf(req))
     return given
@@ -139,7 +139,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     })
   }
 
-  /** @param next what becomes of a request that is on neither list */
+  /** @param next decides a request that is on neither list */
   #checkLists(
     req: Req,
     res: Res,
@@ -159,15 +159,15 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   /**
-   * Whether the client left before Tollgate was reached, and its address is what is to decide. Such a request ends
-   * here, with no answer, since nobody is there to read it: it must neither be let in nor be counted as somebody.
+   * Whether the client disconnected before its address could be read, and the decision needs that address. Such a
+   * request ends here without an answer, since nobody reads one. It must neither be let in nor count as a subject.
    */
   #isLost(req: Req, subjects: readonly Subject[], address?: string): boolean {
     const isUnchecked = !address && this.#blockList?.hasAddresses
     return (isUnchecked || subjects.some(isUnknownIp)) && this.#adapter.hasLeft(req)
   }
 
-  /** What is not limited is not let in either when it is blocked; it may not say who it is. */
+  /** The block list also holds for methods that are not limited; by address only, since they may lack credentials. */
   #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
     if (!this.#blockList) return true
     return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)

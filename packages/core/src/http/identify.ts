@@ -8,40 +8,40 @@ import { readSubjects } from '../requests/subject.js'
 import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/ip.js'
 
 /**
- * Who pays for a request: an id, or `{ id, plan }`; or several, such as a tenant and its user, whose limits must all
- * have room. Nothing, or an empty id: the client's address on the default plan. May be async; what it throws goes to
- * the framework's error handling.
+ * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All
+ * limits of all of them must have room. Without a subject (undefined, null or an empty id) the client's address counts,
+ * on the default plan. May be async. Errors it throws go to the framework's error handling.
  */
 export type Identify<Req, Plans extends string = string> = (
   req: Req,
 ) => MaybePromise<Identified<Plans> | readonly Identified<Plans>[]>
 
-/** Nothing, or an empty text, in a list of several is left out. */
+/** One subject. In an array, undefined, null and empty ids are skipped. */
 export type Identified<Plans extends string = string> = SubjectOf<Plans> | null | undefined
 
-/** The part of a request that all frameworks share. */
+/** The part of a request that is the same in all frameworks. */
 export interface RequestWithHeaders {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 export interface ByHeaderOptions {
-  /** The plan of whoever sends the header, or how to find it for a value. Default: the default plan. */
+  /** The plan of every client that sends the header, or a function of its value. Default: the default plan. */
   readonly plan?: string | ((value: string) => string | undefined)
-  /** The id is the value itself, which must be no secret: stores, events and logs will hold it. Default: false. */
+  /** Uses the value as the id, not hashed. Not for secrets: stores, events and logs will hold it. Default: false. */
   readonly plain?: boolean
 }
 
 /**
- * The value of a request header, such as an API key, is the id: hashed, since most such values are secrets. Without the
- * header: the client's address.
+ * Counts requests by the value of a header, such as an API key. The id is a hash, since most such values are secrets.
+ * Requests without the header count by the client's address.
  *
- * It takes any value for a subject, and anyone can send any header: reject unknown keys before, or whoever makes up a
- * new key for each request is never limited. Better look the key up in your database and count by whose it is.
+ * Every value is a subject of its own, and clients can send any value. Reject unknown keys before this, or a client
+ * that makes up a new key for each request is never limited. Better: look the key up and count by its owner.
  *
  * @throws {ConfigError} when the name is not that of a header, or an option is wrong
  * @example
- * identify: byHeader('x-api-key')                                     // behind what rejects unknown keys
- * identify: (req) => tenantOfKey.get(String(req.headers['x-api-key'])) // nothing for an unknown one: its address
+ * identify: byHeader('x-api-key')                                      // if unknown keys were rejected before
+ * identify: (req) => tenantOfKey.get(String(req.headers['x-api-key'])) // unknown keys count by address
  */
 export function byHeader(
   name: string,
@@ -70,20 +70,21 @@ export function byHeader(
   }
 }
 
-/** Of a secret, as an id: long enough that nobody finds another with the same, and none that was not guessable before. */
+/** Hashes a secret to use as an id. SHA-256: no other text with the same hash can be found. */
 export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
 export interface ByIpOptions {
-  /** IPv6 addresses that share this many leading bits are one client, from 32 to 128. Default: 64. */
+  /** IPv6 addresses whose first bits are equal count as one client. How many bits, from 32 to 128. Default: 64. */
   readonly ipv6Prefix?: number
   /** The plan of every address. Default: the default plan. */
   readonly plan?: string
 }
 
 /**
- * The client's address, by the framework's own trust-proxy setting. What a limiter does without `identify`.
+ * Counts requests by the client's address, as found by the framework with its trust-proxy setting. This is the default
+ * without `identify`.
  *
  * @throws {ConfigError} when an option is wrong
  */
@@ -100,7 +101,7 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
   if (plan !== undefined && typeof plan !== 'string') {
     throw ConfigError.wrong('byIp.plan', plan, "the name of a plan, such as 'free'")
   }
-  // Also of a client without an address: left out of several subjects, its limits would be passed by.
+  // A client without an address gets a subject too. Otherwise a list of several subjects would skip it.
   const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
     return { ...subjectOfAddress(ip, ipv6Prefix), plan }
   }
@@ -110,12 +111,12 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
 /** A registered symbol, since a process may load both builds of core. */
 const BY_ADDRESS = Symbol.for('tollgate.byAddress')
 
-/** Whether who pays can be told before anyone is authenticated: by the address alone. */
+/** Whether `identify` needs no authentication, because it uses the client's address only. */
 export function isByAddress(identify: object | undefined): boolean {
   return identify === undefined || BY_ADDRESS in identify
 }
 
-/** Whether what `identify` gave is somebody, and not just an address. */
+/** Whether `identify` found a subject other than an address. */
 export function isSomebody(found: Identified): boolean {
   const [subject] = readSubjects(found) ?? []
   return subject !== undefined && subject.kind !== 'ip'
@@ -123,29 +124,29 @@ export function isSomebody(found: Identified): boolean {
 
 const UNKNOWN = 'unknown'
 
-/** Whether it is a client whose address could not be told. */
+/** Whether this is the subject of clients without a known address. */
 export function isUnknownIp({ id, kind }: Subject): boolean {
   return kind === 'ip' && id === UNKNOWN
 }
 
 /**
- * The subject that a client's address is counted as, for `peek` and `reset` by hand.
+ * The subject that a client's address counts as. For calls of `peek`, `reset` or `consume` of your own.
  *
- * @param address as the framework tells it; undefined for clients that have none
- * @param ipv6Prefix as `byIp` has it, where that is not 64
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is no address
+ * @param address    such as `req.ip`; undefined for clients that have none
+ * @param ipv6Prefix the option of `byIp`, if you use it; in bits
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is not an address
  * @example await limiter.reset(subjectOfIp(req.ip))
  */
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   if (address === undefined || address === '' || address === UNKNOWN) return subjectOfAddress(undefined)
-  // Also a network, as the id of such a subject has it.
+  // Also accepts a network such as '2001:db8::/64', since the ids of these subjects are written so.
   const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
   if (isIP(plainIp(base)) !== 0) return subjectOfAddress(base, ipv6Prefix)
   const expected = "a client's address, such as req.ip or '192.0.2.1'"
   throw new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: got ${show(address)}, expected ${expected}`)
 }
 
-/** The same of whatever a framework says: a socket of Unix has a path, and a client can forge what a proxy forwards. */
+/** Like `subjectOfIp`, but never throws. Frameworks may report a Unix socket's path, or a forged forwarded address. */
 export function subjectOfAddress(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   return { id: (address && ipSubject(address, ipv6Prefix)) || UNKNOWN, kind: 'ip' }
 }

@@ -3,18 +3,18 @@ import { TollgateError } from '../base/errors.js'
 import type { HttpAnswer } from './adapter.js'
 
 /**
- * A denial, where a framework hands it to the error handler of the application. The headers of the answer are set by
- * then; its status and body are here, so that a handler can send them or words of its own.
+ * A denial that goes to the application's error handler, as in Fastify. The headers of the response are set already.
+ * Status and body are here, so that the handler can send them, or a text of its own.
  */
 export class LimitedError extends TollgateError {
-  /** Such as 429; 503 when the store could not answer and the failure policy is `closed`. */
+  /** 429, 403 for the block list, or 503 when the store could not answer and the failure policy is `closed`. */
   readonly statusCode: number
-  /** The same, by the name that some handlers read. */
+  /** The same as `statusCode`: some error handlers read this name. */
   readonly status: number
   readonly decision: Decision
   /** The media type of `body`. */
   readonly contentType: string
-  /** What Tollgate would have sent. */
+  /** The body that Tollgate would have sent. */
   readonly body: string
 
   constructor({ status, contentType, body, decision }: HttpAnswer) {
@@ -27,7 +27,7 @@ export class LimitedError extends TollgateError {
   }
 }
 
-/** Handlers often show the message to clients, so it says nothing of the subject. */
+/** Error handlers often send the message to clients, so it does not contain the subject. */
 function messageOf({ reason, violated }: Decision): string {
   if (reason === 'blocked') return 'This client is blocked'
   if (reason === 'store-unavailable') return 'Rate limits cannot be checked at the moment'

@@ -1,9 +1,9 @@
 import type { HttpAdapter } from './adapter.js'
 
 /**
- * Whether a request is of a method that is limited.
+ * Whether requests with this method are limited.
  *
- * @param methods those that are; left out: all, but for the preflights of CORS
+ * @param methods the limited methods; undefined: all except CORS preflight requests
  */
 export function isLimited<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
@@ -12,11 +12,11 @@ export function isLimited<Req extends object, Res>(
 ): boolean {
   const method = adapter.method(req)
   if (!methods) return method !== 'OPTIONS' || !isPreflight(adapter, req)
-  // Frameworks answer HEAD by the handler of GET, which works as much for it.
+  // Frameworks run the handler of GET for HEAD, too, and it costs as much.
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
 }
 
-/** Browsers send both headers; with one of them it is a request like any other. */
+/** Browsers send both headers with a preflight. With only one it is an ordinary request. */
 function isPreflight<Req extends object, Res>({ header }: HttpAdapter<Req, Res>, req: Req): boolean {
   return Boolean(header(req, 'origin') && header(req, 'access-control-request-method'))
 }

@@ -4,22 +4,20 @@ import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import { plainIp } from '../requests/ip.js'
 
-/**
- * Who is on a list: ids, client addresses and networks (`'10.0.0.0/8'`), or a function that says so of a subject.
- */
+/** The entries of a list: ids, client addresses and networks (`'10.0.0.0/8'`). Or a function that checks a subject. */
 export type ListOption<Req> = readonly string[] | ((subject: Subject, req: Req) => MaybePromise<boolean>)
 
 export interface List<Req> {
-  /** Of a client without an address it cannot say whether it is on the list. */
+  /** Whether the list has addresses or networks. A client without a known address cannot be checked against them. */
   readonly hasAddresses: boolean
   /** Whether one of the subjects, or the client's address, is on the list. */
   has(subjects: readonly Subject[], address: string | undefined, req: Req): MaybePromise<boolean>
 }
 
 /**
- * Checks a list and makes it quick to ask.
+ * Validates a list and prepares it for fast lookups.
  *
- * @throws {ConfigError} when it is neither a list of texts nor a function
+ * @throws {ConfigError} when it is neither an array of strings nor a function, or an entry is a misspelt address
  */
 export function compileList<Req>(path: string, given: ListOption<Req>): List<Req> {
   if (typeof given === 'function') {
@@ -58,7 +56,7 @@ export function compileList<Req>(path: string, given: ListOption<Req>): List<Req
   }
 }
 
-/** An address or a network that is none: as an id it would be on the list for nobody. */
+/** Looks like an address or a network but is not valid. As an id it would match nobody. */
 const MISWRITTEN = /^(?:\d+(?:\.\d+){3}|[\d.]+\/.*|[\da-f:.]*(?:::|(?::[\da-f]*){7})[\da-f:.]*(?:\/.*)?)$/i
 
 function needId(path: string, entry: string): string {
@@ -76,7 +74,7 @@ function needBits(path: string, entry: string, bits: string, family: 'ipv4' | 'i
   )
 }
 
-/** Stops at the first that is. */
+/** Whether the test holds for one of the subjects. Stops at the first. */
 function anyOf(
   subjects: readonly Subject[],
   test: (subject: Subject) => MaybePromise<boolean>,

@@ -4,7 +4,7 @@ const TWICE = `One request has passed the same rateLimit(...) twice and was coun
 app.use('/login', limit). Mount it once. Where a route is to have a limit of its own, give it one: \
 rateLimit({ limiter: limit.limiter, group: 'login', limit: '5/min' })`
 
-/** Warns once of a middleware that is mounted where a request meets it again. */
+/** Warns once when a request passes the same middleware twice. */
 export class MountWatch {
   #isTold = false
 
@@ -18,13 +18,14 @@ export class MountWatch {
 const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
 is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
 
-/** Limiters of this process that were made for a request and have seen no other since. */
+/** How many limiters of this process were made inside a handler and have seen only one request. */
 let unused = 0
 let isTold = false
 
 /**
- * Notices a limiter that is made inside a handler: it is given a request before the code that made it comes to its end.
- * One alone may be meant, such as in a test, or kept for later requests: two that were used once each are told.
+ * Detects a limiter that is made inside a request handler: it gets its first request in the same tick in which it was
+ * made. One such limiter can be intended, for example in a test, or be kept for later requests. So the warning comes
+ * with the second one that has seen a single request.
  */
 export class MakingWatch {
   #state: 'new' | 'made for a request' | 'fine' = 'new'

@@ -1,35 +1,16 @@
 import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../limiter/limiter-options.js'
 import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
-export const HTTP_OPTIONS: readonly string[] = [
-  'limiter',
-  'identify',
-  'cost',
-  'skip',
-  'methods',
-  'allowList',
-  'blockList',
-  'refundWhen',
-  'headers',
-  'retryJitterMs',
-  'maxRetryAfterMs',
-  'namePlan',
-  'body',
-  'onDenied',
-  'requestProperty',
-  'eventContext',
-  'group',
-  'stacked',
-]
+export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
-/** Options that are functions, as one writes them. */
+/** The options that are functions, each with an example for its error message. */
 const FUNCTIONS = {
   identify: '(req) => req.user.id',
   skip: "(req) => req.path === '/health'",
@@ -43,7 +24,7 @@ const KNOWN: KnownOptions = {
   errorOf: errorOfOthers,
   remedyOf,
 }
-/** Of one place of an application: those that make the limiter are the same everywhere. */
+/** The options of one place, such as a route. Options that make the limiter are the same for all places. */
 const KNOWN_AT_PLACE: KnownOptions = {
   names: PLACE_OPTIONS,
   example: '{ cost: 5 }',
@@ -56,8 +37,11 @@ function ofAllPlaces(name: string): string {
 }
 
 /**
- * @param mounting how the framework's limiter is put into an application, for errors
- * @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own
+ * Checks all options that are neither of the limiter, of a scope nor of the headers: those are checked where they are
+ * used.
+ *
+ * @param mounting how users add the framework's limiter to an application, for error messages
+ * @throws {ConfigError} when an option is wrong
  */
 export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
@@ -81,14 +65,14 @@ export function checkHttpOptions<Req, Res>(
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
-/** @throws {ConfigError} when an option of a place is not one that it can have */
+/** @throws {ConfigError} when a place, such as a route, cannot have one of the options */
 export function checkPlaceOptions(own: unknown): void {
   if (!isOptions(own))
     throw ConfigError.wrong('', own, `an object of options, such as ${KNOWN_AT_PLACE.example}`)
   needOptions(own, KNOWN_AT_PLACE)
 }
 
-/** Of a request of Node, Express or Fastify: with a decision there much else would break. */
+/** Properties of requests in Node, Express or Fastify. A decision stored there would overwrite them. */
 const TAKEN = [
   ...[
     'app',

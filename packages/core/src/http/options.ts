@@ -10,69 +10,69 @@ import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answer.js'
 import type { EventContextOption } from './event-context.js'
 
-/** What every adapter takes. `Req` and `Res` are the framework's own. */
+/** The options of every adapter. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
   extends LimiterOptions<Plans>, ScopeOptions, DenialOptions {
-  /** A limiter made by `createLimiter`, in place of its options, to share it. */
+  /** An existing limiter, made by `createLimiter`, to share it. Replaces the options that would make one. */
   readonly limiter?: Limiter
-  /** Who pays. Default: the client's address, on the default plan. */
+  /** Who a request counts against. Default: the client's address, on the default plan. */
   readonly identify?: Identify<Req, NoInfer<Plans>>
-  /** Quota units a request takes: a whole number from 1, or a function. Default: 1. */
+  /** How many quota units a request takes: a whole number from 1, or a function that returns one. Default: 1. */
   readonly cost?: number | ((req: Req) => MaybePromise<number>)
-  /** Requests that are not limited at all, such as health checks. */
+  /** Returns true for requests that are not limited at all, such as health checks. */
   readonly skip?: (req: Req) => MaybePromise<boolean>
   /**
-   * The methods that are limited; with GET also HEAD. Default: all, but for the preflights of CORS, which browsers send
-   * unasked: OPTIONS with both `Origin` and `Access-Control-Request-Method`.
+   * The methods that are limited, in upper case; GET includes HEAD. Default: all, except CORS preflight requests, which
+   * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`.
    */
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
   readonly allowList?: ListOption<Req>
-  /** Who gets 403. An entry on both lists is allowed. */
+  /** Who gets 403, in the form of `allowList`. Who is on both lists is allowed. */
   readonly blockList?: ListOption<Req>
   /**
-   * Whether a request gets its units back, once its response is over: true for one that failed or came from a cache, as
-   * you like. For one that was aborted, a client that leaves early each time is not limited at all.
+   * Called when the response is over. If it returns true, the request gets its units back: for example after an error,
+   * or when a cache answered. Do not refund aborted requests: a client that always disconnects early is never limited.
    */
   readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
-  /** Which headers tell clients where they stand; false: none. `Retry-After` of a denial is always sent. */
+  /** Which rate limit headers to send; false for none. `Retry-After` of a denial is always sent. */
   readonly headers?: HeaderOptions | false
-  /** The body of a denial in place of the problem details: text, or an object that is sent as JSON. */
+  /** Makes the body of a denial in place of the problem details: a string, or an object that is sent as JSON. */
   readonly body?: (decision: Decision, req: Req) => unknown
   /**
-   * Answers a denied request in place of Tollgate. Headers are set by then, the status is not. `decision.reason`
-   * tells a used up limit from a store that failed.
+   * Answers a denied request instead of Tollgate. The rate limit headers are set already, the status is not.
+   * `decision.reason` says why: a limit, the block list, or a store that failed.
    */
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
   /**
-   * The name that the decision has on the request, or in Koa on `ctx.state`. Give each limiter that a request passes
-   * another, or read them all with `decisionsOf`. Default: `rateLimit`.
+   * The property of the request, or in Koa of `ctx.state`, that holds the decision. If a request passes several
+   * limiters, give each its own name, or read all decisions with `decisionsOf`. Default: `rateLimit`.
    */
   readonly requestProperty?: string
   /**
-   * What listeners of `decision` and `limited` are told of the request, as a second argument: with true its method,
-   * route and address, as `RequestContext`; or what a function makes of it. Default: false, nothing.
+   * Gives `decision` and `limited` events a second argument that describes the request: a `RequestContext` (method,
+   * route and address) with true, or the result of a function. Default: false.
    */
   readonly eventContext?: EventContextOption<Req>
 }
 
-/** What one place of an application can have otherwise than the rest: all but what makes the limiter. */
+/** The options that a place, such as a route, can override: all except those that make the limiter. */
 export type PlaceOptions<Req, Res = unknown> = Omit<
   RateLimitOptions<Req, Res>,
   Exclude<keyof LimiterOptions, keyof ScopeOptions>
 >
 
-/** Of all options those that make a limiter. */
+/** Picks the options that make a limiter. */
 export function limiterOptions(options: LimiterOptions): LimiterOptions {
   return pick(options, LIMITER_OPTIONS)
 }
 
-/** Of all options those that say where requests are counted. Without a shared limiter `limit` makes the limiter instead. */
+/** Picks the options of a scope. Without a shared limiter, `limit` is not one of them: it makes the limiter. */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
-/** The options of a place within another, which shares its limiter. */
+/** The options of a place: its own over the outer ones. Both share one limiter. */
 export function placeOptions<Req, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: PlaceOptions<Req, Res>,

@@ -5,15 +5,15 @@ import { detailOf } from './detail.js'
 import { policyName } from './headers.js'
 import type { Retry } from './retry.js'
 
-/** What a denied client is told: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
+/** The body of a denial: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
 export interface Problem {
   readonly type: string
   readonly title: string
   readonly status: 403 | 429 | 503
-  /** For people. */
+  /** A sentence for people. */
   readonly detail: string
   readonly 'violated-policies'?: readonly string[]
-  /** For programs: the same for every request that is denied for this reason. */
+  /** The reason for programs. The values do not change. */
   readonly code: 'rate_limit_exceeded' | 'cost_exceeds_quota' | 'rate_limit_unavailable' | 'blocked'
 }
 
@@ -23,7 +23,7 @@ const TYPES = 'https://iana.org/assignments/http-problem-types#'
  * The problem of a denial: 429 when a limit denied it, 503 when the store could not answer, 403 for the block list.
  *
  * @param retry    undefined when waiting would not help
- * @param namePlan whether people are told the name of the plan
+ * @param namePlan whether the text may contain the name of the plan
  */
 export function problemOf(decision: Decision, retry: Retry | undefined, namePlan = true): Problem {
   switch (decision.reason) {
@@ -55,7 +55,7 @@ export function problemOf(decision: Decision, retry: Retry | undefined, namePlan
   }
 }
 
-/** The problem in the words that the client accepts: JSON, or plain text for people. */
+/** Renders the problem in a media type that the client accepts: JSON or plain text. */
 export function renderProblem(problem: Problem, accept: string | undefined): Omit<HttpAnswer, 'decision'> {
   const { status, title, detail } = problem
   const type = negotiate(accept, ['application/problem+json', 'application/json', 'text/plain', 'text/html'])
@@ -65,7 +65,7 @@ export function renderProblem(problem: Problem, accept: string | undefined): Omi
   return { status, contentType: PLAIN, body: `${title}. ${detail}\n` }
 }
 
-/** What a user has made in place of our body: text, or anything else as JSON. */
+/** Renders a body made by the user's `body` function: a string as plain text, anything else as JSON. */
 export function renderBody(status: number, body: unknown): Omit<HttpAnswer, 'decision'> {
   if (typeof body === 'string') return { status, contentType: PLAIN, body }
   return { status, contentType: 'application/json', body: JSON.stringify(body) ?? 'null' }

@@ -1,13 +1,13 @@
 import type { Warn } from '../base/warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
-/** Frameworks whose users were told: they set the trust once, however many limiters they have. */
+/** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
 const toldOfProxy = new Set<string>()
 const toldOfTrust = new Set<string>()
 
 /**
- * Warns once a process of a proxy in front that is not trusted, which makes all its clients one; and of trust in every
- * proxy, by which a client chooses its address and is never limited.
+ * Warns once per process of each of two wrong settings. If the framework does not trust the proxy in front, all clients
+ * behind it count as one. If it trusts every proxy, clients can choose their address, and are never limited.
  */
 export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
   const { header, trustsProxy, framework } = adapter

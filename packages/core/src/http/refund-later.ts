@@ -15,9 +15,10 @@ export interface Exchange<Req, Res> {
 type RefundWhen<Req, Res> = (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
 
 /**
- * Gives units back when the response is over and the decision known, whichever comes later: a client can leave.
+ * Gives units back once the response is over and the decision is known. Either can come first: the client may
+ * disconnect before the decision.
  *
- * @returns what is to be told the decision
+ * @returns call it with the decision
  */
 export function refundLater<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
@@ -32,7 +33,7 @@ export function refundLater<Req extends object, Res>(
     try {
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {
-      // The response is gone: there is no other way left to tell of it.
+      // The response is over, so an error handler can do nothing: a warning is the only way to report it.
       internalsOf(limiter).warn('TOLLGATE_REFUND', `refundWhen threw: ${reasonOf(error)}`)
     }
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ResponseEnd } from './adapter.js'
 
-/** Tells once when a response of Node is over: what adapters whose framework stands on Node give as `onEnd`. */
+/** Calls the listener once when a response is over. For the `onEnd` of adapters based on Node's HTTP server. */
 export function onResponseEnd(response: ServerResponse, listener: (end: ResponseEnd) => void): void {
   let isTold = false
   const tell = (): void => {
@@ -11,25 +11,26 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
     if (socket) ofSocket.get(socket)?.delete(tell)
     listener({ status: response.statusCode, isAborted: !response.writableFinished || isCancelled(response) })
   }
-  // Mocks of responses know no request.
+  // Mock responses may have no request.
   const socket = (response.req as IncomingMessage | undefined)?.socket
-  // One that waits its turn on a connection, because requests were pipelined, is not told of its end.
+  // With pipelined requests a response waits for its turn without a socket, and gets no event if the connection closes.
   const isWaiting = response.socket === null
-  // Injected requests, as tests make them, may never close.
+  // The response may be over already. Then no event follows.
   if (response.destroyed || response.writableFinished || (isWaiting && socket?.destroyed)) return tell()
+  // Injected requests, as in tests, may finish but never close.
   response.once('finish', tell)
   response.once('close', tell)
   if (isWaiting && socket) onSocketClose(socket, tell)
 }
 
-/** Of HTTP/2: the client no longer wants it, which ends the response as if it were sent. */
+/** Whether an HTTP/2 client cancelled the request. Node then ends the response as if it had been sent. */
 function isCancelled(
   response: ServerResponse & { readonly stream?: { readonly aborted?: boolean } },
 ): boolean {
   return response.stream?.aborted === true
 }
 
-/** Whom to tell, in one listener for all of a connection. */
+/** The callbacks of each connection. One `close` listener calls them all, so that Node sees no listener leak. */
 const ofSocket = new WeakMap<Socket, Set<() => void>>()
 
 function onSocketClose(socket: Socket, tell: () => void): void {

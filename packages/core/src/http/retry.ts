@@ -2,22 +2,22 @@ import { ConfigError } from '../base/errors.js'
 import type { Decision } from '../limiter/decision.js'
 import { seconds } from './headers.js'
 
-/** What clients are told of when to come back. */
+/** How `Retry-After` is made. */
 export interface RetryOptions {
-  /** `Retry-After` is up to so many ms later, at random, so that not all clients come back at once. Default: 0. */
+  /** Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. Default: 0. */
   readonly retryJitterMs?: number
   /**
-   * `Retry-After` is never longer, in ms; whole seconds of it are sent. Default: 2147483647, the longest timer of
-   * JavaScript: of a longer wait many HTTP clients make none at all, and retry at once.
+   * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, the longest timer of
+   * JavaScript. If told to wait longer, many HTTP clients do not wait at all and retry at once.
    */
   readonly maxRetryAfterMs?: number
 }
 
-/** When a denied client is to come back. */
+/** When a denied client may retry. */
 export interface Retry {
-  /** With jitter, and however long: what people are told. */
+  /** In ms, with jitter, not shortened by `maxRetryAfterMs`: for the text of the denial. */
   readonly waitMs: number
-  /** What programs are told: `Retry-After`, in whole seconds from 1. */
+  /** The value of `Retry-After`: whole seconds, at least 1. */
   readonly seconds: number
 }
 

@@ -1,9 +1,9 @@
 import { toError } from '../base/errors.js'
 
 /**
- * What a function of the user threw, for a framework's error handling: objects as they are, since a framework answers
- * one that has a `statusCode` by it. Anything else as an error: `undefined` would be taken for success, and some texts
- * for commands.
+ * Prepares a value thrown by a user's function for a framework's error handling. Objects stay as they are, since
+ * frameworks read their `statusCode`. Other values become an Error: to Express `next(undefined)` means success, and
+ * `next('route')` skips a route.
  */
 export function toThrown(thrown: unknown): object {
   return typeof thrown === 'object' && thrown !== null ? thrown : toError(thrown)

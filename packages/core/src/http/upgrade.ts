@@ -4,11 +4,11 @@ import type { Decision } from '../limiter/decision.js'
 import { answerOf, type AnswerOptions } from './answer.js'
 
 /**
- * Answers a request to upgrade that was denied, as a middleware would have: 429, or 503 when the store could not answer,
- * with `Retry-After` and the usual headers and body. Then it closes the connection. For a server's `upgrade` event, where
- * there is a raw socket and no response.
+ * Answers a denied upgrade request (WebSocket) as the middleware would: 429, or 503 when the store could not answer,
+ * with `Retry-After` and the usual headers and body. Then it closes the connection. For a server's `upgrade` event,
+ * which gives a raw socket instead of a response.
  *
- * @param socket what the event gave, of HTTP/1.1
+ * @param socket the socket of the event; HTTP/1.1 only
  * @throws {ConfigError} when an option is wrong
  * @example
  * server.on('upgrade', async (req, socket, head) => {
@@ -21,9 +21,9 @@ export function refuseUpgrade(socket: Duplex, decision: Decision, options?: Answ
   const { status = 429, headers, body = '' } = answerOf(decision, options)
   const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  // A client that has left is no error of anyone here; without a listener it would end the process.
+  // The client may have disconnected. Without a listener that error would end the process.
   socket.once('error', () => {})
-  // Not by the client, who could keep half of the connection open.
+  // Close it here: a client could keep its half of the connection open.
   socket.once('finish', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }

@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const WEEK = 7 * DAY
-/** A calendar month as limits count it. */
+/** The `windowMs` of a limit per calendar month. */
 const MONTH = 30 * DAY
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
@@ -13,14 +13,14 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['second', SECOND],
 ]
 
-/** Beyond this a time of day says more than a length of time. */
+/** Longer waits are told as a date and time. */
 export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
 
 const numbers = new Intl.NumberFormat('en')
 
-/** `5,000`. */
+/** A number such as `5,000`. */
 export function inWords(count: number): string {
-  // Most numbers are small, and Intl takes longer than all else of a denial.
+  // Most numbers are small, and Intl takes longer than the rest of a denial.
   return count < 1000 ? String(count) : numbers.format(count)
 }
 
@@ -30,9 +30,9 @@ export function plural(count: number, noun: string): string {
 }
 
 /**
- * What follows a quota: `a minute`, `in 15 minutes`, `a month`.
+ * The words for a window after a quota: `a minute`, `in 15 minutes`, `a month`.
  *
- * @param timeZone of a window on the calendar, where a length of 30 days means a month
+ * @param timeZone of a calendar window; with it, 30 days mean a calendar month
  */
 export function perWindow(windowMs: number, timeZone: string | undefined): string {
   if (windowMs === WEEK) return 'a week'
@@ -53,7 +53,7 @@ export function waitInWords(ms: number): string {
   return minutes % 60 === 0 ? hours : `${hours} and ${plural(minutes % 60, 'minute')}`
 }
 
-/** Making one takes Intl milliseconds. There are as many as the plans have time zones. */
+/** One formatter per time zone. Cached, since creating one takes milliseconds; plans have few time zones. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
@@ -63,7 +63,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
  */
 export function dateInWords(atMs: number, timeZone: string): string {
   const parts = formatFor(timeZone).formatToParts(Math.ceil(atMs / MINUTE) * MINUTE)
-  // Put together here, since what stands between the parts differs between versions of Node.
+  // Joined here, since the separators of Intl differ between versions of Node.
   const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? ''
   return `${of('day')} ${of('month')} ${of('year')}, ${of('hour')}:${of('minute')} (${timeZone})`
 }

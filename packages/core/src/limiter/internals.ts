@@ -8,7 +8,7 @@ export interface Internals {
   readonly hide: HideId | undefined
   /** Emits a warning; does nothing with `warnings: false`. */
   readonly warn: Warn
-  /** Lets another limiter on its store have its name, or do without one. */
+  /** Frees the limiter's name, so that another limiter with the same store can use it. */
   readonly freeName: () => void
 }
 

@@ -55,8 +55,8 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'warnings',
 ]
 
-/** Those that only requests of a framework have. */
-const HTTP_OPTIONS: readonly string[] = [
+/** The options of an adapter's rateLimit that mean nothing without an HTTP request. */
+export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'limiter',
   'identify',
   'skip',
@@ -82,7 +82,7 @@ const KNOWN: KnownOptions = {
   example: "{ limit: '100/min' }",
   errorOf: errorOfOthers,
   remedyOf(name) {
-    if (HTTP_OPTIONS.includes(name))
+    if (ONLY_HTTP_OPTIONS.includes(name))
       return `it goes to rateLimit of an adapter: rateLimit({ limiter, ${name} })`
     if (name === 'cost') return OF_CONSUME
     return name === 'group' || name === 'stacked' ? OF_SCOPE : remedyOf(name)

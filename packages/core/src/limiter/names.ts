@@ -2,13 +2,13 @@ import { ConfigError, show } from '../base/errors.js'
 import { processWide } from '../base/process-wide.js'
 import type { Store } from '../stores/contract.js'
 
-/** By space of a store, the names of the limiters that count there. One without a name has the empty one. */
+/** The names in use, for each space of a store. A limiter without a name has the empty name. */
 const taken = processWide('names of limiters', () => new WeakMap<object, Map<string, object>>())
 
 /**
- * Refuses a limiter that would share its counters with another one of this process without anybody having meant it.
+ * Refuses a limiter that would share its counters with another limiter of this process by mistake.
  *
- * @throws {ConfigError} when one of this name counts in the same place already
+ * @throws {ConfigError} when another limiter with this name uses the same space
  */
 export function needFreeName(store: Store, name: string | undefined): void {
   if (!taken.get(placeOf(store))?.has(name ?? '')) return
@@ -23,9 +23,9 @@ export function needFreeName(store: Store, name: string | undefined): void {
 }
 
 /**
- * Keeps the name for a limiter.
+ * Reserves the name for a limiter.
  *
- * @returns gives it free again; only the first call does anything
+ * @returns frees the name; only the first call does anything
  */
 export function takeName(store: Store, name: string | undefined): () => void {
   const place = placeOf(store)
@@ -37,7 +37,7 @@ export function takeName(store: Store, name: string | undefined): () => void {
   }
 }
 
-/** What stores that write the same keys have in common. */
+/** The object that all stores with the same keys share. */
 function placeOf(store: Store): object {
   return store.space ?? store
 }

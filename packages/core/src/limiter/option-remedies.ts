@@ -9,7 +9,7 @@ const OF_HEADERS = 'it goes to headers: { standard: true, single: true }'
 const OF_HEADERS_OFF = 'write headers: { single: false }, or headers: false for none'
 const OF_KEYS = "write store: redisStore(client, { prefix: 'myapp' })"
 
-/** What to type in place of options that stand elsewhere in Tollgate, or are another package's. */
+/** What to type in place of options that belong elsewhere in Tollgate, or to another package. */
 const REMEDIES: Readonly<Record<string, string>> = {
   hook: 'it goes to the plugin of Fastify: app.register(rateLimit, { hook })',
   prefix: OF_A_STORE,
@@ -32,7 +32,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   partitionKey: OF_HEADERS,
   expose: OF_HEADERS,
   limits: "write limit: ['100/min', '1000/h']",
-  // of other packages
+  // Options of other packages:
   keyGenerator: 'write identify: (req) => ...',
   handler: 'write onDenied: (req, res, decision) => ...',
   message: 'write body: (decision) => ...',
@@ -60,20 +60,20 @@ const REMEDIES: Readonly<Record<string, string>> = {
   keyPrefix: OF_KEYS,
 }
 
-/** What other options are for: `it goes to rateLimit(...)`. */
+/** What to type in place of an option: `it goes to the store: ...`. Undefined if the option is not known. */
 export function remedyOf(name: string): string | undefined {
   return Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined
 }
 
-/** Another package, by how it says what a limit is. */
+/** Another rate limiter package, and how its options describe a limit. */
 interface OtherPackage {
   readonly name: string
   readonly page: string
-  /** Options that only it has. */
+  /** Options by which the package is recognised. */
   readonly signs: readonly string[]
-  /** Those that `limit` replaces. */
+  /** The options that Tollgate's `limit` replaces. */
   readonly ofLimit: readonly string[]
-  /** The length of its window; undefined where it cannot be told. */
+  /** The length of the window in ms; undefined if it cannot be read from the options. */
   readonly windowMs: (given: Given) => number | undefined
 }
 
@@ -117,7 +117,7 @@ const PACKAGES: readonly OtherPackage[] = [
   },
 ]
 
-/** Options as another package has them: the limit in Tollgate's words, made from what was given. */
+/** The error for options of another package. It says the same limit in Tollgate's notation. */
 export function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
   const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
   if (!other) return undefined
@@ -133,7 +133,7 @@ export function errorOfOthers(given: object, unknown: readonly string[]): Config
   return new ConfigError(sign, problem)
 }
 
-/** `write limit: '100/15min'`: their own numbers, where those can be told. */
+/** `write limit: '100/15min'`, with the user's own numbers if they can be read; otherwise an example. */
 function limitOf({ windowMs }: OtherPackage, given: Given): string {
   const quota = [given.limit, given.max, given.points].find(isUnits)
   const ms = windowMs(given)

@@ -3,10 +3,10 @@ import { elapsedMs } from '../base/timers.js'
 import type { Warn } from '../base/warnings.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 
-/** A store that comes and goes is not to fill the log. */
+/** At most one warning in this time, so that a store that often fails does not fill the log. */
 const EVERY_MS = 60_000
 
-/** Says on stderr that the store does not decide, why, and what to do: nothing else does, where nobody listens to events. */
+/** Warns that the store does not decide, why, and what to do. Without listeners nothing else would report it. */
 export class StoreWarning {
   readonly #warn: Warn
   readonly #clock: () => number
@@ -22,12 +22,12 @@ export class StoreWarning {
     this.#until = `Until it does, requests are decided by onStoreFailure: ${by}.`
   }
 
-  /** It could not be connected, and has not been before. Clients try on and on, so this is said once. */
+  /** The first connection failed. Warns only once, since clients keep retrying. */
   atStart(error: StoreError): void {
     if (this.#isFirst) this.opened(error)
   }
 
-  /** It was given up. */
+  /** The breaker of a shard opened. */
   opened({ message, reason }: StoreError): void {
     this.#isFirst = false
     const nowMs = this.#clock()
@@ -41,13 +41,13 @@ export class StoreWarning {
   }
 }
 
-/** Where the error itself does not say what to do. */
+/** What to do about errors whose message does not say it. */
 const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
   timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
   closed: '; close the limiter before its client',
 }
 
-/** A malformed address can put a username or password into what a client says. */
+/** With a malformed URL, a client's error message can contain the user name and password. */
 function withoutSecrets(text: string): string {
   return text.replace(/[^\s'"(]*@/g, '***@')
 }

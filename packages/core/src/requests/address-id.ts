@@ -1,12 +1,12 @@
 import type { Subject } from '../plans/subject.js'
 import { IPV6_PREFIX, ipSubject, isAddress } from './ip.js'
 
-/** Subjects whose id was written as an address, each with the subject as it was given. */
+/** For each subject made by `asAddress`, the subject as the caller gave it. */
 const written = new WeakMap<Subject, Subject>()
 
 /**
- * An id that is an address counts as that client. As plain text every address of an IPv6 network would be a subject of
- * its own, and a client that has the whole network would not be limited at all.
+ * The subject for an id that is an IP address: the same as for a client with that address. Otherwise every address of
+ * an IPv6 network would be a separate subject, and a client that owns the network would not be limited at all.
  */
 export function asAddress(given: Subject): Subject {
   const subject: Subject = { ...given, id: ipSubject(String(given.id), IPV6_PREFIX), kind: 'ip' }
@@ -14,7 +14,7 @@ export function asAddress(given: Subject): Subject {
   return subject
 }
 
-/** The subject as its caller wrote it, if its id was written as an address; else undefined. */
+/** The subject as the caller gave it, if `asAddress` made this one; otherwise undefined. */
 export function asWritten(subject: Subject): Subject | undefined {
   return subject.kind === 'ip' ? written.get(subject) : undefined
 }

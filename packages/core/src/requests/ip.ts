@@ -1,21 +1,21 @@
 import { isIP } from 'node:net'
 
-/** IPv6 addresses that share so many leading bits are one client, where nobody says otherwise. */
+/** The default number of leading bits that IPv6 addresses of one client share. */
 export const IPV6_PREFIX = 64
 
-/** Prefixes of 96 bits before an IPv4 address: mapped (RFC 4291) and translated (NAT64, RFC 6052). */
+/** The 96-bit prefixes of IPv6 addresses that contain an IPv4 address: mapped (RFC 4291) and NAT64 (RFC 6052). */
 const IPV4_PREFIXES = [
   [0, 0, 0, 0, 0, 0xffff],
   [0x64, 0xff9b, 0, 0, 0, 0],
 ]
-/** Nobody's network: the loopback and IPv4-compatible addresses, each of which is a host of its own. */
+/** The prefix of the loopback and IPv4-compatible addresses. They share no network: each is one host. */
 const SINGLE_HOSTS = [0, 0, 0, 0]
 
 /**
- * A client address as an id: IPv4 as it is, also within IPv6; of IPv6 the network of `ipv6Prefix` bits, since one
- * client has all addresses of it.
+ * The id of a client address. IPv4 addresses stay as they are, also if they came inside an IPv6 address. IPv6 addresses
+ * become their network of `ipv6Prefix` bits, since one client can use all addresses of its network.
  *
- * @returns the text itself when it is no address, such as a path of a Unix socket
+ * @returns the text itself, without a port or zone, when it is not an address, such as the path of a Unix socket
  */
 export function ipSubject(address: string, ipv6Prefix: number): string {
   const ip = plainIp(address)
@@ -29,9 +29,7 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
     .join(':')}::/${ipv6Prefix}`
 }
 
-/**
- * Whether a text is an address and nothing else. Asked of every id, so most are told by their first character.
- */
+/** Whether a text is an IP address and nothing else. It runs for every id, so the first character is checked first. */
 export function isAddress(text: string): boolean {
   const first = text.charCodeAt(0) | LOWER_CASE
   const mayBe = (first >= ZERO && first <= COLON) || (first >= A && first <= F)
@@ -44,13 +42,13 @@ const ZERO = 0x30
 const COLON = 0x3a
 const A = 0x61
 const F = 0x66
-/** With a zone, which is the name of a network interface. */
+/** The longest address, in characters, with a zone (the name of a network interface). */
 const LONGEST = 64
 
-/** How some proxies forward addresses: with the port, which is another for every connection. */
+/** Some proxies forward addresses with the port, which differs for every connection. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
-/** An address without port and zone and in one spelling; the IPv4 address where IPv6 only carries one. */
+/** An address in one spelling, without port and zone. An IPv4 address inside an IPv6 address is taken out of it. */
 export function plainIp(address: string): string {
   const [, inBrackets, withPort] = WITH_PORT.exec(address) ?? []
   const [ip = ''] = (inBrackets ?? withPort ?? address).split('%', 1)
@@ -73,12 +71,12 @@ function maskOf(bits: number): number {
   return bits <= 0 ? 0 : (0xffff << (16 - bits)) & 0xffff
 }
 
-/** A URL writes every spelling of an IPv6 address in the same way. */
+/** The URL parser brings every spelling of an IPv6 address into the same form. */
 function canonical(ip: string): string {
   return new URL(`http://[${ip}]`).hostname.slice(1, -1)
 }
 
-/** The eight groups of an IPv6 address. */
+/** The eight 16-bit groups of an IPv6 address. */
 function expand(text: string): number[] {
   const [head = '', tail] = text.split('::')
   const before = toGroups(head)

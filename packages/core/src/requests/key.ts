@@ -4,7 +4,7 @@ import type { Subject } from '../plans/subject.js'
 
 const PLAIN_ID = /^[\w.+\-/:|~][\w.+\-/:|~@#=,]{0,63}$/
 
-/** Hashes an id: the same text for the same id, which cannot be read back. */
+/** Hashes an id. Equal ids give equal hashes; the id cannot be read from the hash. */
 export type HideId = (text: string) => string
 
 /**
@@ -20,10 +20,10 @@ export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   return kind === 'ip' ? `@${name}` : name
 }
 
-/** What stands between the name of a limiter and the rest of a key; in no other key there is one. */
+/** Ends the limiter's name in a key. It occurs nowhere else in a key. */
 const AFTER_NAME = '^'
 
-/** What the keys of a limiter begin with: nothing, for the one of a store that needs no name. */
+/** The prefix of all keys of a limiter; empty for a limiter without a name. */
 export function keysOf(name: string | undefined): string {
   return name === undefined ? '' : name + AFTER_NAME
 }
@@ -34,7 +34,7 @@ export function shardOf(key: string, shards: number): number {
 }
 
 function hash(text: string): string {
-  // Of the UTF-16 code units: in UTF-8 all lone surrogates become the same character, and so the same id.
+  // UTF-16, since UTF-8 turns all lone surrogates into the same character, and different ids would become equal.
   return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')
 }
 

@@ -3,10 +3,10 @@ import { nearestOf } from '../base/option-checks.js'
 import type { Warn } from '../base/warnings.js'
 import type { Subject } from '../plans/subject.js'
 
-/** Where clients choose the name, they must not fill the log. */
+/** At most this many warnings, so that clients who can choose a plan's name cannot fill the log. */
 const MOST_NAMES = 20
 
-/** Warns of plans that do not exist, each name once: a misspelt plan is a tenant that pays for more than it gets. */
+/** Warns of plans that do not exist, once per name. A tenant whose plan is misspelt gets less than it pays for. */
 export class PlanWarning {
   readonly #warn: Warn
   readonly #hidesIds: boolean
@@ -19,8 +19,8 @@ export class PlanWarning {
   }
 
   /**
-   * @param used the plan that the subject is held to
-   * @param plans the names there are
+   * @param used  the plan that is applied instead
+   * @param plans the names of all plans
    */
   tell({ id, plan }: Subject, used: string, plans: Iterable<string>): void {
     if (this.#told.size >= MOST_NAMES) return

@@ -15,7 +15,9 @@ test('with socketTimeout, a connection that was lost silently is replaced', asyn
   proxy = await startProxy(redis)
   const client = connect(proxy.port, { socketTimeout: 500 })
   const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = closesWithTest(createLimiter({ limit: '100/min', store, deadlineMs: DEADLINE_MS }))
+  const limiter = closesWithTest(
+    createLimiter({ limit: '100/min', store, deadlineMs: DEADLINE_MS, warnings: false }),
+  )
   await eventually(async () => (await limiter.consume('acme')).source === 'store')
   let made = 0
   client.on('connect', () => (made += 1))

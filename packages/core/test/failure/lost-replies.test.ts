@@ -60,6 +60,7 @@ const limiterOn = (store: Store, options: Partial<LimiterOptions> = {}): Limiter
       store,
       deadlineMs: 20,
       local: { instances: 1 },
+      warnings: false,
       ...options,
     } as LimiterOptions),
   )

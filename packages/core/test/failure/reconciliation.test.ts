@@ -60,7 +60,13 @@ test('close answers pending requests, charges owed units, and leaves no timer', 
   expect((await limiter.consume('acme')).source).toBe('local')
 
   const store = redisStore(connect(redis.port), { prefix: testPrefix() })
-  const other = createLimiter({ limit: '20/min', store, deadlineMs: DEADLINE_MS, local: { instances: 1 } })
+  const other = createLimiter({
+    limit: '20/min',
+    store,
+    deadlineMs: DEADLINE_MS,
+    local: { instances: 1 },
+    warnings: false,
+  })
   await recovers(other)
   redis.pause()
   await consume(other, 'late', 6)

@@ -15,7 +15,8 @@ function fail(): never {
   throw new Error('broken')
 }
 
-const limiterOn = (store: Store): ReturnType<typeof createLimiter> => createLimiter({ limit: '5/min', store })
+const limiterOn = (store: Store): ReturnType<typeof createLimiter> =>
+  createLimiter({ limit: '5/min', store, warnings: false })
 
 describe.each(ANSWERS)("a user's own store that answers a refund with %s", (_, answer) => {
   test('as a promise: the refund resolves to false and does not reject', async () => {

@@ -42,6 +42,7 @@ function start(options: Partial<LimiterOptions> = {}): {
     store,
     deadlineMs: 5000,
     local: { instances: 1 },
+    warnings: false,
     ...options,
   } as LimiterOptions)
   const states: string[] = []

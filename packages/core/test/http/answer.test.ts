@@ -4,7 +4,7 @@ const limiter = createLimiter({ plans: { pro: '1/min', internal: 'unlimited' } }
 const decide = async (plan: string, cost = 1): Promise<Decision> =>
   limiter.consume({ id: 'acme', plan }, { cost })
 
-test('of an allowed request only the headers are told, and of an unlimited one none', async () => {
+test('an allowed request has headers but no status and no body; with an unlimited plan it has no headers', async () => {
   const fresh = createLimiter({ limit: '9/min' })
   expect(answerOf(await fresh.consume('a'))).toEqual({
     status: undefined,
@@ -20,7 +20,7 @@ test('of an allowed request only the headers are told, and of an unlimited one n
   expect(answerOf(await decide('internal'))).toEqual({ status: undefined, headers: {}, body: undefined })
 })
 
-test('of a denied one all there is to say', async () => {
+test('a denied request has status, headers and body', async () => {
   const { status, headers, body } = answerOf(await decide('pro', 2), { namePlan: false, headers: false })
   expect([status, headers]).toEqual([
     429,
@@ -32,7 +32,7 @@ test('of a denied one all there is to say', async () => {
   })
 })
 
-test('headers can be chosen, also by options that are used again', async () => {
+test('headers can be chosen; options can be used more than once', async () => {
   const headers = { standard: false, expose: true } as const
   const names = async (): Promise<string[]> =>
     Object.keys(answerOf(await decide('pro', 2), { headers }).headers)

@@ -1,4 +1,4 @@
-// One credential is one subject, whatever way it is written, and no secret leaves the process.
+// Every spelling of a credential gives the same subject, and no secret leaves the process.
 import { createHmac, createHash } from 'node:crypto'
 import { byBearerToken, byHeader, createLimiter, type Decision } from '../../src/index.js'
 
@@ -8,7 +8,7 @@ const bearer = (token: string): { headers: Record<string, string> } => ({
 const idOf = (token: string): unknown => byBearerToken()(bearer(token))?.id
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** The texts that decode to the same bytes, by what the last character does not need. */
+/** All spellings that decode to the same bytes: they differ in the unused bits of the last character. */
 function spellingsOf(text: string): string[] {
   const bytes = Buffer.from(text, 'base64url')
   return ALPHABET.split('')
@@ -16,7 +16,7 @@ function spellingsOf(text: string): string[] {
     .filter((one) => Buffer.from(one, 'base64url').equals(bytes))
 }
 
-describe('one token is one subject of byBearerToken', () => {
+describe('byBearerToken makes one subject of all spellings of a token', () => {
   const json = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${json({ alg: 'HS512' })}.${json({ sub: 'acme' })}`
 
@@ -30,7 +30,7 @@ describe('one token is one subject of byBearerToken', () => {
     expect(new Set(spellings.map(idOf)).size).toBe(1)
   })
 
-  test('nor do padding, the other alphabet of base64, or what decoders skip make another', () => {
+  test('padding, the other alphabet of base64, and characters that decoders skip make no difference', () => {
     const signature = Buffer.from([0xfb, 0xff, 0xbf, 0xfe]).toString('base64url')
     const standard = signature.replaceAll('-', '+').replaceAll('_', '/')
     expect(standard).not.toBe(signature)
@@ -48,30 +48,30 @@ describe('one token is one subject of byBearerToken', () => {
     expect(idOf(respelled)).toBe(idOf(parts.join('.')))
   })
 
-  test('padding of any other token is dropped; its spare bits may tell it from another', () => {
+  test('tokens of other kinds lose their padding, but keep the bits of their last character', () => {
     expect(idOf('c2VjcmV0LTEyMw==')).toBe(idOf('c2VjcmV0LTEyMw'))
     expect(idOf('abc')).not.toBe(idOf('abd'))
     expect(idOf('v1.a.x')).not.toBe(idOf('v1.a.y'))
     expect(idOf('a.b')).not.toBe(idOf('a.c'))
   })
 
-  test('tokens that differ are two', () => {
+  test('different tokens are different subjects', () => {
     const [one, two] = ['a', 'b'].map((key) => createHmac('sha512', key).update(signed).digest('base64url'))
     expect(idOf(`${signed}.${one}`)).not.toBe(idOf(`${signed}.${two}`))
   })
 
-  test('`plan` gets the token as it came', () => {
+  test('`plan` is called with the token as the client sent it', () => {
     const plan = jest.fn(() => 'pro')
     byBearerToken({ plan })(bearer('c2VjcmV0=='))
     expect(plan).toHaveBeenCalledWith('c2VjcmV0==')
   })
 })
 
-describe('a secret in a header stays in the process', () => {
+describe('byHeader keeps a secret in the process', () => {
   const secret = 'sk_live_51H8xN'
   const request = { headers: { 'x-api-key': secret } }
 
-  test('neither the keys of the store nor events and decisions hold it', async () => {
+  test('store keys, events and decisions do not contain it', async () => {
     const keys: string[] = []
     const outcome = { limits: [{ remaining: 0, reset: 1e6, wait: 1e6, receipt: undefined }], now: 0 }
     const see = (given: unknown): Promise<never> => {
@@ -88,7 +88,7 @@ describe('a secret in a header stays in the process', () => {
     expect(JSON.stringify([keys, told, decision])).not.toContain(secret)
   })
 
-  test('hashed, as bearer tokens are, apart by header; `plan` gets the value itself', () => {
+  test('the id is a hash that differs by header; `plan` is called with the value itself', () => {
     const plan = jest.fn(() => 'pro')
     const subject = byHeader('X-API-Key', { plan })(request)
     const hash = createHash('sha256').update(secret).digest('base64url')
@@ -97,7 +97,7 @@ describe('a secret in a header stays in the process', () => {
     expect(byHeader('x-other')({ headers: { 'x-other': secret } })?.id).not.toBe(subject?.id)
   })
 
-  test('what is no secret may stay as it is', () => {
+  test('plain: true uses the value as the id', () => {
     expect(byHeader('x-org', { plain: true })({ headers: { 'x-org': ' acme ' } })).toEqual({ id: 'acme' })
     expect(() => byHeader('x-org', { plain: 'yes' as never })).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'byHeader.plain' }),

@@ -6,7 +6,7 @@ const request = (authorization?: string, rest: object = {}): { headers: Record<s
 })
 
 describe('byBearerToken', () => {
-  test('hashes the token, and is the same for the same one', () => {
+  test('the id is a hash, the same for the same token', () => {
     const identify = byBearerToken({ plan: (token) => (token === 'abc' ? 'pro' : undefined) })
     const subject = identify(request('Bearer abc'))
     expect(subject).toEqual({ id: expect.stringMatching(/^bearer:[\w-]{43}$/), plan: 'pro' })
@@ -56,13 +56,13 @@ describe('byJwtClaim', () => {
     warn.mockRestore()
   })
 
-  test('a claim that is missing, or a member of every object, is nobody; a raw token is an error', () => {
+  test('a missing claim, or one called like an inherited property, gives no subject; a raw token is an error', () => {
     expect(byJwtClaim('org')(request(undefined, { auth: { sub: 'a' } }))).toBeUndefined()
     expect(byJwtClaim('constructor')(request(undefined, { auth: {} }))).toBeUndefined()
     expect(() => byJwtClaim('sub')(request(undefined, { auth: 'e30.e30.sig' }))).toThrow('got a text')
   })
 
-  test('the token can be elsewhere', () => {
+  test('the option token can read the token from elsewhere', () => {
     const identify = byJwtClaim('sub', { token: (req: { headers: object; claims?: unknown }) => req.claims })
     expect(identify({ headers: {}, claims: { sub: 7 } } as never)).toEqual({ id: 7, plan: undefined })
   })

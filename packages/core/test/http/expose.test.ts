@@ -1,4 +1,4 @@
-// Access-Control-Expose-Headers names what is sent, and nothing else.
+// Access-Control-Expose-Headers lists the headers that are sent, and no others.
 import type { HeaderOptions } from '../../src/index.js'
 import { createLimiter, type Decision } from '../../src/index.js'
 import { headerWriter } from '../../src/http/headers.js'

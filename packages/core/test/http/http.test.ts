@@ -19,7 +19,7 @@ describe('an address as an id', () => {
     ['64:ff9b::203.0.113.7', 64, '203.0.113.7'],
     ['64:ff9b::cb00:7107', 128, '203.0.113.7'],
     ['64:ff9b:0:0:1::203.0.113.7', 64, '64:ff9b:0:0::/64'],
-    // no network of anyone's
+    // not part of a network
     ['::1', 64, '::1'],
     ['0:0:0:0:0:0:0:1', 32, '::1'],
     ['::', 64, '::'],
@@ -27,7 +27,7 @@ describe('an address as an id', () => {
     ['::1.2.3.5', 64, '::102:305'],
     ['fe80::1%eth0', 64, 'fe80:0:0:0::/64'],
     ['2001:db8::1', 128, '2001:db8:0:0:0:0:0:1::/128'],
-    // as some proxies forward them
+    // with a port, as some proxies forward them
     ['203.0.113.7:5000', 64, '203.0.113.7'],
     ['[2001:db8:1:2::1]:443', 64, '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::1]', 64, '2001:db8:1:2::/64'],
@@ -60,7 +60,7 @@ describe('helpers for identify', () => {
     expect(byIp()({})).toEqual({ id: 'unknown', kind: 'ip' })
   })
 
-  test.each(['', '%eth0', '%'])('a client without an address (%p) is unknown, not without an id', (ip) => {
+  test.each(['', '%eth0', '%'])('a client without an address (%p) gets the id unknown', (ip) => {
     expect(byIp()({ ip })).toEqual({ id: 'unknown', kind: 'ip' })
   })
 
@@ -123,7 +123,7 @@ describe('headers', () => {
     resetMs: 70_000_000,
   }
 
-  test('every limit in the lists, the one closest to denying in the single fields', () => {
+  test('the lists contain every limit, the single fields the limit closest to denying', () => {
     expect(written(decision([minute, day]), { legacy: 'delta' })).toEqual({
       'RateLimit-Policy': '"minute";q=100;w=60, "day";q=5000;w=86400',
       RateLimit: '"minute";r=7;t=2, "day";r=3;t=70000',
@@ -136,7 +136,7 @@ describe('headers', () => {
     })
   })
 
-  test('of a denial, the limit that denied', () => {
+  test('the single fields of a denial show the limit that denied', () => {
     const denying = { ...minute, used: 96, remaining: 4, resetMs: 900 }
     expect(written(decision([denying, day], ['minute']))).toMatchObject({
       'RateLimit-Limit': '100',
@@ -144,7 +144,7 @@ describe('headers', () => {
     })
   })
 
-  test('a window below a second rounds up, and a limit that nothing is used of has no time', () => {
+  test('a window below a second rounds up; an unused limit has no reset time', () => {
     const short = { name: '300-ms', quota: 5, windowMs: 300, used: 0, remaining: 5, resetMs: 0 }
     expect(written(decision([short]))).toMatchObject({
       'RateLimit-Policy': '"300-ms";q=5;w=1',
@@ -152,13 +152,13 @@ describe('headers', () => {
     })
   })
 
-  test('any name is a valid string of structured fields, and injects nothing', () => {
+  test('any limit name becomes a valid string of structured fields, and cannot inject headers', () => {
     const odd = { ...minute, name: 'a "b" \\ é\r\nX: 1 \ud800' }
     const { RateLimit = '' } = written(decision([odd]))
     expect(RateLimit).toBe('"a \\"b\\" \\\\ %C3%A9%0D%0AX: 1 %EF%BF%BD";r=7;t=2')
   })
 
-  test('none when switched off', () => {
+  test('headers: false sends none', () => {
     expect(written(decision([minute]), false)).toEqual({})
   })
 
@@ -230,7 +230,7 @@ describe('options of an adapter', () => {
   })
 })
 
-/** As little of a framework as can be. */
+/** The smallest possible framework. */
 const adapter = {
   framework: 'test',
   method: () => 'GET',
@@ -242,7 +242,7 @@ const adapter = {
   setHeader: () => {},
 } as unknown as HttpAdapter<object, object>
 
-describe('what would be on a list for nobody, or limit nothing, is refused', () => {
+describe('list entries that match nobody, and options without effect, are refused', () => {
   const make = (options: object) => () => createHttpLimiter(adapter, { limit: '1/min', ...options } as never)
 
   test.each(['10.0.0/8', ' 10.1.1.1', '300.1.2.3', '10.0.0.0/8/9', '2001:db8::/1/2', '1:2:3:4:5:6:7:8:9'])(
@@ -261,7 +261,7 @@ describe('what would be on a list for nobody, or limit nothing, is refused', () 
     },
   )
 
-  test('a method that there is none of, and a list with holes', () => {
+  test('an unknown method, and an array with holes', () => {
     expect(make({ methods: ['GET', 'post'] })).toThrow(
       "methods[1]: got 'post', expected a method in upper case",
     )
@@ -272,7 +272,7 @@ describe('what would be on a list for nobody, or limit nothing, is refused', () 
     expect(make({ blockList: ['a', , 'b'] })).toThrow(expect.objectContaining({ path: 'blockList[1]' }))
   })
 
-  test('options of a class, some of which would be missed', () => {
+  test('options that are an instance of a class, since inherited ones would be missed', () => {
     class Options {
       limit = '1/min'
       identify(): string {
@@ -282,7 +282,7 @@ describe('what would be on a list for nobody, or limit nothing, is refused', () 
     expect(() => createHttpLimiter(adapter, new Options() as never)).toThrow('expected an object of options')
   })
 
-  test('options that change later change nothing', () => {
+  test('options that are changed afterwards have no effect', () => {
     const options = { limit: '1/min', cost: 1 } as { limit: string; cost: unknown }
     const http = createHttpLimiter(adapter, options as never)
     options.cost = 'many'

@@ -1,4 +1,4 @@
-// The `pk` of the RateLimit headers goes to clients, who could find a short id by hashing all there are.
+// Clients see the `pk` of the RateLimit headers. By hashing all short ids they could find the id in it.
 import { createHash } from 'node:crypto'
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { createLimiter, type RateLimitOptions, type Store } from '../../src/index.js'
@@ -32,11 +32,11 @@ const keysOf = (options: Partial<RateLimitOptions<object>>): string[] =>
 
 const unsalted = createHash('sha256').update('id:42').digest().subarray(0, 9).toString('base64')
 
-test('without hashIds it is a plain hash', () => {
+test('without hashIds, pk is a plain hash', () => {
   expect(keysOf({ limit: '9/min' })).toEqual([unsalted])
 })
 
-test('with hashIds it is salted with its secret, the same on every instance', () => {
+test('with hashIds, pk is made with the secret, and is the same on every instance', () => {
   const keys = keysOf({ limit: '9/min', hashIds: secret })
   expect(keys).toEqual(keysOf({ limit: '9/min', hashIds: secret }))
   expect(keys).not.toEqual([unsalted])
@@ -44,7 +44,7 @@ test('with hashIds it is salted with its secret, the same on every instance', ()
   expect(keysOf({ limit: '9/min', hashIds: secret, identify: () => '43' })).not.toEqual(keys)
 })
 
-test('with a shared limiter, in a group of it and for each of several subjects, too', () => {
+test('pk also uses the secret with a shared limiter, in a group, and for several subjects', () => {
   const own = keysOf({ limit: '9/min', hashIds: secret })
   const limiter = createLimiter({ limit: '9/min', hashIds: secret })
   expect(keysOf({ limiter })).toEqual(own)
@@ -53,7 +53,7 @@ test('with a shared limiter, in a group of it and for each of several subjects, 
   expect([both[0], new Set(both).size]).toEqual([own[0], 2])
 })
 
-test('it is no part of a key in the store', async () => {
+test('pk is not part of a store key', async () => {
   const keys: string[] = []
   const see = (requests: Parameters<Store['consume']>[0]): Promise<never> => {
     keys.push(...requests.flatMap(({ parts }) => parts.map(({ key }) => key)))

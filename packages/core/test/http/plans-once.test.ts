@@ -1,7 +1,7 @@
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { createLimiter } from '../../src/index.js'
 
-/** Plans that count how often they are read: once by each that compiles them. */
+/** Plans that count how often they are read. Compiling reads them once. */
 function counted(): { readonly plans: Record<string, string>; readonly reads: () => number } {
   let reads = 0
   const plans = Object.defineProperty({ pro: '100/min' }, 'free', {
@@ -16,7 +16,7 @@ function counted(): { readonly plans: Record<string, string>; readonly reads: ()
 
 const adapter = {} as HttpAdapter<object, object>
 
-test('plans are compiled once, with HTTP as without', () => {
+test('plans are compiled once, with and without HTTP', () => {
   const [http, identified, bare] = [counted(), counted(), counted()]
   createHttpLimiter(adapter, { plans: http.plans, defaultPlan: 'free' })
   createHttpLimiter(adapter, { plans: identified.plans, identify: () => 'acme' })

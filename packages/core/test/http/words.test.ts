@@ -45,7 +45,7 @@ test.each<[string, string, string]>([
   expect(dateInWords(Date.parse(instant), timeZone)).toBe(words)
 })
 
-test('amounts have one noun, or several', () => {
+test('amounts have their noun in the singular or plural', () => {
   expect([plural(1, 'unit'), plural(2, 'unit'), plural(5_000_000, 'request')]).toEqual([
     '1 unit',
     '2 units',
@@ -53,7 +53,7 @@ test('amounts have one noun, or several', () => {
   ])
 })
 
-describe('of a decision that was copied', () => {
+describe('the text for a copied decision', () => {
   const copy: Decision = {
     allowed: false,
     subject: { id: 'a' },
@@ -66,11 +66,11 @@ describe('of a decision that was copied', () => {
     source: 'store',
   }
 
-  test('only what its fields tell is said', () => {
+  test('uses only the fields of the decision', () => {
     expect(detailOf(copy, 900, true)).toBe('Only 100 requests a minute are allowed; try again in 1 second.')
   })
 
-  test('a denial that tells of no limit is a sentence all the same', () => {
+  test('is a whole sentence even without limits', () => {
     expect(detailOf({ ...copy, limits: [] }, 900, true)).toBe(
       'There were too many requests; try again in 1 second.',
     )

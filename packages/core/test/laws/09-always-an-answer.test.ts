@@ -271,7 +271,7 @@ describe('law 9, always an answer', () => {
   ])('a listener that %s leaves no request of the batch without an answer', async (_, listener) => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const redis = await server()
-    const { limiter } = limiterOn(connect(redis.port), { limit: '1/min', deadlineMs: 5000 })
+    const { limiter } = limiterOn(connect(redis.port), { limit: '1/min', deadlineMs: 5000, warnings: true })
     limiter.on('limited', () => listener() as void)
     await limiter.consume('acme')
     const decisions = await Promise.all(['acme', 'a', 'b'].map((id) => limiter.consume(id)))

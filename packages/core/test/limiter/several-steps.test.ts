@@ -17,6 +17,7 @@ const limiterOn = (store: Store, options: Partial<LimiterOptions> = {}): Limiter
     store,
     deadlineMs: 10_000,
     onStoreFailure: 'closed',
+    warnings: false,
     ...options,
   } as LimiterOptions)
 const leftOf = async (limiter: Limiter, id: string, plan?: string): Promise<number> =>

@@ -66,7 +66,7 @@ export class FaultPlay {
       }),
     )
     const onStoreFailure = this.#random.pick<FailurePolicy>(['open', 'closed', 'local', 'local'])
-    const options = { plans, defaultPlan: 'small', local: { instances: 1 } } as const
+    const options = { plans, defaultPlan: 'small', local: { instances: 1 }, warnings: false } as const
     this.#limiter = createLimiter({
       ...options,
       store: world.store(this.#prefix),

@@ -29,7 +29,7 @@ function limiterOn(
 ): { limiter: Limiter; errors: StoreError[]; left: () => number } {
   const answer = (batch: Batch): never => (synchronous ? give(batch) : (async () => give(batch))()) as never
   const store: Store = { synchronous, consume: answer, peek: answer, refund: () => [], reset: () => {} }
-  const limiter = createLimiter({ store, plans, defaultPlan: 'free', onStoreFailure })
+  const limiter = createLimiter({ store, plans, defaultPlan: 'free', onStoreFailure, warnings: false })
   const errors: StoreError[] = []
   let left = 0
   limiter.on('storeError', (error, requests) => {

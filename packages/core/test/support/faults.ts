@@ -70,6 +70,7 @@ export function limiterOn(
     limit: '1000/min',
     store,
     deadlineMs: DEADLINE_MS,
+    warnings: false,
     ...options,
   } as LimiterOptions)
   const errors: string[] = []

@@ -20,6 +20,7 @@ export async function start(options: object = {}): Promise<{
     store,
     deadlineMs: DEADLINE_MS,
     local: { instances: 1 },
+    warnings: false,
     ...options,
   } as LimiterOptions)
   // One request alone, then two together, because they use different scripts.

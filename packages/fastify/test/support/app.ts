@@ -13,7 +13,7 @@ export interface Answered {
   readonly body: string
 }
 
-/** Requests to the application of the test, which listens from the first one on. */
+/** Sends requests to the application of the test, which listens from the first request on. */
 export interface AppClient {
   get(path: string, asked?: Asked): Promise<Answered>
   statuses(count: number, path: string, asked?: Asked): Promise<number[]>
@@ -21,7 +21,7 @@ export interface AppClient {
   remaining(path: string, asked?: Asked): Promise<string | undefined>
 }
 
-/** Gives each test of the file an application, and closes it. */
+/** Makes an application for each test of the file, and closes it afterwards. */
 export function useApp(give: (app: FastifyInstance) => void): AppClient {
   let app: FastifyInstance
   beforeEach(() => {

@@ -1,4 +1,4 @@
-import { answerOf, createLimiter, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { answerOf, type Decision, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -26,11 +26,7 @@ function dayAhead(): Date {
 /** The text and code of a denial, and its Retry-After. A part of `adapterContract`. */
 export function denialContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`denial contract: ${name}`, () => {
-    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
-    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
-      const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
-    }
+    const { limiterOf, start, statuses } = httpBench(serve, makeStore, { headers: acme })
     /** Sends requests until one is denied, and resolves with its response. */
     const denied = async (url: string, headers: Record<string, string> = acme): Promise<Response> => {
       for (let i = 0; i < 10; i += 1) {

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
-import type { Store } from '@tollgate/core'
+import { createLimiter, type Limiter, type LimiterOptions, type Store } from '@tollgate/core'
 import type { Served } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
 
 export interface HttpBench {
+  /** A limiter on a store of its own. The deadline is long, so that a busy machine is not taken for an outage. */
+  limiterOf(options: LimiterOptions): Limiter
   /** Serves an application behind the limiter until the test ends. Resolves to its URL. */
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
   /** The statuses of `count` requests, sent one after another. */
@@ -29,6 +31,10 @@ export function httpBench(
     await Promise.all(servers.splice(0).map((served) => served.close()))
   })
   return {
+    limiterOf(options) {
+      const store = makeStore()
+      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
+    },
     async start(options, rest = {}) {
       const store = options.limiter ? undefined : makeStore()
       const served = await serve({ options: { ...(store && { store }), ...options }, ...rest })

@@ -1,4 +1,4 @@
-import { createLimiter, RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { RATE_LIMIT_HEADERS, type Decision, type Limiter, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -13,11 +13,7 @@ const acme = { 'x-api-key': 'acme' }
  */
 export function httpContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`http contract: ${name}`, () => {
-    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
-    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
-      const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
-    }
+    const { limiterOf, start, statuses } = httpBench(serve, makeStore, { headers: acme })
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining
 

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { createLimiter, type Limiter, type Store } from '@tollgate/core'
+import type { Limiter, Store } from '@tollgate/core'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve } from './adapter-contract.ts'
 import { httpBench, whenGone } from './http-bench.ts'
@@ -10,11 +10,7 @@ const acme = { 'x-api-key': 'acme' }
 /** Refunds when a response is over, and which clients count as having left. */
 export function refundContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`refund contract: ${name}`, () => {
-    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
-    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
-      const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
-    }
+    const { limiterOf, start, statuses } = httpBench(serve, makeStore, { headers: acme })
     const remaining = async (limiter: Limiter, id = 'acme'): Promise<number | undefined> =>
       (await limiter.peek(id)).limits[0]?.remaining
     const becomes = (limiter: Limiter, expected: number): Promise<void> =>

@@ -1,12 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import {
-  createLimiter,
-  decisionsOf,
-  type Decision,
-  type EventContext,
-  type Limiter,
-  type Store,
-} from '@tollgate/core'
+import { decisionsOf, type Decision, type EventContext, type Limiter, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -16,11 +9,7 @@ const acme = { 'x-api-key': 'acme' }
 /** Decisions on the request object, and the request's context in events. A part of `adapterContract`. */
 export function requestContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`request contract: ${name}`, () => {
-    const { start, statuses } = httpBench(serve, makeStore, { headers: acme })
-    const limiterOf = (options: Parameters<typeof createLimiter>[0]): Limiter => {
-      const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
-    }
+    const { limiterOf, start, statuses } = httpBench(serve, makeStore, { headers: acme })
 
     test('decisions of several limiters have their own properties, and decisionsOf gives all in order', async () => {
       const limiter = limiterOf({ plans: { free: '5/min', guard: '9/min' }, defaultPlan: 'guard' })

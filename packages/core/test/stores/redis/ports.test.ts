@@ -28,6 +28,7 @@ function limiterOn(client: RedisClient, deadlineMs = 5000): { limiter: Limiter; 
     limit: '100/min',
     store: redisStore(client, { prefix: testPrefix() }),
     deadlineMs,
+    warnings: false,
   })
   const errors: StoreError[] = []
   limiter.on('storeError', (error) => errors.push(error))

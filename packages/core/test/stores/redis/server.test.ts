@@ -49,7 +49,7 @@ function limiterOn(
   deadlineMs = 3000,
 ): { limiter: Limiter; errors: StoreError[] } {
   const store = redisStore(client, { prefix })
-  const limiter = createLimiter({ plans: PLANS, defaultPlan: 'one', store, deadlineMs })
+  const limiter = createLimiter({ plans: PLANS, defaultPlan: 'one', store, deadlineMs, warnings: false })
   const errors: StoreError[] = []
   limiter.on('storeError', (error) => errors.push(error))
   limiters.push(limiter)
