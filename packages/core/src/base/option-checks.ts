@@ -1,4 +1,5 @@
 import { ConfigError } from './errors.js'
+import { OPTIONS_PAGE } from './pages.js'
 import { pathIn } from './show.js'
 
 /** The options that there are at a place, and what to type in place of others that people try there. */
@@ -60,7 +61,7 @@ function unknownOptions(given: object, known: KnownOptions, path: string): Confi
 function nearest(name: string, names: readonly string[]): string {
   const meant = nearestOf(name, names)
   if (meant !== undefined) return `did you mean ${meant}?`
-  return listed('there are ', names) || 'docs/README.md says where all options are'
+  return listed('there are ', names) || `all options are at ${OPTIONS_PAGE}`
 }
 
 /** The name that was most likely meant, where only a letter or the spelling of words is wrong. */

@@ -3,15 +3,21 @@ const LONGEST_SHOWN = 80
 /** Of each name of an object. */
 const LONGEST_NAME = 24
 /** So much of a text is looked at. */
-const LONGEST_READ = 4096
+const LONGEST_READ = 512
 export const UNREADABLE = 'something that cannot be read'
 
 /**
  * A value as an error message shows it: what kind it is, on one line of at most 80 characters. Of an object only its
- * class or the names of what it holds, since requests and rows hold secrets; of an address not the password.
+ * class or the names of what it holds, since requests and rows hold secrets; of an address not the password; of a key
+ * that is known by its form nothing.
  */
 export function show(value: unknown): string {
   return shorten(onOneLine(attempt(() => String(describe(value)), UNREADABLE)))
+}
+
+/** As `show`, but of a text only its length: for options whose text may be a secret, or an address that has one. */
+export function showKind(value: unknown): string {
+  return typeof value === 'string' ? `a text of ${value.length} characters` : show(value)
 }
 
 /** Where a value stands in an object, for an error: `plans.free`, `plans['a b']`. */
@@ -56,12 +62,28 @@ function describe(value: unknown): string {
   return String(value)
 }
 
+/** `password=...`, in the query of an address or by itself. */
+const NAMED_SECRET =
+  /((?:pass|pwd|token|secret|key|auth|credential)[\w-]{0,32}\s{0,4}[=:]\s{0,4})[^\s&;,'"]+/gi
+/** Keys of services that begin in a way of their own, and JSON Web Tokens. */
+const KNOWN_KEY =
+  /\b(?:[a-z]{2,8}_(?:live|test|prod)_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|npm_|AKIA|AIza|eyJ)[\w.~+/=-]{8,}/g
+
 /** What stands before a host is a user and a password; what follows `Bearer` is a token. */
 function hideSecrets(text: string): string {
-  return text
+  return withoutUser(text)
     .slice(0, LONGEST_READ)
-    .replace(/:\/\/\S*@/g, '://***@')
     .replace(/\b(bearer|basic) +\S+/gi, '$1 ***')
+    .replace(NAMED_SECRET, '$1***')
+    .replace(KNOWN_KEY, '***')
+}
+
+/** A password may itself have an `@`, a slash or a space, so all before the last `@` is hidden. */
+function withoutUser(text: string): string {
+  const end = text.lastIndexOf('@')
+  if (end === -1) return text
+  const [scheme = ''] = /^\s*[a-z][a-z+]{0,15}:\/\//i.exec(text) ?? []
+  return `${scheme}***${text.slice(end)}`
 }
 
 function isClass(value: object): boolean {

@@ -3,7 +3,7 @@ import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
-import { needCost } from '../requests/cost.js'
+import { needCost, USE_SKIP } from '../requests/cost.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
@@ -177,7 +177,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const { cost = 1, refundWhen, eventContext } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
     return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
-      needCost(units, 1)
+      needCost(units, 1, USE_SKIP)
       const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
       const asked = context ? { cost: units, context } : { cost: units }
       return chain(this.#consumer.consume(subjects, asked), (decision) => {

@@ -2,9 +2,10 @@ import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
-import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
+import { errorOfKnown, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { USE_SKIP } from '../requests/cost.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
@@ -31,7 +32,7 @@ export const HTTP_OPTIONS: readonly string[] = [
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 /** Options that are functions, as one writes them. */
 const FUNCTIONS = {
-  identify: '(req) => req.user.id',
+  identify: "(req) => req.user?.id, or byHeader('x-api-key')",
   skip: "(req) => req.path === '/health'",
   refundWhen: '({ status }) => status >= 500',
   body: '(decision) => ({ error: decision.reason })',
@@ -40,14 +41,14 @@ const FUNCTIONS = {
 const KNOWN: KnownOptions = {
   names: [...LIMITER_OPTIONS, ...HTTP_OPTIONS],
   example: "rateLimit({ limit: '100/min' })",
-  errorOf: errorOfOthers,
+  errorOf: errorOfKnown,
   remedyOf,
 }
 /** Of one place of an application: those that make the limiter are the same everywhere. */
 const KNOWN_AT_PLACE: KnownOptions = {
   names: PLACE_OPTIONS,
   example: '{ cost: 5 }',
-  errorOf: errorOfOthers,
+  errorOf: errorOfKnown,
   remedyOf: (name) => (LIMITER_OPTIONS.includes(name) ? ofAllPlaces(name) : remedyOf(name)),
 }
 
@@ -68,11 +69,11 @@ export function checkHttpOptions<Req, Res>(
   for (const name of Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]) {
     const given = options[name]
     if (given === undefined || typeof given === 'function') continue
-    throw ConfigError.wrong(name, given, `a function: ${FUNCTIONS[name]}`)
+    throw ConfigError.wrongSecret(name, given, `a function: ${FUNCTIONS[name]}`)
   }
   if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
     const expected = 'a whole number of units from 1, or a function that returns one: (req) => 5'
-    throw ConfigError.wrong('cost', cost, expected)
+    throw ConfigError.wrong('cost', cost, cost === 0 ? expected + USE_SKIP : expected)
   }
   if (methods !== undefined) checkMethods(methods)
   checkDenialOptions(options)
@@ -142,6 +143,12 @@ function checkMethods(given: unknown): void {
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
   if (typeof (limiter as Partial<Limiter> | null)?.scope !== 'function') {
+    if (typeof limiter === 'function' && 'limiter' in limiter) {
+      throw new ConfigError(
+        'limiter',
+        'got a middleware: give its limiter: { limiter: thatMiddleware.limiter }',
+      )
+    }
     throw ConfigError.wrong('limiter', limiter, "a limiter: createLimiter({ limit: '100/min' })")
   }
   const doubled = LIMITER_OPTIONS.find((name) => name !== 'limit' && name in options)
