@@ -3,10 +3,15 @@ import type { Decision } from '../limiter/decision.js'
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** A decision on a request, and what made it: one mount of a limiter. */
+/** Which counters of which limiter: with a subject they say what a request is counted under. */
+export interface CountedIn {
+  readonly limiter: object
+  readonly group: string | undefined
+}
+
 interface Passed {
   readonly decision: Decision
-  readonly by: object
+  readonly by: CountedIn
 }
 
 interface WithDecisions {
@@ -26,16 +31,23 @@ export function decisionsOf(req: object): readonly Decision[] {
 /**
  * Keeps a decision with its request.
  *
- * @param by  what made it
- * @returns   whether the same has decided that request before
+ * @returns whether that request was counted under the same before
  */
-export function noteDecision(req: object, decision: Decision, by: object): boolean {
+export function noteDecision(req: object, decision: Decision, by: CountedIn): boolean {
   const passed = (req as WithDecisions)[PASSED]
   if (!passed) {
     ;(req as WithDecisions)[PASSED] = [{ decision, by }]
     return false
   }
-  const isAgain = passed.some((before) => before.by === by)
+  const isAgain = passed.some((before) => isSameCount(before, { decision, by }))
   passed.push({ decision, by })
   return isAgain
+}
+
+/** The middleware need not be the same: two that share a limiter count a subject under the same, too. */
+function isSameCount({ decision: a, by }: Passed, { decision: b, by: other }: Passed): boolean {
+  if (by.limiter !== other.limiter || by.group !== other.group) return false
+  // Of a plan without limits nothing was counted.
+  if (a.limits.length === 0 || b.limits.length === 0) return false
+  return String(a.subject.id) === String(b.subject.id) && a.subject.kind === b.subject.kind
 }

@@ -10,12 +10,12 @@ import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
 import { writeDenial } from './answer.js'
-import { noteDecision } from './decisions.js'
+import { noteDecision, type CountedIn } from './decisions.js'
 import { contextOf } from './event-context.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfAddress } from './identify.js'
 import { compileList, type List } from './lists.js'
-import { MakingWatch, MountWatch } from './mistakes.js'
+import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
 import {
   limiterOptions,
   placeOptions,
@@ -73,7 +73,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise: a client that leaves meanwhile has none any more. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
-  readonly #mounts = new MountWatch()
+  readonly #countedIn: CountedIn
   /** Undefined where counts outlive this limiter in any case. */
   readonly #making: MakingWatch | undefined
 
@@ -88,6 +88,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? makeLimiter(options)
+    this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
@@ -190,7 +191,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
     adapter.attach(req, decision, this.#options.requestProperty ?? 'rateLimit')
-    if (noteDecision(req, decision, this)) this.#mounts.metAgain(this.#warn)
+    if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
     if (adapter.isSent(res)) return decision.allowed
     const headers: ResponseHeaders = {
       get: (name) => adapter.getHeader(res, name),
