@@ -45,7 +45,8 @@ function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-function shorten(text: string): string {
+/** To at most 80 characters. */
+export function shorten(text: string): string {
   if (text.length <= LONGEST_SHOWN) return text
   const end = text.endsWith("'") ? "...'" : '...'
   return text.slice(0, LONGEST_SHOWN - end.length) + end

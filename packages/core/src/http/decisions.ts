@@ -5,6 +5,7 @@ const PASSED = Symbol.for('tollgate.passed')
 
 /** Which counters of which limiter: with a subject they say what a request is counted under. */
 export interface CountedIn {
+  /** Or what counts on top of it, and is no mistake unless it counts twice itself. */
   readonly limiter: object
   readonly group: string | undefined
 }

@@ -73,7 +73,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise: a client that leaves meanwhile has none any more. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
-  readonly #countedIn: CountedIn
+  #countedIn: CountedIn
   /** Undefined where counts outlive this limiter in any case. */
   readonly #making: MakingWatch | undefined
 
@@ -114,7 +114,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
       checkPlaceOptions(own)
-      return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
+      const road = new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
+      // A place within another may be meant to count on top of it, such as a hook of Fastify's routes.
+      road.#countedIn = { limiter: road, group: undefined }
+      return road
     } catch (error) {
       throw error instanceof ConfigError ? error.within(path) : error
     }

@@ -6,6 +6,7 @@ import { errorOfKnown, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { USE_SKIP } from '../requests/cost.js'
+import { isOfRequest, refuseUncalled } from './uncalled.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
@@ -64,8 +65,13 @@ export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
   mounting: string | undefined,
 ): void {
-  needOptions(options, mounting === undefined ? KNOWN : { ...KNOWN, example: mounting })
+  const known = mounting === undefined ? KNOWN : { ...KNOWN, example: mounting }
+  if (isOfRequest(options)) {
+    throw new ConfigError('', `rateLimit was mounted without calling it: write ${known.example}`)
+  }
+  needOptions(options, known)
   const { limiter, cost, methods } = options
+  refuseUncalled(options.identify)
   for (const name of Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]) {
     const given = options[name]
     if (given === undefined || typeof given === 'function') continue

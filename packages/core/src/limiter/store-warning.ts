@@ -6,7 +6,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 /** A store that comes and goes is not to fill the log. */
 const EVERY_MS = 60_000
 
-/** Says on stderr that the store does not decide, why, and what to do: nothing else does, where nobody listens to events. */
+/** Says on stderr that the store cannot be asked, why, and what to do: nothing else does, where nobody listens to events. */
 export class StoreWarning {
   readonly #warn: Warn
   readonly #clock: () => number
@@ -19,7 +19,7 @@ export class StoreWarning {
     this.#warn = warn
     this.#clock = clock
     const by = typeof policy === 'function' ? 'a function' : `'${policy}'`
-    this.#until = `Until it does, requests are decided by onStoreFailure: ${by}.`
+    this.#until = `Until it can be asked again, requests are decided by onStoreFailure: ${by}.`
   }
 
   /** It could not be connected, and has not been before. Clients try on and on, so this is said once. */
@@ -36,15 +36,22 @@ export class StoreWarning {
     const advice = ADVICE[reason] ?? ''
     this.#warn(
       'TOLLGATE_STORE',
-      `The store does not decide: ${withoutSecrets(message)}${advice}. ${this.#until}`,
+      `The store ${WHAT[reason] ?? 'cannot be used'}: ${withoutSecrets(message)}${advice}. ${this.#until}`,
     )
   }
+}
+
+/** What is seen of the store; the cause follows. */
+const WHAT: { readonly [Reason in StoreErrorReason]?: string } = {
+  unreachable: 'cannot be reached',
+  timeout: 'does not answer',
+  loading: 'does not answer',
+  busy: 'does not answer',
 }
 
 /** Where the error itself does not say what to do. */
 const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
   timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
-  closed: '; close the limiter before its client',
 }
 
 /** A malformed address can put a username or password into what a client says. */

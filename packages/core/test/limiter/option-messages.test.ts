@@ -1,7 +1,16 @@
 // What an error about options tells somebody to type: the option that was meant, where it goes, or what replaces that
 // of another package, made from the numbers that were given.
 import { createHttpLimiter } from '../../src/adapter.js'
-import { createLimiter, memoryStore, redisStore, type LimiterOptions } from '../../src/index.js'
+import {
+  byBearerToken,
+  byHeader,
+  byIp,
+  byJwtClaim,
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type LimiterOptions,
+} from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
 import { LIMITER_OPTIONS } from '../../src/limiter/limiter-options.js'
 import { nearestOf } from '../../src/base/option-checks.js'
@@ -294,6 +303,15 @@ test.each([
   expect(() => asLimiter({ limit: '5/min', store: client })).toThrow(
     /^store: got a Redis client, expected a store made of it: store: redisStore\(client\)$/,
   )
+})
+
+test.each<[identify: unknown, message: string]>([
+  [byHeader, "identify: byHeader was given without calling it: write identify: byHeader('x-api-key')"],
+  [byIp, 'identify: byIp was given without calling it: write identify: byIp()'],
+  [byBearerToken, 'identify: byBearerToken was given without calling it: write identify: byBearerToken()'],
+  [byJwtClaim, "identify: byJwtClaim was given without calling it: write identify: byJwtClaim('sub')"],
+])('identify that was not called: %p', (identify, message) => {
+  expect(() => rateLimit({ limit: '5/min', identify })).toThrow(expect.objectContaining({ message }))
 })
 
 test('several limits in one text of a list', () => {
