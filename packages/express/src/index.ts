@@ -60,7 +60,7 @@ export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
- *   identify: (req) => ({ id: req.user.id, plan: req.user.plan }),
+ *   identify: (req) => req.user && { id: req.user.id, plan: req.user.plan },
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * }))
  */

@@ -130,10 +130,10 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
   const routes = app.printRoutes({ commonPrefix: false })
   if (routes.startsWith('(empty')) return
   const problem =
-    'none was, so nothing is limited: put `await app.register(rateLimit, ...)` before the routes, so that their options are checked, and ' +
-    'on the instance that has them; a plugin of yours that registers it for others needs fastify-plugin. The routes ' +
-    `of the application:\n${routes}`
-  throw new ConfigError('routes declared after rateLimit was registered', problem)
+    'nothing is limited, since all routes were declared before rateLimit or on another instance: write `await ' +
+    'app.register(rateLimit, { ... })` before the routes, on the instance that has them (a plugin of yours that ' +
+    `registers it for others needs fastify-plugin). The routes of the application:\n${routes}`
+  throw new ConfigError('', problem)
 }
 
 /**
@@ -145,7 +145,7 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
  * @example
  * await app.register(rateLimit, {
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
- *   identify: (request) => ({ id: request.user.id, plan: request.user.plan }),
+ *   identify: ({ user }) => user && { id: user.id, plan: user.plan },
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * })
  * app.get('/reports', { config: { rateLimit: { cost: 5 } } }, handler)

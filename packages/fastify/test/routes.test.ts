@@ -133,11 +133,14 @@ describe('requests that match no route', () => {
 })
 
 describe('app.rateLimit', () => {
-  test('with options decides in addition to the plugin', async () => {
+  test('with options decides in addition to the plugin, which causes no warning', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     await app.register(rateLimit, { limit: '10/min' })
     const twice = app.rateLimit({ cost: 3 })
     app.post('/', { onRequest: twice, preParsing: twice as never }, ok)
     expect(await remaining('/', { method: 'POST' })).toBe('6')
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
     expect(() => app.rateLimit({ cost: 0 })).toThrow('cost: got 0')
     expect(() => app.rateLimit({ grup: 'x' } as never)).toThrow('grup')
   })
@@ -162,7 +165,7 @@ describe('routes declared before the plugin', () => {
     )
     expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG' })
     expect(error.message).toContain('/users/:id (GET, HEAD)')
-    expect(error.message).toContain('await app.register(rateLimit, ...)` before the routes')
+    expect(error.message).toContain('write `await app.register(rateLimit, { ... })` before the routes')
   })
 
   test('a plugin in a context without routes is refused, too', async () => {

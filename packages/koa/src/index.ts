@@ -84,7 +84,7 @@ export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
- *   identify: (ctx) => ({ id: ctx.state.user.id, plan: ctx.state.user.plan }),
+ *   identify: ({ state: { user } }) => user && { id: user.id, plan: user.plan },
  *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
  * }))
  */

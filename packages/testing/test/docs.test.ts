@@ -1,7 +1,8 @@
 // All links of the repository's texts work, and docs/README.md links to every page of docs. docs-types.test.ts and
 // docs-run.test.ts check the programs on them.
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
+import { OPTIONS_PAGE, pageOf } from '../../core/src/base/pages.ts'
 import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/
@@ -28,6 +29,23 @@ function faultOf(page: string, given: string): string | undefined {
 test.each(markdown)('links of %s work', (page) => {
   const faults = linksOf(textOf(page)).map((link) => faultOf(page, link))
   expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+})
+
+test('the addresses in messages of core lead to a page and its heading', () => {
+  const folder = join(root, 'packages/core/src')
+  const sources = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.ts'))
+  const named = sources.flatMap((name) =>
+    [...readFileSync(join(folder, name), 'utf8').matchAll(/pageOf\('([^']+)'\)/g)].map(([, to = '']) =>
+      pageOf(to),
+    ),
+  )
+  expect(named.length).toBeGreaterThan(5)
+  for (const address of [...named, OPTIONS_PAGE]) {
+    expect(address.startsWith(`${HOME}/blob/main/`)).toBe(true)
+    expect(faultOf('README.md', address)).toBeUndefined()
+  }
 })
 
 test('a broken link is reported', () => {

@@ -1,4 +1,4 @@
-import { attempt, isA, show, UNREADABLE } from './show.js'
+import { attempt, isA, show, showKind, UNREADABLE } from './show.js'
 
 export { isA, show } from './show.js'
 
@@ -38,18 +38,24 @@ export class ConfigError extends TollgateError {
   /** Where the user wrote the option: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
   /** What is wrong and what to type instead: the message without the path. */
-  readonly problem: string
+  declare readonly problem: string
 
   /** @param problem without a full stop; may show a value of the user's only through `show` */
   constructor(path: string, problem: string) {
     super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
-    this.problem = problem
+    // Not enumerable: what prints an error with its fields would say the same text twice.
+    Object.defineProperty(this, 'problem', { value: problem })
   }
 
   /** For a value of the wrong kind or out of its range. The value itself is described, never kept. */
   static wrong(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
+  }
+
+  /** As `wrong`, for a value that may be a secret, or an address that has one: of a text only the length is told. */
+  static wrongSecret(path: string, given: unknown, expected: string): ConfigError {
+    return new ConfigError(path, `got ${showKind(given)}, expected ${expected}`)
   }
 
   /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` is `plans.free[0].burst`. */

@@ -1,4 +1,5 @@
 import { ConfigError } from './errors.js'
+import { OPTIONS_PAGE } from './pages.js'
 import { pathIn } from './show.js'
 
 /** The options that one call accepts, and what to type in place of options that it does not accept. */
@@ -60,7 +61,7 @@ function unknownOptions(given: object, known: KnownOptions, path: string): Confi
 function nearest(name: string, names: readonly string[]): string {
   const meant = nearestOf(name, names)
   if (meant !== undefined) return `did you mean ${meant}?`
-  return listed('there are ', names) || 'docs/README.md says where all options are'
+  return listed('there are ', names) || `all options are at ${OPTIONS_PAGE}`
 }
 
 /** The known name that differs by one letter, by case, or by `_` and `-`; undefined if there is none. */

@@ -3,15 +3,23 @@ const LONGEST_SHOWN = 80
 /** The maximum length of each property name of a shown object, in characters. */
 const LONGEST_NAME = 24
 /** Only this many characters of a string are processed. */
-const LONGEST_READ = 4096
+const LONGEST_READ = 512
 export const UNREADABLE = 'something that cannot be read'
 
 /**
  * Describes a value for an error message, on one line of at most 80 characters. Objects are shown by their class or
- * property names only, since requests and database rows hold secrets. Passwords in URLs and tokens are replaced by ***.
+ * property names only, since requests and database rows hold secrets. Passwords in URLs, tokens, and keys of a known
+ * form are replaced by ***.
  */
 export function show(value: unknown): string {
   return shorten(onOneLine(attempt(() => String(describe(value)), UNREADABLE)))
+}
+
+/**
+ * Like `show`, but of a string only the length. For options whose text may be a secret, or an address that contains one.
+ */
+export function showKind(value: unknown): string {
+  return typeof value === 'string' ? `a text of ${value.length} characters` : show(value)
 }
 
 /** The path of a property, for an error: `plans.free`, `plans['a b']`. */
@@ -39,7 +47,8 @@ function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-function shorten(text: string): string {
+/** To at most 80 characters. */
+export function shorten(text: string): string {
   if (text.length <= LONGEST_SHOWN) return text
   const end = text.endsWith("'") ? "...'" : '...'
   return text.slice(0, LONGEST_SHOWN - end.length) + end
@@ -56,12 +65,28 @@ function describe(value: unknown): string {
   return String(value)
 }
 
-/** Hides `user:password` in URLs, and the credentials after `Bearer` and `Basic`. */
+/** `password=...`, in the query of a URL or alone. */
+const NAMED_SECRET =
+  /((?:pass|pwd|token|secret|key|auth|credential)[\w-]{0,32}\s{0,4}[=:]\s{0,4})[^\s&;,'"]+/gi
+/** Keys of well-known services, which begin with a prefix of their own, and JSON Web Tokens. */
+const KNOWN_KEY =
+  /\b(?:[a-z]{2,8}_(?:live|test|prod)_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|npm_|AKIA|AIza|eyJ)[\w.~+/=-]{8,}/g
+
+/** Hides `user:password` in URLs, credentials after `Bearer` and `Basic`, named secrets and known keys. */
 function hideSecrets(text: string): string {
-  return text
+  return withoutUser(text)
     .slice(0, LONGEST_READ)
-    .replace(/:\/\/\S*@/g, '://***@')
     .replace(/\b(bearer|basic) +\S+/gi, '$1 ***')
+    .replace(NAMED_SECRET, '$1***')
+    .replace(KNOWN_KEY, '***')
+}
+
+/** A password may itself have an `@`, a slash or a space, so all before the last `@` is hidden. */
+function withoutUser(text: string): string {
+  const end = text.lastIndexOf('@')
+  if (end === -1) return text
+  const [scheme = ''] = /^\s*[a-z][a-z+]{0,15}:\/\//i.exec(text) ?? []
+  return `${scheme}***${text.slice(end)}`
 }
 
 function isClass(value: object): boolean {

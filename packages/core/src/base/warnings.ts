@@ -19,7 +19,8 @@ export const WARNING_CODES = {
     'Fastify: identify finds nobody in the stage that was chosen, since authentication comes later.',
   TOLLGATE_HOOK_ORDER: 'Fastify: this version cannot be told to decide requests after all other hooks.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
-  TOLLGATE_MOUNTED_TWICE: 'One request passed the same middleware twice and was counted twice.',
+  TOLLGATE_MOUNTED_TWICE:
+    'One request passed the same limiter twice and was counted twice in the same counters.',
   TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so that none is ever limited.',
 } as const
 

@@ -1,5 +1,6 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
 
 export interface OutboxOptions<Item, Answer> {
@@ -92,7 +93,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
         (_, i) =>
           answers[i] ??
           new StoreError(
-            'the store gave no answer to a request: its array was too short (docs/writing-a-store.md)',
+            `the store gave no answer to a request: its array was too short (${pageOf('writing-a-store.md')})`,
           ),
       )
       batch.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))

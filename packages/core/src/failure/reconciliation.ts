@@ -1,5 +1,6 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { newId } from './ids.js'
@@ -134,7 +135,7 @@ export class Reconciliation {
       // A store that returns no outcome will not do so at a repetition either.
       return isA(answer, StoreError)
         ? answer
-        : new StoreError('the store gave no outcome (docs/writing-a-store.md)', { isOfRequest: true })
+        : new StoreError(`the store gave no outcome (${pageOf('writing-a-store.md')})`, { isOfRequest: true })
     })
   }
 

@@ -1,4 +1,5 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { isRefundAnswer } from '../stores/outcome-check.js'
 
@@ -17,12 +18,12 @@ export function readRefundAnswers(batch: readonly RefundRequest[], given: unknow
 function readOne(given: unknown, i: number): RefundAnswer {
   if (!Array.isArray(given))
     return new StoreError(
-      `the store answered a batch with ${show(given)}, expected an array (docs/writing-a-store.md)`,
+      `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
     )
   const answer: unknown = given[i]
   if (isRefundAnswer(answer)) return answer
   if (isA(answer, Error)) return toStoreError(answer)
   return new StoreError(
-    `the store answered a refund with ${show(answer)}, expected true or false (docs/writing-a-store.md)`,
+    `the store answered a refund with ${show(answer)}, expected true or false (${pageOf('writing-a-store.md')})`,
   )
 }

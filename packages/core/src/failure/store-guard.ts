@@ -1,4 +1,5 @@
 import { isA, show, StoreError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
@@ -157,6 +158,6 @@ export class StoreGuard {
 
 function notAList(given: unknown): StoreError {
   return new StoreError(
-    `the store answered a batch with ${show(given)}, expected an array (docs/writing-a-store.md)`,
+    `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
   )
 }

@@ -3,10 +3,16 @@ import type { Decision } from '../limiter/decision.js'
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** A decision on a request, and the mounted limiter that made it. */
+/** The counters that a decision used: those of one limiter, in one group. */
+export interface CountedIn {
+  readonly limiter: object
+  readonly group: string | undefined
+}
+
+/** A decision on a request, and the counters it used. */
 interface Passed {
   readonly decision: Decision
-  readonly by: object
+  readonly by: CountedIn
 }
 
 interface WithDecisions {
@@ -26,16 +32,23 @@ export function decisionsOf(req: object): readonly Decision[] {
 /**
  * Stores a decision with its request.
  *
- * @param by the mounted limiter that made it
- * @returns  whether the same one has decided this request before
+ * @returns whether the same counters have counted this request before
  */
-export function noteDecision(req: object, decision: Decision, by: object): boolean {
+export function noteDecision(req: object, decision: Decision, by: CountedIn): boolean {
   const passed = (req as WithDecisions)[PASSED]
   if (!passed) {
     ;(req as WithDecisions)[PASSED] = [{ decision, by }]
     return false
   }
-  const isAgain = passed.some((before) => before.by === by)
+  const isAgain = passed.some((before) => isSameCount(before, { decision, by }))
   passed.push({ decision, by })
   return isAgain
+}
+
+/** The middleware need not be the same: two that share a limiter count a subject under the same, too. */
+function isSameCount({ decision: a, by }: Passed, { decision: b, by: other }: Passed): boolean {
+  if (by.limiter !== other.limiter || by.group !== other.group) return false
+  // Of a plan without limits nothing was counted.
+  if (a.limits.length === 0 || b.limits.length === 0) return false
+  return String(a.subject.id) === String(b.subject.id) && a.subject.kind === b.subject.kind
 }

@@ -3,19 +3,19 @@ import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
-import { needCost } from '../requests/cost.js'
+import { needCost, USE_SKIP } from '../requests/cost.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
 import { writeDenial } from './answer.js'
-import { noteDecision } from './decisions.js'
+import { noteDecision, type CountedIn } from './decisions.js'
 import { contextOf } from './event-context.js'
 import { headerWriter, type ResponseHeaders } from './headers.js'
 import { isByAddress, isUnknownIp, subjectOfAddress } from './identify.js'
 import { compileList, type List } from './lists.js'
-import { MakingWatch, MountWatch } from './mistakes.js'
+import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
 import {
   limiterOptions,
   placeOptions,
@@ -73,7 +73,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
-  readonly #mounts = new MountWatch()
+  #countedIn: CountedIn
   /** Undefined with a shared limiter or a store, since their counters outlive this object. */
   readonly #making: MakingWatch | undefined
 
@@ -88,6 +88,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     this.limiter = limiter ?? makeLimiter(options)
+    this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
@@ -113,7 +114,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
       checkPlaceOptions(own)
-      return new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
+      const road = new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
+      // A place within another may be meant to count on top of it, such as a hook of Fastify's routes.
+      road.#countedIn = { limiter: road, group: undefined }
+      return road
     } catch (error) {
       throw error instanceof ConfigError ? error.within(path) : error
     }
@@ -177,7 +181,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const { cost = 1, refundWhen, eventContext } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
     return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
-      needCost(units, 1)
+      needCost(units, 1, USE_SKIP)
       const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
       const asked = context ? { cost: units, context } : { cost: units }
       return chain(this.#consumer.consume(subjects, asked), (decision) => {
@@ -190,7 +194,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
     adapter.attach(req, decision, this.#options.requestProperty ?? 'rateLimit')
-    if (noteDecision(req, decision, this)) this.#mounts.metAgain(this.#warn)
+    if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
     if (adapter.isSent(res)) return decision.allowed
     const headers: ResponseHeaders = {
       get: (name) => adapter.getHeader(res, name),

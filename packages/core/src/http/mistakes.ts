@@ -1,18 +1,17 @@
 import type { Warn } from '../base/warnings.js'
 
-const TWICE = `One request has passed the same rateLimit(...) twice and was counted twice, such as by app.use(limit) and \
-app.use('/login', limit). Mount it once. Where a route is to have a limit of its own, give it one: \
-rateLimit({ limiter: limit.limiter, group: 'login', limit: '5/min' })`
+const TWICE = `One request has passed rateLimit(...) twice and was counted twice in the same counters, such as by \
+app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to have \
+a limit of its own, give it a group and that limit: rateLimit({ limiter: limit.limiter, group: 'login', limit: '5/min' })`
 
-/** Warns once when a request passes the same middleware twice. */
-export class MountWatch {
-  #isTold = false
+/** Limiters that were warned of. Not kept by middleware, since there may be a middleware for each request. */
+const told = new WeakSet<object>()
 
-  metAgain(warn: Warn): void {
-    if (this.#isTold) return
-    this.#isTold = true
-    warn('TOLLGATE_MOUNTED_TWICE', TWICE)
-  }
+/** Warns once a limiter that requests meet it again. */
+export function warnOfCountedTwice(limiter: object, warn: Warn): void {
+  if (told.has(limiter)) return
+  told.add(limiter)
+  warn('TOLLGATE_MOUNTED_TWICE', TWICE)
 }
 
 const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \

@@ -2,9 +2,11 @@ import { IncomingMessage, METHODS } from 'node:http'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../limiter/limiter-options.js'
-import { errorOfOthers, remedyOf } from '../limiter/option-remedies.js'
+import { errorOfKnown, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { USE_SKIP } from '../requests/cost.js'
+import { isOfRequest, refuseUncalled } from './uncalled.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 
@@ -12,7 +14,7 @@ export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'g
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 /** The options that are functions, each with an example for its error message. */
 const FUNCTIONS = {
-  identify: '(req) => req.user.id',
+  identify: "(req) => req.user?.id, or byHeader('x-api-key')",
   skip: "(req) => req.path === '/health'",
   refundWhen: '({ status }) => status >= 500',
   body: '(decision) => ({ error: decision.reason })',
@@ -21,14 +23,14 @@ const FUNCTIONS = {
 const KNOWN: KnownOptions = {
   names: [...LIMITER_OPTIONS, ...HTTP_OPTIONS],
   example: "rateLimit({ limit: '100/min' })",
-  errorOf: errorOfOthers,
+  errorOf: errorOfKnown,
   remedyOf,
 }
 /** The options of one place, such as a route. Options that make the limiter are the same for all places. */
 const KNOWN_AT_PLACE: KnownOptions = {
   names: PLACE_OPTIONS,
   example: '{ cost: 5 }',
-  errorOf: errorOfOthers,
+  errorOf: errorOfKnown,
   remedyOf: (name) => (LIMITER_OPTIONS.includes(name) ? ofAllPlaces(name) : remedyOf(name)),
 }
 
@@ -47,16 +49,21 @@ export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
   mounting: string | undefined,
 ): void {
-  needOptions(options, mounting === undefined ? KNOWN : { ...KNOWN, example: mounting })
+  const known = mounting === undefined ? KNOWN : { ...KNOWN, example: mounting }
+  if (isOfRequest(options)) {
+    throw new ConfigError('', `rateLimit was mounted without calling it: write ${known.example}`)
+  }
+  needOptions(options, known)
   const { limiter, cost, methods } = options
+  refuseUncalled(options.identify)
   for (const name of Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]) {
     const given = options[name]
     if (given === undefined || typeof given === 'function') continue
-    throw ConfigError.wrong(name, given, `a function: ${FUNCTIONS[name]}`)
+    throw ConfigError.wrongSecret(name, given, `a function: ${FUNCTIONS[name]}`)
   }
   if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
     const expected = 'a whole number of units from 1, or a function that returns one: (req) => 5'
-    throw ConfigError.wrong('cost', cost, expected)
+    throw ConfigError.wrong('cost', cost, cost === 0 ? expected + USE_SKIP : expected)
   }
   if (methods !== undefined) checkMethods(methods)
   checkDenialOptions(options)
@@ -126,6 +133,12 @@ function checkMethods(given: unknown): void {
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {
   if (typeof (limiter as Partial<Limiter> | null)?.scope !== 'function') {
+    if (typeof limiter === 'function' && 'limiter' in limiter) {
+      throw new ConfigError(
+        'limiter',
+        'got a middleware: give its limiter: { limiter: thatMiddleware.limiter }',
+      )
+    }
     throw ConfigError.wrong('limiter', limiter, "a limiter: createLimiter({ limit: '100/min' })")
   }
   const doubled = LIMITER_OPTIONS.find((name) => name !== 'limit' && name in options)

@@ -8,7 +8,7 @@ import { needName } from '../requests/scope.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
-import { errorOfOthers, remedyOf } from './option-remedies.js'
+import { errorOfKnown, remedyOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
@@ -80,7 +80,7 @@ const OF_SCOPE = "it goes to limiter.scope({ group: 'search' }), or to rateLimit
 const KNOWN: KnownOptions = {
   names: LIMITER_OPTIONS,
   example: "{ limit: '100/min' }",
-  errorOf: errorOfOthers,
+  errorOf: errorOfKnown,
   remedyOf(name) {
     if (ONLY_HTTP_OPTIONS.includes(name))
       return `it goes to rateLimit of an adapter: rateLimit({ limiter, ${name} })`
@@ -118,8 +118,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
 /** @throws {ConfigError} that does not show it */
 function needSecret(given: unknown): void {
   if (typeof given === 'string' && given.length >= 16) return
-  const what = typeof given === 'string' ? `a text of ${given.length} characters` : `a ${typeof given}`
-  throw new ConfigError('hashIds', `got ${what}, expected a secret text of at least 16 characters`)
+  throw ConfigError.wrongSecret('hashIds', given, 'a secret text of at least 16 characters')
 }
 
 function checkLocalOptions(local: LocalOptions): void {

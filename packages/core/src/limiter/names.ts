@@ -15,10 +15,10 @@ export function needFreeName(store: Store, name: string | undefined): void {
   const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
   throw new ConfigError(
     'name',
-    `another limiter ${what} counts in the same store already (for Redis: the same client and prefix), and the two ` +
-      "would share their counters. Give this one a name of its own, such as name: 'login', which goes into its keys; " +
-      'or make one limiter for both places: const limiter = createLimiter({ ... }), then rateLimit({ limiter }). ' +
-      'close() of a limiter frees its name. Make limiters when the application starts, never in a request handler',
+    `another limiter ${what} counts in this store already, and the two would share their counters. For counters ` +
+      "apart write createLimiter({ name: 'login', ... }); for one limiter in two places rateLimit({ limiter }), and " +
+      "rateLimit({ limiter, group: 'login', limit: '5/min' }) where it has a limit of its own. Make limiters at start, " +
+      'never in a request handler; close() frees the name',
   )
 }
 

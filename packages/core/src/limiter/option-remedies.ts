@@ -1,10 +1,11 @@
 import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../base/duration.js'
+import { errorOfParts } from './limit-parts.js'
 import { ConfigError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import { isUnits } from '../base/units.js'
 
 const OF_A_STORE = 'it goes to the store: redisStore(client, { prefix: ... })'
 const OF_THE_CACHE = 'it goes to planCache: { ttlMs: 60000, staleMs: 3600000 }'
-const OF_A_LIMIT = "it is a part of a limit: limit: { quota: 100, window: '15 min' }"
 const OF_HEADERS = 'it goes to headers: { standard: true, single: true }'
 const OF_HEADERS_OFF = 'write headers: { single: false }, or headers: false for none'
 const OF_KEYS = "write store: redisStore(client, { prefix: 'myapp' })"
@@ -19,13 +20,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   instances: 'it goes to local: { instances }',
   ttlMs: OF_THE_CACHE,
   staleMs: OF_THE_CACHE,
-  quota: OF_A_LIMIT,
-  window: OF_A_LIMIT,
-  burst: OF_A_LIMIT,
-  algorithm: OF_A_LIMIT,
-  timeZone: OF_A_LIMIT,
-  anchor: OF_A_LIMIT,
-  precision: OF_A_LIMIT,
   standard: OF_HEADERS,
   single: OF_HEADERS,
   legacy: OF_HEADERS,
@@ -82,43 +76,48 @@ type Given = Readonly<Record<string, unknown>>
 const PACKAGES: readonly OtherPackage[] = [
   {
     name: 'express-rate-limit',
-    page: 'docs/migrate-from/express-rate-limit.md',
+    page: pageOf('migrate-from/express-rate-limit.md'),
     signs: ['windowMs'],
     ofLimit: ['windowMs', 'max', 'limit'],
     windowMs: ({ windowMs }) => readDuration(windowMs)?.ms,
   },
   {
     name: '@fastify/rate-limit',
-    page: 'docs/migrate-from/fastify-rate-limit.md',
+    page: pageOf('migrate-from/fastify-rate-limit.md'),
     signs: ['timeWindow'],
     ofLimit: ['timeWindow', 'max'],
     windowMs: ({ timeWindow }) => readDuration(timeWindow)?.ms,
   },
   {
     name: 'rate-limiter-flexible',
-    page: 'docs/migrate-from/rate-limiter-flexible.md',
+    page: pageOf('migrate-from/rate-limiter-flexible.md'),
     signs: ['points', 'blockDuration', 'storeClient', 'insuranceLimiter', 'execEvenly'],
     ofLimit: ['points', 'duration', 'blockDuration'],
     windowMs: ({ duration }) => (typeof duration === 'number' ? duration * 1000 : undefined),
   },
   {
     name: 'koa-ratelimit',
-    page: 'docs/migrate-from/koa-ratelimit.md',
+    page: pageOf('migrate-from/koa-ratelimit.md'),
     signs: ['duration', 'driver', 'db'],
     ofLimit: ['duration', 'max'],
     windowMs: ({ duration }) => readDuration(duration)?.ms,
   },
   {
     name: 'another package',
-    page: 'docs/migrate-from',
+    page: pageOf('README.md#moving-from'),
     signs: ['max'],
     ofLimit: ['max'],
     windowMs: () => 60_000,
   },
 ]
 
+/** One error for options that belong together: those of another package, or the parts of a limit. */
+export function errorOfKnown(given: object, unknown: readonly string[]): ConfigError | undefined {
+  return errorOfOthers(given, unknown) ?? errorOfParts(given, unknown)
+}
+
 /** The error for options of another package. It says the same limit in Tollgate's notation. */
-export function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
+function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
   const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
   if (!other) return undefined
   const [sign = ''] = unknown.filter((name) => other.signs.includes(name))
@@ -129,7 +128,7 @@ export function errorOfOthers(given: object, unknown: readonly string[]): Config
     .filter((name) => !replaced.includes(name) && remedyOf(name) !== undefined)
     .slice(0, 3)
   const rest = others.map((name) => `${remedyOf(name)?.replace(/^write /, '')} in place of ${name}`)
-  const problem = `an option of ${other.name}; ${[...limit, ...rest].join(', ')} (${other.page} has all others)`
+  const problem = `an option of ${other.name}; ${[...limit, ...rest].join(', ')} (all others: ${other.page})`
   return new ConfigError(sign, problem)
 }
 

@@ -6,7 +6,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 /** At most one warning in this time, so that a store that often fails does not fill the log. */
 const EVERY_MS = 60_000
 
-/** Warns that the store does not decide, why, and what to do. Without listeners nothing else would report it. */
+/** Warns that the store cannot be asked, why, and what to do. Without listeners nothing else would report it. */
 export class StoreWarning {
   readonly #warn: Warn
   readonly #clock: () => number
@@ -19,7 +19,7 @@ export class StoreWarning {
     this.#warn = warn
     this.#clock = clock
     const by = typeof policy === 'function' ? 'a function' : `'${policy}'`
-    this.#until = `Until it does, requests are decided by onStoreFailure: ${by}.`
+    this.#until = `Until it can be asked again, requests are decided by onStoreFailure: ${by}.`
   }
 
   /** The first connection failed. Warns only once, since clients keep retrying. */
@@ -36,15 +36,22 @@ export class StoreWarning {
     const advice = ADVICE[reason] ?? ''
     this.#warn(
       'TOLLGATE_STORE',
-      `The store does not decide: ${withoutSecrets(message)}${advice}. ${this.#until}`,
+      `The store ${WHAT[reason] ?? 'cannot be used'}: ${withoutSecrets(message)}${advice}. ${this.#until}`,
     )
   }
+}
+
+/** How the store fails. The cause follows it in the message. */
+const WHAT: { readonly [Reason in StoreErrorReason]?: string } = {
+  unreachable: 'cannot be reached',
+  timeout: 'does not answer',
+  loading: 'does not answer',
+  busy: 'does not answer',
 }
 
 /** What to do about errors whose message does not say it. */
 const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
   timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
-  closed: '; close the limiter before its client',
 }
 
 /** With a malformed URL, a client's error message can contain the user name and password. */

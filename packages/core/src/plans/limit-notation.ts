@@ -33,6 +33,12 @@ export function readNotation(text: string, path: string): Noted {
 
 /** For what is neither text nor options, and for text that cannot be read. */
 export function notALimit(path: string, given: unknown): ConfigError {
+  const several = typeof given === 'string' ? severalIn(given) : undefined
+  if (several) {
+    const isInList = path.endsWith(']')
+    const list = isInList ? `a text for each limit: ${several}` : `several limits as a list: [${several}]`
+    return ConfigError.wrong(path, given, list)
+  }
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
   if (meant !== undefined)
     return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
@@ -68,6 +74,16 @@ const WORDS: Readonly<Record<string, string>> = {
   y: '365d',
   year: '365d',
   yearly: '365d',
+}
+
+/** `'50/s', '1000/h'` of `50/s and 1000/h`; undefined where that is not several limits. */
+function severalIn(text: string): string | undefined {
+  const limits = text
+    .slice(0, LONGEST_LOOSE)
+    .split(/[,;&+|]|\band\b/)
+    .map((one) => one.trim())
+  const isEach = limits.length > 1 && limits.every((one) => NOTATION.test(one))
+  return isEach ? limits.map((one) => `'${one}'`).join(', ') : undefined
 }
 
 /** How a limit is written that most likely was meant; undefined where that cannot be told. */

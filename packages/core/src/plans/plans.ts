@@ -59,15 +59,23 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
   }
   const fallback = byName.get(defaultPlan)
   if (fallback && fallback.limits.length > 0) return { ...plans, fallback, hasDefault: true }
+  if (options.limit !== undefined) throw defaultOfOne()
   throw notADefault(defaultPlan, limited)
 }
 
 function noLimits({ plans, limit }: PlanOptions): ConfigError {
   if (limit !== undefined) {
-    const remedy = "a limit such as '100/min'; who is not limited, or blocked, is on another of several plans"
-    return ConfigError.wrong('limit', limit, `${remedy}: plans: { free: '100/min', internal: 'unlimited' }`)
+    const [what, other] =
+      limit === 'blocked' ? ['to let nobody in', 'suspended'] : ['for no limit at all', 'internal']
+    const remedy = `${what} write plans: { free: '100/min', ${other}: ${show(limit)} }`
+    return ConfigError.wrong('limit', limit, `a limit such as '100/min'; ${remedy}`)
   }
   return ConfigError.wrong('plans', plans, "at least one plan with limits, such as free: '100/min'")
+}
+
+function defaultOfOne(): ConfigError {
+  const problem = '`defaultPlan` cannot be combined with `limit`, which is the only plan: leave it out'
+  return new ConfigError('defaultPlan', problem)
 }
 
 /** So many names are listed in an error. */

@@ -1,10 +1,17 @@
 import { show, TollgateError } from '../base/errors.js'
 
-/** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least` */
-export function needCost(cost: number, least: 0 | 1): void {
+/**
+ * @param ofNothing what to type in place of a cost of 0, where that is known
+ * @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least`
+ */
+export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
   if (Number.isSafeInteger(cost) && cost >= least) return
+  const remedy = cost === 0 ? ofNothing : ''
   throw new TollgateError(
     'ERR_TOLLGATE_COST',
-    `cost: got ${show(cost)}, expected a whole number of units from ${least}`,
+    `cost: got ${show(cost)}, expected a whole number of units from ${least}${remedy}`,
   )
 }
+
+/** For options of HTTP, which have `skip`. */
+export const USE_SKIP = '; to let a request pass uncounted use skip: (req) => ...'

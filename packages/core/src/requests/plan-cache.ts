@@ -48,7 +48,7 @@ export class PlanLookup {
   ) {
     if (typeof planOf !== 'function') {
       const expected = 'a function that gives the name of a plan, or a promise of it: ({ id }) => ...'
-      throw ConfigError.wrong('planOf', planOf, expected)
+      throw ConfigError.wrongSecret('planOf', planOf, expected)
     }
     this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)

@@ -1,11 +1,12 @@
 import { implementations, type AlgorithmName } from '../algorithms/registry.js'
 import { ConfigError } from '../base/errors.js'
+import { pageOf } from '../base/pages.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
 
 const METHODS = ['consume', 'peek', 'refund', 'reset'] as const
 const OPTIONAL_METHODS = ['ready', 'observe', 'close'] as const
-const PAGE = 'docs/writing-a-store.md says what a store has'
+const PAGE = `${pageOf('writing-a-store.md')} says what a store has`
 
 /**
  * Refuses anything that is not a store, when the limiter is created rather than at its first request.
@@ -27,11 +28,7 @@ export function checkStore(given: unknown, path: string): asserts given is Store
         `got a Redis client, expected a store made of it: ${path}: redisStore(client)`,
       )
     }
-    throw ConfigError.wrong(
-      path,
-      given,
-      `redisStore(client), memoryStore(), or a store of your own (${PAGE})`,
-    )
+    throw ConfigError.wrongSecret(path, given, meantBy(given, path))
   }
   for (const name of METHODS) {
     if (!isMethod(store[name])) refuse(`${path}.${name}`, store[name], `a method; ${PAGE}`)
@@ -42,6 +39,17 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     }
   }
   checkAbilities(store, path)
+}
+
+function meantBy(given: unknown, path: string): string {
+  if (typeof given === 'string' && /[:@]/.test(given)) return `a store: ${path}: redisStore(new Redis(url))`
+  if (typeof given === 'function' && given.name === 'memoryStore') {
+    return `a store, so call it: ${path}: memoryStore()`
+  }
+  if (typeof given === 'function' && given.name === 'redisStore') {
+    return `a store, so call it: ${path}: redisStore(client)`
+  }
+  return `redisStore(client), memoryStore(), or a store of your own (${PAGE})`
 }
 
 /** Of any package: one that runs scripts. */

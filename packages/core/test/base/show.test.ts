@@ -2,6 +2,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { inspect } from 'node:util'
+import { createHttpLimiter } from '../../src/adapter.js'
 import { createLimiter, memoryStore, redisStore, type LimiterOptions } from '../../src/index.js'
 import { pathIn, show } from '../../src/base/show.js'
 
@@ -25,6 +26,16 @@ const errorOf = (run: () => unknown): Error => {
 test.each<[given: unknown, shown: string]>([
   [`redis://user:${SECRET}@10.0.0.1:6379`, "'redis://***@10.0.0.1:6379'"],
   [`rediss://:p@ss/${SECRET}@host/0`, "'rediss://***@host/0'"],
+  [`:${SECRET}@localhost:6379`, "'***@localhost:6379'"],
+  [`default:pa ss/${SECRET}@host`, "'***@host'"],
+  [`redis://h:1/0?password=${SECRET}&db=2`, "'redis://h:1/0?password=***&db=2'"],
+  [`h:1,password=${SECRET}`, "'h:1,password=***'"],
+  [`x_api_key: ${SECRET}`, "'x_api_key: ***'"],
+  [SECRET, "'***'"],
+  ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl', "'***'"],
+  [`${'p'.repeat(5000)}@host`, "'***@host'"],
+  ['100/min', "'100/min'"],
+  ['f47ac10b-58cc-4372-a567-0e02b2c3d479', "'f47ac10b-58cc-4372-a567-0e02b2c3d479'"],
   [`Bearer ${SECRET}`, "'Bearer ***'"],
   [request, 'an instance of IncomingMessage'],
   [new Tenant(), 'an instance of Tenant'],
@@ -83,6 +94,11 @@ test.each<[what: string, run: () => unknown]>([
   ['hashIds in an object', config({ limit: '5/min', hashIds: { secret: SECRET } })],
   ['the address of a store', config({ limit: '5/min', store: `redis://u:${SECRET}@h` })],
   ['the address of a client', () => redisStore(`redis://u:${SECRET}@h` as never)],
+  ['the address of a client without a scheme', () => redisStore(`default:${SECRET}@h` as never)],
+  ['a password alone, as a client', () => redisStore(SECRET as never)],
+  ['a key, as a store', config({ limit: '5/min', store: SECRET })],
+  ['a key, as identify', () => createHttpLimiter({} as never, { limit: '5/min', identify: SECRET as never })],
+  ['a key, as planOf', config({ limit: '5/min', planOf: SECRET })],
   ['options of a client', () => redisStore({ password: SECRET } as never)],
   ['a limit that is an object', config({ limit: { quota: { secret: SECRET }, window: 'min' } })],
   ['a store', () => memoryStore({ maxSubjects: { secret: SECRET } as never })],
@@ -95,6 +111,13 @@ test.each<[what: string, run: () => unknown]>([
   for (const text of [error.message, printed, JSON.stringify(own.map((name) => Reflect.get(error, name)))]) {
     expect(text).not.toContain(SECRET.slice(0, 15))
   }
+})
+
+test('what prints an error says its text once, and the problem can still be read', () => {
+  const error = errorOf(config({ limit: 100 }))
+  expect(inspect(error).split('expected units')).toHaveLength(2)
+  expect(Object.keys(error)).toEqual(expect.arrayContaining(['code', 'path']))
+  expect(error).toMatchObject({ path: 'limit', problem: expect.stringMatching(/^got 100, expected units/) })
 })
 
 test('hashIds that is too short is told by its length', () => {

@@ -4,7 +4,13 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, freePort, testPrefix } from '@tollgate/testing'
-import { createLimiter, redisStore, StoreError, type Limiter } from '../../src/index.js'
+import {
+  createLimiter,
+  redisStore,
+  StoreError,
+  type Limiter,
+  type StoreErrorReason,
+} from '../../src/index.js'
 import { StoreWarning } from '../../src/limiter/store-warning.js'
 import { compiledWith } from '../support/compiled.js'
 import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
@@ -74,6 +80,7 @@ describe('a process whose Redis is not reached, and which nobody asks', () => {
     const said = await stderrOf(address, true)
     expect(said.match(/TOLLGATE_STORE/g)).toHaveLength(1)
     expect(said).toMatch(words)
+    expect(said).toMatch(/The store (cannot be reached|cannot be used): /)
     expect(said).toContain("requests are decided by onStoreFailure: 'local'.")
     expect(said).not.toContain('wrong@')
     expect(await stderrOf(address, false)).toBe('')
@@ -102,7 +109,7 @@ describe('a store that is given up', () => {
     expect(said()).toEqual([])
     await gaveUp(closesWithTest(createLimiter(options)))
     expect(said()).toEqual([
-      "The store does not decide: the store failed: disk on fire. Until it does, requests are decided by onStoreFailure: 'closed'.",
+      "The store cannot be used: the store failed: disk on fire. Until it can be asked again, requests are decided by onStoreFailure: 'closed'.",
     ])
   })
 
@@ -113,7 +120,11 @@ describe('a store that is given up', () => {
     await eventually(async () => (await limiter.consume('acme')).source === 'store')
     redis.pause()
     await gaveUp(limiter)
-    expect(said()).toEqual([expect.stringContaining('did not answer within 300 ms; it hangs, is held up')])
+    expect(said()).toEqual([
+      expect.stringMatching(
+        /^The store does not answer: .*did not answer within 300 ms; it hangs, is held up/,
+      ),
+    ])
   })
 })
 
@@ -130,11 +141,24 @@ test('once a minute at most, and not again for a client that tries on', () => {
   clock.now = 59_999
   warning.opened(error)
   expect(lines).toEqual([
-    'The store does not decide: getaddrinfo ENOTFOUND ***@redis. Until it does, requests are decided by onStoreFailure: a function.',
+    'The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it can be asked again, requests are decided by onStoreFailure: a function.',
   ])
   clock.now = 60_000
   warning.atStart(error)
   expect(lines).toHaveLength(1)
   warning.opened(error)
   expect(lines).toHaveLength(2)
+})
+
+test.each<[reason: StoreErrorReason, what: string]>([
+  ['unreachable', 'cannot be reached'],
+  ['timeout', 'does not answer'],
+  ['loading', 'does not answer'],
+  ['busy', 'does not answer'],
+  ['out-of-memory', 'cannot be used'],
+])('what is seen of a store: %s: it %s', (reason, what) => {
+  const lines: string[] = []
+  const warning = new StoreWarning((_, text) => void lines.push(text), 'local')
+  warning.opened(new StoreError('down', { reason }))
+  expect(lines).toEqual([expect.stringContaining(`The store ${what}: down`)])
 })

@@ -1,7 +1,7 @@
 // What an error about options tells somebody to type: the option that was meant, where it goes, or what replaces that
 // of another package, made from the numbers that were given.
 import { createHttpLimiter } from '../../src/adapter.js'
-import { createLimiter, memoryStore, redisStore, type LimiterOptions } from '../../src/index.js'
+import { createLimiter, memoryStore, type LimiterOptions } from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
 import { LIMITER_OPTIONS } from '../../src/limiter/limiter-options.js'
 import { nearestOf } from '../../src/base/option-checks.js'
@@ -14,35 +14,35 @@ describe('options of other packages', () => {
   test.each<[options: object, message: string]>([
     [
       { windowMs: 15 * 60_000, max: 100 },
-      "windowMs: an option of express-rate-limit; write limit: '100/15min' in place of windowMs and max (docs/migrate-from/express-rate-limit.md has all others)",
+      "windowMs: an option of express-rate-limit; write limit: '100/15min' in place of windowMs and max (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/express-rate-limit.md)",
     ],
     [
       { windowMs: 60_000, limit: 100, keyGenerator: () => 'a', standardHeaders: true, legacyHeaders: false },
-      "windowMs: an option of express-rate-limit; write limit: '100/min' in place of windowMs and limit, identify: (req) => ... in place of keyGenerator, headers: { standard: true } in place of standardHeaders, headers: { legacy: 'epoch' } in place of legacyHeaders (docs/migrate-from/express-rate-limit.md has all others)",
+      "windowMs: an option of express-rate-limit; write limit: '100/min' in place of windowMs and limit, identify: (req) => ... in place of keyGenerator, headers: { standard: true } in place of standardHeaders, headers: { legacy: 'epoch' } in place of legacyHeaders (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/express-rate-limit.md)",
     ],
     [
       { windowMs: 1000, max: () => 5 },
-      "windowMs: an option of express-rate-limit; write a limit such as limit: '100/s' in place of windowMs and max (docs/migrate-from/express-rate-limit.md has all others)",
+      "windowMs: an option of express-rate-limit; write a limit such as limit: '100/s' in place of windowMs and max (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/express-rate-limit.md)",
     ],
     [
       { timeWindow: '1 hour', max: 1000 },
-      "timeWindow: an option of @fastify/rate-limit; write limit: '1000/h' in place of timeWindow and max (docs/migrate-from/fastify-rate-limit.md has all others)",
+      "timeWindow: an option of @fastify/rate-limit; write limit: '1000/h' in place of timeWindow and max (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/fastify-rate-limit.md)",
     ],
     [
       { points: 6, duration: 1 },
-      "points: an option of rate-limiter-flexible; write limit: '6/s' in place of points and duration (docs/migrate-from/rate-limiter-flexible.md has all others)",
+      "points: an option of rate-limiter-flexible; write limit: '6/s' in place of points and duration (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/rate-limiter-flexible.md)",
     ],
     [
       { storeClient: {}, points: 10, duration: 3600, blockDuration: 60, keyPrefix: 'app' },
-      "storeClient: an option of rate-limiter-flexible; write limit: '10/h' in place of points and duration and blockDuration, store: redisStore(client) in place of storeClient, store: redisStore(client, { prefix: 'myapp' }) in place of keyPrefix (docs/migrate-from/rate-limiter-flexible.md has all others)",
+      "storeClient: an option of rate-limiter-flexible; write limit: '10/h' in place of points and duration and blockDuration, store: redisStore(client) in place of storeClient, store: redisStore(client, { prefix: 'myapp' }) in place of keyPrefix (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/rate-limiter-flexible.md)",
     ],
     [
       { driver: 'redis', db: {}, duration: 60_000, max: 100 },
-      "driver: an option of koa-ratelimit; write limit: '100/min' in place of duration and max, store: redisStore(client) in place of db (docs/migrate-from/koa-ratelimit.md has all others)",
+      "driver: an option of koa-ratelimit; write limit: '100/min' in place of duration and max, store: redisStore(client) in place of db (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/koa-ratelimit.md)",
     ],
     [
       { max: 7 },
-      "max: an option of another package; write limit: '7/min' in place of max (docs/migrate-from has all others)",
+      "max: an option of another package; write limit: '7/min' in place of max (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/README.md#moving-from)",
     ],
   ])('%j', (options, message) => {
     expect(() => rateLimit(options)).toThrow(
@@ -67,17 +67,17 @@ describe('an option that does not exist', () => {
     [
       asLimiter,
       { limit: '5/min', nonsense: 1 },
-      'nonsense: there is no such option here; docs/README.md says where all options are',
+      'nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options',
     ],
     [
       rateLimit,
       { limt: '5/min', indentify: 1, nonsense: 1, more: 1, evenMore: 1 },
-      'limt: there is no such option here; did you mean limit?; indentify: there is no such option here; did you mean identify?; nonsense: there is no such option here; docs/README.md says where all options are; and 2 more',
+      'limt: there is no such option here; did you mean limit?; indentify: there is no such option here; did you mean identify?; nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options; and 2 more',
     ],
     [
       asLimiter,
       { limit: '5/min', ['x\n'.repeat(300)]: 1 },
-      `['${'x?'.repeat(37)}x...']: there is no such option here; docs/README.md says where all options are`,
+      `['${'x?'.repeat(37)}x...']: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options`,
     ],
     [
       (options) => limiter.consume('acme', options as never),
@@ -117,7 +117,11 @@ describe('an option that goes elsewhere', () => {
     [{ prefix: 'a' }, 'prefix', 'redisStore(client, { prefix: ... })'],
     [{ ttlMs: 5 }, 'ttlMs', 'planCache: { ttlMs: 60000'],
     [{ hook: 'onRequest' }, 'hook', 'app.register(rateLimit, { hook })'],
-    [{ quota: 5, window: 'min' }, 'quota', "limit: { quota: 100, window: '15 min' }"],
+    [
+      { quota: 5, window: '2 min' },
+      'quota',
+      "`quota` and `window` are parts of a limit: write limit: { quota: 5, window: '2 min' }",
+    ],
   ])('createLimiter: %p', (options, path, remedy) => {
     expect(() => asLimiter({ limit: '5/min', ...options })).toThrow(
       expect.objectContaining({ path, problem: expect.stringContaining(remedy) }),
@@ -144,6 +148,14 @@ describe('options that exclude each other', () => {
     [
       { plans: { free: '5/min' }, limit: '5/min' },
       'limit: `limit` cannot be combined with `plans`: make it one of them, or leave it out',
+    ],
+    [
+      { limit: '5/min', defaultPlan: 'free' },
+      'defaultPlan: `defaultPlan` cannot be combined with `limit`, which is the only plan: leave it out',
+    ],
+    [
+      { limiter: Object.assign(() => {}, { limiter }) },
+      'limiter: got a middleware: give its limiter: { limiter: thatMiddleware.limiter }',
     ],
     [
       { limiter, plans: { free: '5/min' } },
@@ -205,6 +217,13 @@ test.each<[limit: unknown, expected: string]>([
     '100/3 months',
     "got '100/3 months', expected '100/90d' (on the calendar there is '100/month', not several)",
   ],
+  ['50/s, 1000/h', "got '50/s, 1000/h', expected several limits as a list: ['50/s', '1000/h']"],
+  ['50/s burst 9 and 1000/h', "expected several limits as a list: ['50/s burst 9', '1000/h']"],
+  [
+    'unlimited',
+    "got 'unlimited', expected a limit such as '100/min'; for no limit at all write plans: { free: '100/min', internal: 'unlimited' }",
+  ],
+  ['blocked', "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
   ['1.5/min', "expected a limit such as '100/min' or '10/s burst 20' (units of time:"],
   ['-5/min', "expected a limit such as '100/min'"],
   ['0/min', "expected a quota from 1 to 10^12, such as '100/min'; a plan that lets nothing pass"],
@@ -242,21 +261,5 @@ test('defaultPlan names the plan that was meant, or some', () => {
   )
   expect(() => asLimiter({ plans, defaultPlan: 'gold' })).toThrow(
     "expected the name of a plan that has limits: 'plan0', 'plan1', 'plan2', 'plan3', 'plan4', 'plan5', ...",
-  )
-})
-
-test.each([
-  ['ioredis', { eval() {}, evalsha() {}, reset() {} }],
-  ['node-redis', { eval() {}, evalSha() {} }],
-])('a client of %s is not a store', (_, client) => {
-  expect(() => asLimiter({ limit: '5/min', store: client })).toThrow(
-    /^store: got a Redis client, expected a store made of it: store: redisStore\(client\)$/,
-  )
-})
-
-test('redisStore of a store, or of an object around the client', () => {
-  expect(() => redisStore(memoryStore() as never)).toThrow('expected a Redis client: not a store')
-  expect(() => redisStore({ client: { eval() {}, evalsha() {} } } as never)).toThrow(
-    'expected a Redis client: not an object around it',
   )
 })

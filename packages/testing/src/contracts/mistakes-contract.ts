@@ -47,6 +47,23 @@ export function mistakesContract(name: string, { twice, two, inHandler, kept }: 
       ])
     })
 
+    test('two middlewares that share a limiter and its counters count twice, and cause one warning', async () => {
+      const limiter = createLimiter({ limit: '4/min' })
+      expect(await statuses(two({ limiter }, { limiter, cost: 1 }), 3)).toEqual([200, 200, 429])
+      expect(told()).toEqual([['TOLLGATE_MOUNTED_TWICE', expect.stringContaining('rateLimit({ limiter })')]])
+    })
+
+    test.each<[what: string, first: Options, second: Options]>([
+      ['subjects', { identify: () => ({ id: 'acme' }) }, { identify: () => ({ id: 'user' }) }],
+      ['kinds of subject', {}, { identify: () => ({ id: '127.0.0.1', kind: 'id' }) }],
+      ['groups', { group: 'a' }, { group: 'b' }],
+      ['plans, one without limits', {}, { identify: () => ({ id: '127.0.0.1', kind: 'ip', plan: 'staff' }) }],
+    ])('one limiter in two places is no mistake with other %s', async (_, first, second) => {
+      const limiter = createLimiter({ plans: { free: '9/min', staff: 'unlimited' } })
+      expect(await statuses(two({ limiter, ...first }, { limiter, ...second }), 2)).toEqual([200, 200])
+      expect(told()).toEqual([])
+    })
+
     test('one limiter in two places is no mistake', async () => {
       const limiter = createLimiter({ limit: '9/min' })
       expect(await statuses(two({ limiter }, { limiter, group: 'login' }), 2)).toEqual([200, 200])

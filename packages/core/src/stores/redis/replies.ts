@@ -1,3 +1,4 @@
+import { shorten } from '../../base/show.js'
 import { reasonOf, StoreError } from '../../base/errors.js'
 import { REACTIONS, type Reaction } from './reactions.js'
 
@@ -5,7 +6,11 @@ import { REACTIONS, type Reaction } from './reactions.js'
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown))
-  return new StoreError(`${says} (${messageOf(thrown)})`, { reason, isOfRequest, cause: causeOf(thrown) })
+  return new StoreError(`${says} (${shortReply(messageOf(thrown))})`, {
+    reason,
+    isOfRequest,
+    cause: causeOf(thrown),
+  })
 }
 
 /** An error text that a script returned for one request, as a fault of the store. */
@@ -18,6 +23,11 @@ export function requestErrorOf(text: string): StoreError {
   // Other requests of the batch were decided, so the fault is in this key's value.
   const says = 'the key of this request holds a damaged value; delete it'
   return new StoreError(`${says} (${text})`, { reason: 'foreign-value', isOfRequest: true })
+}
+
+/** What a server said can be long; what a client says ends with the cause. The whole of it is the cause of the error. */
+function shortReply(text: string): string {
+  return /^[A-Z]{2,} /.test(text) ? shorten(text) : text
 }
 
 export function isNoScript(thrown: unknown): boolean {

@@ -39,7 +39,7 @@ function limiterOn(client: RedisClient, deadlineMs = 5000): { limiter: Limiter; 
 describe('a value that is not a client is refused, with what to pass', () => {
   const client = createClient()
   test.each<[string, unknown, RegExp]>([
-    ['an address', 'redis://127.0.0.1', /got 'redis:.*not an address.*new Redis\(url\)/],
+    ['an address', 'redis://127.0.0.1', /got a text of 17 characters.*not an address.*new Redis\(url\)/],
     ['a URL', new URL('redis://127.0.0.1'), /not an address/],
     ['a promise', Promise.resolve(client), /got a promise.*pass the client itself/],
     ['the legacy form of a client', client.legacy(), /not its legacy\(\) form/],

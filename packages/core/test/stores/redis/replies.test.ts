@@ -215,3 +215,12 @@ test('the arguments of the command that failed are not printed with the error: a
   })
   expect(inspect(storeErrorOf(all), { depth: 10 })).not.toContain(password)
 })
+
+test('what a server says is shown up to 80 characters, what a client says wholly, and both are the cause', () => {
+  const reply = new Error(`OOM ${'x'.repeat(200)}`)
+  const { message, cause } = storeErrorOf(reply)
+  expect(cause).toBe(reply)
+  expect(message).toMatch(/^Redis is full: .* \(OOM x{73}\.\.\.\)$/)
+  const ofClient = `All sentinels are unreachable. ${'x'.repeat(80)} Last error: connect ECONNREFUSED`
+  expect(storeErrorOf(new Error(ofClient)).message).toContain(`(${ofClient})`)
+})

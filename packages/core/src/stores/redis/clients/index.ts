@@ -41,7 +41,7 @@ const CLIENTS =
   'createSentinel of node-redis'
 
 function notAClient(given: unknown): ConfigError {
-  return ConfigError.wrong('redisStore(client)', given, `a Redis client: ${hintOf(given)}${CLIENTS}`)
+  return ConfigError.wrongSecret('redisStore(client)', given, `a Redis client: ${hintOf(given)}${CLIENTS}`)
 }
 
 function hintOf(given: unknown): string {
