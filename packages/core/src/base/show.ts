@@ -43,7 +43,7 @@ export function isA<T>(value: unknown, type: abstract new (...args: never[]) => 
 }
 
 /** Replaces control characters, characters that change the direction of text, and lone surrogates. */
-function onOneLine(text: string): string {
+export function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 

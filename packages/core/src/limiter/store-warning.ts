@@ -1,5 +1,6 @@
 import type { StoreError, StoreErrorReason } from '../base/errors.js'
 import { elapsedMs } from '../base/timers.js'
+import { foreignText } from '../base/foreign-text.js'
 import type { Warn } from '../base/warnings.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 
@@ -36,7 +37,7 @@ export class StoreWarning {
     const advice = ADVICE[reason] ?? ''
     this.#warn(
       'TOLLGATE_STORE',
-      `The store ${WHAT[reason] ?? 'cannot be used'}: ${withoutSecrets(message)}${advice}. ${this.#until}`,
+      `The store ${WHAT[reason] ?? 'cannot be used'}: ${foreignText(message)}${advice}. ${this.#until}`,
     )
   }
 }
@@ -52,9 +53,4 @@ const WHAT: { readonly [Reason in StoreErrorReason]?: string } = {
 /** What to do about errors whose message does not say it. */
 const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
   timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
-}
-
-/** With a malformed URL, a client's error message can contain the user name and password. */
-function withoutSecrets(text: string): string {
-  return text.replace(/[^\s'"(]*@/g, '***@')
 }

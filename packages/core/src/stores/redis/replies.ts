@@ -1,3 +1,4 @@
+import { foreignText, withoutCredentials } from '../../base/foreign-text.js'
 import { shorten } from '../../base/show.js'
 import { reasonOf, StoreError } from '../../base/errors.js'
 import { REACTIONS, type Reaction } from './reactions.js'
@@ -27,7 +28,7 @@ export function requestErrorOf(text: string): StoreError {
 
 /** What a server said can be long; what a client says ends with the cause. The whole of it is the cause of the error. */
 function shortReply(text: string): string {
-  return /^[A-Z]{2,} /.test(text) ? shorten(text) : text
+  return foreignText(/^[A-Z]{2,} /.test(text) ? shorten(text) : text)
 }
 
 export function isNoScript(thrown: unknown): boolean {
@@ -41,14 +42,17 @@ function reactionTo(text: string): Pick<Reaction, 'reason' | 'says'> & { readonl
 }
 
 /**
- * ioredis keeps the command that failed on its errors, with its arguments: the password of AUTH, the ids of subjects. Who
- * prints a fault of the store prints its cause, so that has none of them.
+ * The client's error without secrets, since printing a StoreError prints its cause as well. ioredis keeps the arguments
+ * of the failed command on its errors, such as the password of AUTH. If a URL was given as the host name, the message of
+ * the failed look-up contains that URL.
  */
 function causeOf(thrown: unknown): unknown {
-  if (!isErrorLike(thrown) || !('command' in thrown || 'lastNodeError' in thrown)) return thrown
+  if (!isErrorLike(thrown)) return thrown
   const { name, message, stack } = thrown as Error
-  const cause = Object.assign(new Error(message), { name })
-  if (stack !== undefined) cause.stack = stack
+  const shown = withoutCredentials(message)
+  if (shown === message && !('command' in thrown || 'lastNodeError' in thrown)) return thrown
+  const cause = Object.assign(new Error(shown), { name })
+  if (stack !== undefined) cause.stack = stack.replaceAll(message, shown)
   return cause
 }
 
