@@ -15,13 +15,16 @@ interface Passed {
   readonly by: CountedIn
 }
 
+/** A long request, such as that of a socket, can be decided again and again. */
+const MOST_KEPT = 32
+
 interface WithDecisions {
   [PASSED]?: Passed[]
 }
 
 /**
- * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made. Complete even if
- * several limiters have the same `requestProperty`.
+ * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made, also if several
+ * limiters have the same `requestProperty`. Only the latest 32 are kept.
  *
  * @param req the request of Express or Fastify, the context of Koa
  */
@@ -42,6 +45,7 @@ export function noteDecision(req: object, decision: Decision, by: CountedIn): bo
   }
   const isAgain = passed.some((before) => isSameCount(before, { decision, by }))
   passed.push({ decision, by })
+  if (passed.length > MOST_KEPT) passed.shift()
   return isAgain
 }
 

@@ -19,12 +19,13 @@ is ever limited. Call it once, outside of the handler: const limit = rateLimit({
 
 /** How many limiters of this process were made inside a handler and have seen only one request. */
 let unused = 0
+/** Fewer such limiters can be intended: made at the first request of a route, or in a test, and kept. */
+const MOST_LAZY = 10
 let isTold = false
 
 /**
  * Detects a limiter that is made inside a request handler: it gets its first request in the same tick in which it was
- * made. One such limiter can be intended, for example in a test, or be kept for later requests. So the warning comes
- * with the second one that has seen a single request.
+ * made. The warning comes with the tenth that has seen a single request.
  */
 export class MakingWatch {
   #state: 'new' | 'made for a request' | 'fine' = 'new'
@@ -44,7 +45,7 @@ export class MakingWatch {
     }
     this.#state = 'made for a request'
     unused += 1
-    if (unused < 2 || isTold) return
+    if (unused < MOST_LAZY || isTold) return
     isTold = true
     warn('TOLLGATE_MADE_IN_HANDLER', IN_HANDLER)
   }

@@ -1,0 +1,10 @@
+import { createLimiter } from '../../src/index.js'
+import { decisionsOf, noteDecision } from '../../src/http/decisions.js'
+
+test('a request that is decided again and again keeps its latest 32 decisions', async () => {
+  const limiter = createLimiter({ limit: '1000/min' })
+  const made = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('acme')))
+  const req = {}
+  for (const decision of made) noteDecision(req, decision, { limiter, group: undefined })
+  expect(decisionsOf(req)).toEqual(made.slice(-32))
+})
