@@ -5,7 +5,7 @@ import { createApp, createFixedWindowApp, plans } from './app.js'
 import { findFaults } from './check.js'
 import { Screen } from './screen.js'
 import { close, listen, urlOf } from './server.js'
-import { announce, conclude, explain, introduce, tryIt } from './story.js'
+import { announce, conclude, explain, introduce, moments, tryIt } from './story.js'
 import { Tenant } from './tenant.js'
 import { createTenants, drive } from './traffic.js'
 
@@ -81,7 +81,7 @@ async function showTraffic() {
 
   screen.say(...announce())
   screen.watch(Object.values(clients), minuteMs)
-  const seen = await drive(clients, minuteMs)
+  const seen = await drive(clients, minuteMs, (moment) => screen.say(moments[moment]))
   screen.unwatch()
   Tenant.disconnect()
   await Promise.all([close(fixedServer), forget(customers)])

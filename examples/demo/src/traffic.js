@@ -30,15 +30,19 @@ export function createTenants(urls, minuteMs) {
   }
 }
 
-/** Plays for two minutes of the demo and a little; resolves with what passed at the moments that matter. */
-export async function drive({ free, fixed, starter, pro }, minuteMs) {
+/**
+ * Plays for two minutes of the demo and a little; resolves with what passed at the moments that matter.
+ *
+ * @param tell called with the name of a moment of `story.js` when it begins
+ */
+export async function drive({ free, fixed, starter, pro }, minuteMs, tell) {
   // It opens the fixed window, which has begun when the answer is there: the clock starts then.
   await Promise.all([free.burst(1), fixed.burst(1)])
   const started = performance.now()
   const second = minuteMs / 60
   const until = (seconds) => sleep(Math.max(started + seconds * second - performance.now(), 0))
   const [seam, flood, rush] = await Promise.all([
-    attackSeam([free, fixed], until),
+    attackSeam([free, fixed], until, tell),
     runAway(starter, minuteMs),
     rushIn(pro, minuteMs, until),
   ])
@@ -46,7 +50,7 @@ export async function drive({ free, fixed, starter, pro }, minuteMs) {
 }
 
 /** One request has opened the minute. The rest of its 100 come at its very end, 100 more right after. */
-async function attackSeam(tenants, until) {
+async function attackSeam(tenants, until, tell) {
   const each = (count) => Promise.all(tenants.map((tenant) => tenant.burst(count)))
   await until(56)
   const started = performance.now()
@@ -54,11 +58,14 @@ async function attackSeam(tenants, until) {
   await until(61)
   const after = await each(100)
   const ms = performance.now() - started
+  await until(66)
+  tell('asking')
   for (let second = 66; second <= 114; second += 4) {
     await until(second)
     await each(1)
   }
   await until(124)
+  tell('returning')
   const later = await each(100)
   const [free, fixed] = tenants.map((_, i) => ({ before: before[i], after: after[i], later: later[i], ms }))
   return { free, fixed }

@@ -9,12 +9,12 @@ const HEAD = [
   'fault',
   'runs',
   'requests',
-  'without an answer',
-  'slowest p99 before the breaker opens, ms',
-  'slowest p99 while it is open, ms',
-  'units over a plan',
-  'units over a plan under `open`, in the fault',
-  'back after at most, ms',
+  'unanswered',
+  'p99 before open, ms',
+  'p99 while open, ms',
+  'over plan',
+  'over plan, `open`',
+  'back, ms',
   'rules broken',
 ]
 

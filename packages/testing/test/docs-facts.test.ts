@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLimiter } from '@tollgate/core'
 import { limitSetOf } from '@tollgate/core/store'
-import { root, textOf } from './docs-pages.ts'
+import { blocksOf, pages, root, textOf } from './docs-pages.ts'
 
 /** The cells of each row of the table under a heading. */
 function tableOf(page: string, heading: string): string[][] {
@@ -51,6 +51,15 @@ test('every file that ARCHITECTURE.md names exists', () => {
   const isThere = (path: string): boolean =>
     ['', 'packages/core/src', 'packages/core/test'].some((folder) => existsSync(join(root, folder, path)))
   expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
+})
+
+test('programs register the Fastify plugin with await, since routes that follow would else be declared before it', () => {
+  const lines = pages
+    .flatMap((page) => blocksOf(page, textOf(page)))
+    .flatMap(({ page, code }) => code.split('\n').map((line) => `${page}: ${line.trim()}`))
+    .filter((line) => /\.register\((rateLimit|tollgate)\b/.test(line))
+  expect(lines.length).toBeGreaterThan(5)
+  expect(lines.filter((line) => !/: (await|return) /.test(line))).toEqual([])
 })
 
 test('the error message on docs/errors.md is the real one', () => {

@@ -156,10 +156,23 @@ describe('the text of the demo', () => {
 
   test('add up', async () => {
     const words = await explain(500)
-    expect(words).toContain('99 + 42 = 141 requests within 5 s')
+    expect(words).toContain('99 + 42 = 141 requests within 5 s of the demo')
+    expect(words).toContain('in its fullest 6 real seconds')
     expect(words).toContain('the burst of 100, and 7 that came back')
     expect(words).toContain('100 + 6 x 50 = 400')
     expect(words).not.toContain('busy')
+  })
+
+  test('have a line for each moment that the traffic tells of', async () => {
+    const traffic = readFileSync(join(folder, 'demo/src/traffic.js'), 'utf8')
+    const told = [...traffic.matchAll(/tell\('(\w+)'\)/g)].map(([, name = '']) => name)
+    const program = `import { moments } from '${pathToFileURL(join(folder, 'demo/src/story.js')).href}'
+      console.log(JSON.stringify(moments))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+    const moments = JSON.parse(stdout) as Record<string, string>
+    expect(Object.keys(moments)).toEqual(told)
+    expect(told).toEqual(['asking', 'returning'])
+    for (const line of Object.values(moments)) expect(line).toMatch(/^ {2}free {5}\w/)
   })
 
   test('say when the machine was too busy for its numbers', async () => {
