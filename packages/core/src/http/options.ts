@@ -23,7 +23,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly skip?: (req: Req) => MaybePromise<boolean>
   /**
    * The methods that are limited; with GET also HEAD. Default: all, but for the preflights of CORS, which browsers send
-   * unasked: OPTIONS with both `Origin` and `Access-Control-Request-Method`.
+   * unasked: OPTIONS with both `Origin` and `Access-Control-Request-Method`. Of a request by another method nobody asks
+   * who it is, so a `blocked` plan does not hold there; a `blockList` of addresses does.
    */
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
