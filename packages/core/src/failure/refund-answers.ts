@@ -1,9 +1,11 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import { quiet } from '../base/quiet.js'
 import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { isRefundAnswer } from '../stores/outcome-check.js'
 
 /** One answer for each refund of a batch, whatever a user's own store returned. Never throws. */
 export function readRefundAnswers(batch: readonly RefundRequest[], given: unknown): readonly RefundAnswer[] {
+  quiet(given)
   return batch.map((_, i) => {
     try {
       return readOne(given, i)
