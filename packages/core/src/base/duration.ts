@@ -32,6 +32,8 @@ const ALIASES = new Map<string, Unit>([
 /** The units of time, as error messages list them. */
 export const UNITS = Object.keys(UNIT_MS).join(', ')
 
+/** Matching takes time by the square of the length. */
+const LONGEST = 100
 const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
 
 /**
@@ -41,7 +43,7 @@ const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
  */
 export function readDuration(text: unknown): Duration | undefined {
   if (typeof text === 'number') return duration(text, 'ms')
-  if (typeof text !== 'string') return undefined
+  if (typeof text !== 'string' || text.length > LONGEST) return undefined
   const [, count, word] = NOTATION.exec(text) ?? []
   const unit = ALIASES.get(word?.toLowerCase() ?? '')
   return unit && duration(Number(count || 1), unit)

@@ -11,9 +11,10 @@ export const WARNING_CODES = {
   TOLLGATE_PLAN:
     'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',
   TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',
-  TOLLGATE_POLICY: "A function for onStoreFailure threw or gave no policy, so 'local' was used.",
-  TOLLGATE_LISTENER: 'A listener of an event threw or rejected.',
-  TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back.',
+  TOLLGATE_POLICY:
+    "A function for onStoreFailure threw or gave no policy, so 'local' was used. At most once a minute.",
+  TOLLGATE_LISTENER: 'A listener of an event threw or rejected. At most once a minute.',
+  TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back. At most once a minute.',
   TOLLGATE_UNVERIFIED: 'byJwtClaim met a token that nothing has verified, and counts its client by address.',
   TOLLGATE_LATE_IDENTITY:
     'Fastify: identify finds nobody in the stage that was chosen, since authentication comes later.',
@@ -31,5 +32,13 @@ export type Warn = (code: WarningCode, text: string) => void
 
 export const warn: Warn = (code, text) => process.emitWarning(text, { type: 'TollgateWarning', code })
 
+/** A registered symbol, since a process may load both builds of core. */
+const SILENT = Symbol.for('tollgate.silent')
+
 /** For a limiter with `warnings: false`. */
-export const keepSilent: Warn = () => {}
+export const keepSilent: Warn = Object.assign(() => {}, { [SILENT]: true })
+
+/** Whether nothing is emitted. What is told once a process is then not told yet. */
+export function isSilent(warn: Warn): boolean {
+  return SILENT in warn
+}

@@ -1,4 +1,5 @@
-import { reasonOf, type StoreError } from '../base/errors.js'
+import type { StoreError } from '../base/errors.js'
+import { onceAMinute, thrownText } from '../base/rare-warnings.js'
 import type { Warn } from '../base/warnings.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
@@ -26,6 +27,7 @@ const MOST_SUBJECTS = 10_000
 /** Decides what the store could not, by the failure policy, and reconciles that with the store when it is back. */
 export class Fallback {
   readonly #options: FallbackOptions
+  readonly #warn: Warn
   readonly #local: LocalLimiter
   readonly #reconciliation: Reconciliation
   /** Undefined if the user says how many processes there are. */
@@ -35,6 +37,7 @@ export class Fallback {
 
   constructor(options: FallbackOptions) {
     this.#options = options
+    this.#warn = onceAMinute(options.warn)
     this.#local = new LocalLimiter(options.local.maxSubjects ?? MOST_SUBJECTS)
     this.#reconciliation = new Reconciliation(this.#local, options)
     const { instances } = options.local
@@ -136,8 +139,8 @@ export class Fallback {
     try {
       return choosePolicy(this.#policyOf(part), part.subject, error)
     } catch (thrown) {
-      const text = `onStoreFailure failed, and 'local' was used: ${reasonOf(thrown)}`
-      this.#options.warn('TOLLGATE_POLICY', text)
+      const text = `onStoreFailure failed, and 'local' was used: ${thrownText(thrown)}`
+      this.#warn('TOLLGATE_POLICY', text)
       return 'local'
     }
   }

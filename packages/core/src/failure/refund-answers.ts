@@ -1,10 +1,12 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
+import { quiet } from '../base/quiet.js'
 import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { isRefundAnswer } from '../stores/outcome-check.js'
 
 /** One answer for each refund of a batch, whatever a user's own store returned. Never throws. */
 export function readRefundAnswers(batch: readonly RefundRequest[], given: unknown): readonly RefundAnswer[] {
+  quiet(given)
   return batch.map((_, i) => {
     try {
       return readOne(given, i)

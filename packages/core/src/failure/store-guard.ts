@@ -1,5 +1,6 @@
 import { isA, show, StoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
+import { quiet, quietEach } from '../base/quiet.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
@@ -53,7 +54,10 @@ export class StoreGuard {
   /** Never rejects. */
   consume(batch: readonly Asked[]): Promise<readonly Answer[]> {
     const asked = this.#of(batch[0]?.shard ?? 0).call((call) => this.#send(batch, call), {
-      onLate: (answers) => this.#options.onLate(batch, answers),
+      onLate: (answers) => {
+        quietEach(answers)
+        this.#options.onLate(batch, answers)
+      },
     })
     return this.#check(batch, asked)
   }
@@ -72,6 +76,7 @@ export class StoreGuard {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
       const answers = await guard.call((call) => this.#store.consume(batch, call), { isForced: true })
+      quietEach(answers)
       return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
     } catch (error) {
       // Not reported to onFailure: no request waits for a charge.
@@ -150,6 +155,7 @@ export class StoreGuard {
   }
 
   #tellOf(answers: readonly Answer[]): readonly Answer[] {
+    quietEach(answers)
     const failed = answers.filter((answer) => isA(answer, StoreError))
     if (failed[0]) this.#options.onFailure(failed[0], failed.length)
     return answers
@@ -157,6 +163,7 @@ export class StoreGuard {
 }
 
 function notAList(given: unknown): StoreError {
+  quiet(given)
   return new StoreError(
     `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
   )

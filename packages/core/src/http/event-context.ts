@@ -1,4 +1,6 @@
 import { ConfigError } from '../base/errors.js'
+import { isPromise } from '../base/maybe-promise.js'
+import { quiet } from '../base/quiet.js'
 import type { HttpAdapter } from './adapter.js'
 
 /** The second argument of `decision` and `limited` events with `eventContext: true`. */
@@ -31,7 +33,16 @@ export function contextOf<Req>(
   address: () => string | undefined,
 ): object | undefined {
   if (!option) return undefined
-  if (typeof option === 'function') return option(req)
+  if (typeof option === 'function') {
+    const made: unknown = option(req)
+    if (made === undefined || (typeof made === 'object' && made !== null && !isPromise(made))) return made
+    quiet(made)
+    throw ConfigError.wrong(
+      'what eventContext returned',
+      made,
+      'an object, and no promise: (req) => ({ path: req.path })',
+    )
+  }
   const context: RequestContext = {
     method: adapter.method(req),
     route: adapter.route?.(req),

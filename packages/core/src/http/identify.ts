@@ -4,6 +4,7 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
+import { keepWritten } from '../requests/address-id.js'
 import { readSubjects } from '../requests/subject.js'
 import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/ip.js'
 
@@ -141,7 +142,10 @@ export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IP
   if (address === undefined || address === '' || address === UNKNOWN) return subjectOfAddress(undefined)
   // Also accepts a network such as '2001:db8::/64', since the ids of these subjects are written so.
   const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
-  if (isIP(plainIp(base)) !== 0) return subjectOfAddress(base, ipv6Prefix)
+  if (isIP(plainIp(base)) !== 0) {
+    const subject = subjectOfAddress(base, ipv6Prefix)
+    return subject.id === address ? subject : keepWritten(subject, { id: address, kind: 'ip' })
+  }
   const expected = "a client's address, such as req.ip or '192.0.2.1'"
   throw new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: got ${show(address)}, expected ${expected}`)
 }

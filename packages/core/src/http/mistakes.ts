@@ -1,4 +1,4 @@
-import type { Warn } from '../base/warnings.js'
+import { isSilent, type Warn } from '../base/warnings.js'
 
 const TWICE = `One request has passed rateLimit(...) twice and was counted twice in the same counters, such as by \
 app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to have \
@@ -45,7 +45,7 @@ export class MakingWatch {
     }
     this.#state = 'made for a request'
     unused += 1
-    if (unused < MOST_LAZY || isTold) return
+    if (unused < MOST_LAZY || isTold || isSilent(warn)) return
     isTold = true
     warn('TOLLGATE_MADE_IN_HANDLER', IN_HANDLER)
   }

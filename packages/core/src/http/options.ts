@@ -23,7 +23,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly skip?: (req: Req) => MaybePromise<boolean>
   /**
    * The methods that are limited, in upper case; GET includes HEAD. Default: all, except CORS preflight requests, which
-   * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`.
+   * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`. For other methods
+   * `identify` is not called, so a `blocked` plan does not hold there; a `blockList` of addresses does.
    */
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */

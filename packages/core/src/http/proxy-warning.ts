@@ -1,4 +1,4 @@
-import type { Warn } from '../base/warnings.js'
+import { isSilent, type Warn } from '../base/warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
 /** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
@@ -11,6 +11,7 @@ const toldOfTrust = new Set<string>()
  */
 export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
   const { header, trustsProxy, framework } = adapter
+  if (isSilent(warn)) return
   if (toldOfProxy.has(framework) && toldOfTrust.has(framework)) return
   if (!(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
   if (trustsProxy(req)) warnOfTrust(adapter, req, warn)

@@ -1,4 +1,4 @@
-import { reasonOf } from '../base/errors.js'
+import { thrownText } from '../base/rare-warnings.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
 import { internalsOf } from '../limiter/internals.js'
@@ -34,7 +34,7 @@ export function refundLater<Req extends object, Res>(
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {
       // The response is over, so an error handler can do nothing: a warning is the only way to report it.
-      internalsOf(limiter).warn('TOLLGATE_REFUND', `refundWhen threw: ${reasonOf(error)}`)
+      internalsOf(limiter).warnRarely('TOLLGATE_REFUND', `refundWhen threw: ${thrownText(error)}`)
     }
   }
   adapter.onEnd(res, (end) => {

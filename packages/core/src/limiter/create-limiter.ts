@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
+import { onceAMinute } from '../base/rare-warnings.js'
 import { keepSilent, warn, type Warn } from '../base/warnings.js'
 import { blocked } from '../fast-path/blocked.js'
 import { unlimited } from '../fast-path/unlimited.js'
@@ -89,7 +90,7 @@ class StoreLimiter implements Limiter {
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
     // Last, so that a limiter that could not be made keeps no name.
     this.#freeName = takeName(store, name)
-    this[INTERNALS] = { hide, warn: warnOf, freeName: this.#freeName }
+    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf), freeName: this.#freeName }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {

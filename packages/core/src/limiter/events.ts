@@ -1,7 +1,8 @@
 import * as diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from './decision.js'
-import { ConfigError, reasonOf, type StoreError, type TollgateError } from '../base/errors.js'
+import { ConfigError, type StoreError, type TollgateError } from '../base/errors.js'
+import { onceAMinute, thrownText } from '../base/rare-warnings.js'
 import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
@@ -105,7 +106,7 @@ export class Events {
   /** @param limiter sent along on the channels, so that subscribers can tell limiters apart */
   constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
-    this.#warn = warn
+    this.#warn = onceAMinute(warn)
   }
 
   on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
@@ -135,7 +136,7 @@ export class Events {
   }
 
   #tellThrown(name: EventName, thrown: unknown): void {
-    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${reasonOf(thrown)}`)
+    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${thrownText(thrown)}`)
   }
 
   #check(name: unknown, listener: unknown): void {

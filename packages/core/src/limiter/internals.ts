@@ -1,3 +1,4 @@
+import { onceAMinute } from '../base/rare-warnings.js'
 import { warn, type Warn } from '../base/warnings.js'
 import type { HideId } from '../requests/key.js'
 import type { Limiter } from './limiter.js'
@@ -8,6 +9,8 @@ export interface Internals {
   readonly hide: HideId | undefined
   /** Emits a warning; does nothing with `warnings: false`. */
   readonly warn: Warn
+  /** The same, but each code at most once a minute: for failures that can happen at every request. */
+  readonly warnRarely: Warn
   /** Frees the limiter's name, so that another limiter with the same store can use it. */
   readonly freeName: () => void
 }
@@ -20,4 +23,4 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** For a limiter that the user has wrapped in an object of another kind. */
-const NONE: Internals = { hide: undefined, warn, freeName: () => {} }
+const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn), freeName: () => {} }

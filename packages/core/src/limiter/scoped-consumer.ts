@@ -1,6 +1,7 @@
 import type { ConsumeOptions, Consumer } from './limiter.js'
 import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline.js'
+import type { Request } from '../requests/request.js'
 import type { Scope } from '../requests/scope.js'
 import type { Subjects } from '../requests/subject.js'
 import { ConfigError } from '../base/errors.js'
@@ -8,6 +9,7 @@ import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
+import { quiet } from '../base/quiet.js'
 import { needCost } from '../requests/cost.js'
 
 /** Counts the requests of one scope. */
@@ -24,15 +26,25 @@ export class ScopedConsumer implements Consumer {
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    const request = this.#build(subjects, options)
     const context = options?.context
     if (context === undefined) return chain(request, (built) => this.#pipeline.consume(built))
     return chain(request, (built) => this.#pipeline.consume({ ...built, context }))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#builder.build(subjects, readCost(options), this.#scope)
+    const request = this.#build(subjects, options)
     return chain(request, (built) => this.#pipeline.peek(built))
+  }
+
+  #build(subjects: Subjects, options: ConsumeOptions | undefined): MaybePromise<Request> {
+    try {
+      return this.#builder.build(subjects, readCost(options), this.#scope)
+    } catch (error) {
+      quiet(subjects)
+      quiet(options)
+      throw error
+    }
   }
 
   async reset(subject: Subject | string): Promise<void> {

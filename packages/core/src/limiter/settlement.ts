@@ -1,4 +1,5 @@
 import { show, TollgateError } from '../base/errors.js'
+import { quiet } from '../base/quiet.js'
 import type { Limit } from '../plans/limit.js'
 import type { Subject } from '../plans/subject.js'
 import type { Request } from '../requests/request.js'
@@ -64,6 +65,7 @@ export function limitsOf(decision: Decision): readonly Limit[] | undefined {
 function isCounted(decision: Decision): decision is CountedDecision {
   if (decision instanceof CountedDecision) return true
   if (OTHER_SOURCES.includes(decision?.source)) return false
+  quiet(decision)
   const expected =
     'the decision that consume returned, itself and not a copy: limiter.refund(await limiter.consume(id))'
   throw new TollgateError('ERR_TOLLGATE_DECISION', `decision: got ${show(decision)}, expected ${expected}`)

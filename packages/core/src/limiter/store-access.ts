@@ -1,4 +1,5 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import { quiet, quietEach } from '../base/quiet.js'
 import { processWide } from '../base/process-wide.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
@@ -119,10 +120,8 @@ export class StoreAccess {
 function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
   try {
     const answers = store[how]([request])
-    if (!(answers instanceof Promise)) return answers[0]
-    // A store that claims to be synchronous returned a promise: a rejection of that must not end the process.
-    answers.catch(() => {})
-    return answers
+    quietEach(answers)
+    return answers instanceof Promise ? answers : answers[0]
   } catch (error) {
     return error
   }
@@ -131,6 +130,8 @@ function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknow
 /** The error for a store's answer that is not an outcome. */
 export function errorOf(given: unknown): StoreError {
   if (isA(given, StoreError)) return given
+  // Such as of a store that claims to be synchronous.
+  quiet(given)
   if (isA(given, Error)) return toStoreError(given)
   const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)

@@ -1,4 +1,5 @@
 import { ConfigError, type StoreError } from '../base/errors.js'
+import { quiet } from '../base/quiet.js'
 import type { Subject } from './subject.js'
 
 /**
@@ -32,6 +33,8 @@ export function choosePolicy(
 ): FailurePolicy {
   if (typeof option !== 'function') return option
   const chosen = option(subject, error)
+  // A policy is used at once: a promise is none, and nobody waits for it.
+  quiet(chosen)
   needPolicy('what onStoreFailure returned', chosen)
   return chosen
 }

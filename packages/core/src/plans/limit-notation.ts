@@ -10,6 +10,8 @@ export interface Noted {
 }
 
 const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
+/** Matching takes time by the square of the length. */
+const LONGEST_NOTATION = 100
 
 /**
  * Reads the short notation of a limit: `'100/min'`, `'10/s burst 20'`.
@@ -18,6 +20,7 @@ const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburs
  * @throws {ConfigError} that says how it is written, where that can be told
  */
 export function readNotation(text: string, path: string): Noted {
+  if (text.length > LONGEST_NOTATION) throw notALimit(path, text)
   const [, digits, window, burst] = NOTATION.exec(text) ?? []
   const duration = readDuration(window)
   if (digits === undefined || window === undefined || !duration) throw notALimit(path, text)

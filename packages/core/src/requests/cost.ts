@@ -1,4 +1,5 @@
 import { show, TollgateError } from '../base/errors.js'
+import { quiet } from '../base/quiet.js'
 
 /**
  * @param ofNothing what to type in place of a cost of 0, where that is known
@@ -6,6 +7,7 @@ import { show, TollgateError } from '../base/errors.js'
  */
 export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
   if (Number.isSafeInteger(cost) && cost >= least) return
+  quiet(cost)
   const remedy = cost === 0 ? ofNothing : ''
   throw new TollgateError(
     'ERR_TOLLGATE_COST',

@@ -33,7 +33,13 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
 export function isAddress(text: string): boolean {
   const first = text.charCodeAt(0) | LOWER_CASE
   const mayBe = (first >= ZERO && first <= COLON) || (first >= A && first <= F)
-  return mayBe && text.length <= LONGEST && (text.includes('.') || text.includes(':')) && isIP(text) !== 0
+  if (!mayBe) return false
+  // A zone can be of any length. It must not make a subject of its own of each text that a client puts behind the sign.
+  const start = text.slice(0, LONGEST + 1)
+  const zone = start.indexOf('%')
+  const base = zone === -1 ? start : start.slice(0, zone)
+  if (base.length > LONGEST || !(base.includes('.') || base.includes(':'))) return false
+  return zone === -1 ? isIP(base) !== 0 : isIP(base) === 6
 }
 
 /** Makes a letter lower case, and leaves digits and the colon as they are. */
@@ -42,8 +48,8 @@ const ZERO = 0x30
 const COLON = 0x3a
 const A = 0x61
 const F = 0x66
-/** The longest address, in characters, with a zone (the name of a network interface). */
-const LONGEST = 64
+/** The longest address without a zone (the name of a network interface), in characters. */
+const LONGEST = 45
 
 /** Some proxies forward addresses with the port, which differs for every connection. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/

@@ -1,9 +1,10 @@
-import { ConfigError, isA, reasonOf, show, TollgateError } from '../base/errors.js'
+import { ConfigError, type TollgateError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { subjectKey } from './key.js'
 import type { Subject } from '../plans/subject.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
+import { planError, planErrorOf, readPlan } from './plan-answer.js'
 import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
 /** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
@@ -131,19 +132,4 @@ export class PlanLookup {
     this.#onError(planErrorOf(error), subject)
     return known?.plan
   }
-}
-
-function readPlan(given: unknown): string | undefined {
-  if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
-  throw planError(`planOf gave ${show(given)}, expected the name of a plan, such as row.plan, or nothing`)
-}
-
-function planError(message: string, options?: ErrorOptions): TollgateError {
-  return new TollgateError('ERR_TOLLGATE_PLAN', message, options)
-}
-
-function planErrorOf(thrown: unknown): TollgateError {
-  return isA(thrown, TollgateError)
-    ? thrown
-    : planError(`planOf failed: ${reasonOf(thrown)}`, { cause: thrown })
 }

@@ -1,8 +1,10 @@
 import { show, TollgateError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
+import { quiet } from '../base/quiet.js'
 import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
-import { asAddress, isAddressId } from './address-id.js'
+import { atAddress } from './address-id.js'
+import { isId, isRounded, plainId } from './subject-id.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
@@ -15,7 +17,7 @@ export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonl
  */
 function readSubject(given: unknown): Subject | undefined {
   if (isNothing(given)) return undefined
-  if (isId(given)) return isAddressId(given) ? asAddress({ id: given }) : { id: plainId(given) }
+  if (isId(given)) return atAddress({ id: plainId(given) })
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
   refuseOthers(given)
   const { id, plan, label, kind } = given as Subject
@@ -24,17 +26,11 @@ function readSubject(given: unknown): Subject | undefined {
   if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
   if (!KINDS.includes(kind)) throw notASubject('.kind', kind)
-  if (kind === undefined && isAddressId(id)) return asAddress(given as Subject)
-  return typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject)
+  return atAddress(typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject))
 }
 
 function isNothing(given: unknown): given is undefined | null | '' {
   return given === undefined || given === null || given === ''
-}
-
-/** JSON knows no bigint, and a decision with its subject is often written to a log. */
-function plainId(id: string | number | bigint): string | number {
-  return typeof id === 'bigint' ? String(id) : id
 }
 
 /**
@@ -70,6 +66,15 @@ const MOST_SUBJECTS = 8
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
  */
 export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] | undefined {
+  try {
+    return readAll(given)
+  } catch (error) {
+    quiet(given)
+    throw error
+  }
+}
+
+function readAll(given: unknown): readonly [Subject, ...Subject[]] | undefined {
   if (!Array.isArray(given)) {
     const subject = readSubject(given)
     return subject && [subject]
@@ -89,16 +94,6 @@ function readListed(given: unknown, i: number): Subject | undefined {
   return subject
 }
 
-function isId(value: unknown): value is string | number | bigint {
-  if (typeof value === 'string' || typeof value === 'bigint') return true
-  return typeof value === 'number' && Number.isFinite(value) && !isRounded(value)
-}
-
-/** JavaScript cannot hold every whole number beyond 2^53 - 1, so two different ids could become the same number. */
-function isRounded(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value)
-}
-
 function isLabel(value: unknown): boolean {
   return typeof value === 'string' && value.length >= 1 && value.length <= 64
 }
@@ -114,8 +109,6 @@ const EXPECTED = {
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
-  // A rejection of the promise must not end the process.
-  if (given instanceof Promise) given.catch(() => {})
   const expected = remedyOf(given) ?? EXPECTED[part]
   return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
 }
@@ -131,8 +124,9 @@ function remedyOf(given: unknown): string | undefined {
 
 /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
 export function needSubject(given: unknown): Subject {
-  const subject = readSubject(given)
+  const [subject] = (Array.isArray(given) ? undefined : readSubjects(given)) ?? []
   if (subject) return subject
+  quiet(given)
   throw noSubject(given)
 }
 

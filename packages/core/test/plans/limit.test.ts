@@ -221,3 +221,14 @@ test('the subject of a client address can be reset', async () => {
   await limiter.reset(subject)
   expect((await limiter.peek(subject)).allowed).toBe(true)
 })
+
+test.each([
+  `100/min${' '.repeat(2e5)}x`,
+  `${' '.repeat(2e5)}x`,
+  { quota: 1, window: `${' '.repeat(2e5)}x!` },
+])('a text that is far too long is refused at once', (limit) => {
+  const started = performance.now()
+  expect(() => createLimiter({ limit })).toThrow(expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG' }))
+  // Matched to its end, it takes many seconds.
+  expect(performance.now() - started).toBeLessThan(1000)
+})

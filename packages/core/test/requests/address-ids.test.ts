@@ -1,5 +1,5 @@
 // An id that is an IP address is the client at that address, wherever a subject is given.
-import { createLimiter, subjectOfIp, type Limiter, type LimiterOptions } from '../../src/index.js'
+import { byIp, createLimiter, subjectOfIp, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { isAddress } from '../../src/requests/ip.js'
 
 let emitted: jest.SpyInstance
@@ -104,4 +104,39 @@ test.each([
   [`${'1:'.repeat(1e5)}1`, false],
 ])('%.30p is an address: %p', (text, expected) => {
   expect(isAddress(text)).toBe(expected)
+})
+
+describe('with kind: ip', () => {
+  test('an address counts as subjectOfIp has it, and without a word', async () => {
+    const limiter = limiterOf()
+    for (const id of ['2001:db8::1', '2001:DB8::2%eth0', '[2001:db8::3]:443']) {
+      const { subject } = await limiter.consume({ id, kind: 'ip' })
+      expect(subject).toEqual({ id: '2001:db8:0:0::/64', kind: 'ip' })
+    }
+    expect((await limiter.consume({ id: '2001:db8::4', kind: 'ip' })).allowed).toBe(false)
+    await limiter.consume({ id: '::ffff:192.0.2.1', kind: 'ip', plan: 'pro' })
+    expect(await left(limiter, subjectOfIp('192.0.2.1'))).toBe(2)
+    expect(emitted).not.toHaveBeenCalled()
+  })
+
+  test.each(['2001:db8::/64', '2001:db8:1::/48', '192.0.2.1', '::1', 'unknown', '/run/app.sock'])(
+    '%s stays as it is',
+    async (id) => {
+      expect((await limiterOf().consume({ id, kind: 'ip' })).subject).toEqual({ id, kind: 'ip' })
+    },
+  )
+
+  test('byIp keeps its own prefix', async () => {
+    const limiter = limiterOf()
+    const subject = byIp({ ipv6Prefix: 48 })({ ip: '2001:db8:1:2::3' })
+    expect((await limiter.consume(subject)).subject.id).toBe('2001:db8:1::/48')
+  })
+})
+
+test('an address with a zone of any length or kind is still that client', async () => {
+  const limiter = limiterOf()
+  for (const zone of ['a', 'b'.repeat(100), 'c'.repeat(1e5), '%', ' d']) {
+    const { subject } = await limiter.consume(`2001:db8::1%${zone}`)
+    expect(subject).toEqual({ id: '2001:db8:0:0::/64', kind: 'ip' })
+  }
 })

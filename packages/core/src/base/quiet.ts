@@ -1,0 +1,39 @@
+import { attempt } from './show.js'
+
+/** What is looked at in a list or an object: no user gives more by mistake. */
+const MOST = 100
+
+/**
+ * Silences the promises in a value that is refused: nobody waits for them any more, and a rejection that nobody handles
+ * ends the process. Looks at the value itself, at the elements of a list, and at own properties of either.
+ */
+export function quiet(given: unknown): void {
+  attempt(() => silenceIn(given, Array.isArray(given) ? 2 : 1), undefined)
+}
+
+/** The same of the elements of a list, at every request: looks at nothing but the elements themselves. */
+export function quietEach(given: unknown): void {
+  if (!Array.isArray(given)) return
+  for (const one of given as unknown[]) attempt(() => silence(one), undefined)
+}
+
+/** @param depth how far down to look */
+function silenceIn(given: unknown, depth: number): void {
+  if (typeof given !== 'object' || given === null || silence(given) || depth === 0) return
+  for (const name of Object.keys(given).slice(0, MOST)) {
+    // A getter is not called: it could do anything.
+    const held: unknown = Object.getOwnPropertyDescriptor(given, name)?.value
+    attempt(() => silenceIn(held, depth - 1), undefined)
+  }
+}
+
+/** Returns whether it is a promise, of any library. */
+function silence(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  const { then } = given as { readonly then?: unknown }
+  if (typeof then !== 'function') return false
+  then.call(given, ignore, ignore)
+  return true
+}
+
+function ignore(): void {}
