@@ -7,6 +7,7 @@ import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
+import { readHeaderOptions } from './header-options.js'
 
 export const HTTP_OPTIONS: readonly string[] = [
   'limiter',
@@ -57,7 +58,7 @@ function ofAllPlaces(name: string): string {
 
 /**
  * @param mounting how the framework's limiter is put into an application, for errors
- * @throws {ConfigError} when an option is wrong that is neither a limiter's, a scope's nor a header's own
+ * @throws {ConfigError} when an option is wrong that is neither a limiter's nor a scope's own
  */
 export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
@@ -75,6 +76,7 @@ export function checkHttpOptions<Req, Res>(
     throw ConfigError.wrong('cost', cost, expected)
   }
   if (methods !== undefined) checkMethods(methods)
+  if (options.headers !== undefined) readHeaderOptions(options.headers)
   checkDenialOptions(options)
   checkEventContext(options.eventContext)
   if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)

@@ -8,8 +8,6 @@ export interface Internals {
   readonly hide: HideId | undefined
   /** Emits a warning; does nothing with `warnings: false`. */
   readonly warn: Warn
-  /** Lets another limiter on its store have its name, or do without one. */
-  readonly freeName: () => void
 }
 
 /** A registered symbol, since a process that loads both the ESM and the CommonJS build has each class twice. */
@@ -20,4 +18,4 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** For a limiter that the user has wrapped in an object of another kind. */
-const NONE: Internals = { hide: undefined, warn, freeName: () => {} }
+const NONE: Internals = { hide: undefined, warn }
