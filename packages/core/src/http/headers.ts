@@ -128,8 +128,9 @@ export function policyName(name: string): string {
 
 /** Of a denial, the limit to wait longest for; else the one with the least left. */
 function closest({ limits, violated }: Decision): LimitState {
-  if (violated.length > 0) {
-    const denying = limits.filter(({ name }) => violated.includes(name))
+  const denying = limits.filter(({ name }) => violated.includes(name))
+  // None of a decision that was made by hand, and names another limit.
+  if (denying.length > 0) {
     return denying.reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
   }
   return limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
