@@ -14,10 +14,15 @@ export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 /** Marks the config of a route that has an error handler of its own: Fastify does not tell that at request time. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
+/** Of Fastify's requests; a test holds it to them. */
+const TAKEN =
+  'compileValidationSchema getDecorator getValidationFunction is404 mediaType port setDecorator signal validateInput'
+
 /** How core talks to Fastify. A denial goes to the error handler of the application, where there is one. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
+  taken: TAKEN.split(' '),
   trustSetting: "Fastify({ trustProxy: ['10.0.0.0/8'] })",
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),

@@ -24,6 +24,8 @@ export interface HttpAdapter<Req, Res> {
   readonly framework: string
   /** How one puts the limiter into an application, for errors: `app.use(rateLimit({ limit: '100/min' }))`. */
   readonly mounting?: string
+  /** What requests of this framework have of their own, beyond Node's: a decision put there would break them. */
+  readonly taken?: readonly string[]
   /** How one tells this framework which proxies to trust, for a warning. */
   readonly trustSetting: string
   /** In upper case. */

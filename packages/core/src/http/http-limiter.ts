@@ -79,7 +79,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
-    checkHttpOptions(options, adapter.mounting)
+    checkHttpOptions(options, adapter)
     const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
     this.#making = making

@@ -1,4 +1,5 @@
 import { IncomingMessage, METHODS } from 'node:http'
+import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS } from '../limiter/limiter-options.js'
@@ -57,12 +58,12 @@ function ofAllPlaces(name: string): string {
 }
 
 /**
- * @param mounting how the framework's limiter is put into an application, for errors
+ * @param adapter of the framework: how its limiter is put into an application, and which names its requests have
  * @throws {ConfigError} when an option is wrong that is neither a limiter's nor a scope's own
  */
 export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
-  mounting: string | undefined,
+  { mounting, taken }: Pick<HttpAdapter<Req, Res>, 'mounting' | 'taken'>,
 ): void {
   needOptions(options, mounting === undefined ? KNOWN : { ...KNOWN, example: mounting })
   const { limiter, cost, methods } = options
@@ -79,7 +80,7 @@ export function checkHttpOptions<Req, Res>(
   if (options.headers !== undefined) readHeaderOptions(options.headers)
   checkDenialOptions(options)
   checkEventContext(options.eventContext)
-  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)
+  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty, taken)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
@@ -90,7 +91,7 @@ export function checkPlaceOptions(own: unknown): void {
   needOptions(own, KNOWN_AT_PLACE)
 }
 
-/** Of a request of Node, Express or Fastify: with a decision there much else would break. */
+/** Of requests of most frameworks and of what is often put into them: with a decision there much else would break. */
 const TAKEN = [
   ...[
     'app',
@@ -122,14 +123,20 @@ const TAKEN = [
   ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
 ]
 
-function checkRequestProperty(given: unknown): void {
+/** @param taken what requests of the framework have */
+function checkRequestProperty(given: unknown, taken: readonly string[] = []): void {
   const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
-  if (isName && !TAKEN.includes(given) && !(given in IncomingMessage.prototype)) return
+  if (isName && !TAKEN.includes(given) && !taken.includes(given) && !isOfNode(given)) return
   throw ConfigError.wrong(
     'requestProperty',
     given,
     "a name that requests do not have yet, such as 'loginLimit'",
   )
+}
+
+/** By a request that nobody sent, since some names are not on the prototype. */
+function isOfNode(name: string): boolean {
+  return name in new IncomingMessage(undefined as never)
 }
 
 function checkMethods(given: unknown): void {
