@@ -9,7 +9,11 @@ import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './ret
 
 /** How denials are answered. */
 export interface DenialOptions extends RetryOptions {
-  /** Whether the text of a denial says which plan the client is on. Default: true. */
+  /**
+   * Whether the text of a denial says which plan the client is on. Headers and `violated-policies` name limits, and of
+   * several subjects in a request those of the second and later ones begin with the plan, as in `free.minute`: give
+   * these subjects a `label` to hide it there. Default: true.
+   */
   readonly namePlan?: boolean
 }
 

@@ -32,6 +32,24 @@ test('of a denied one all there is to say', async () => {
   })
 })
 
+test('without the name of a plan in the text, a label hides it in the names of limits', async () => {
+  const guarded = createLimiter({ plans: { pro: '9/min', trial: '1/min' } })
+  const denied = async (label: object): Promise<string> => {
+    const decision = await guarded.consume(
+      [
+        { id: 'acme', plan: 'pro' },
+        { id: 'ann', plan: 'trial', ...label },
+      ],
+      { cost: 2 },
+    )
+    return JSON.stringify(answerOf(decision, { namePlan: false }))
+  }
+  expect(await denied({})).toContain('trial.minute')
+  const hidden = await denied({ label: 'user' })
+  expect(hidden).toContain('user.minute')
+  expect(hidden).not.toContain('trial')
+})
+
 test('headers can be chosen, also by options that are used again', async () => {
   const headers = { standard: false, expose: true } as const
   const names = async (): Promise<string[]> =>
