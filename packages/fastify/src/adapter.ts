@@ -14,10 +14,15 @@ export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 /** Marks the config of a route with its own error handler. Fastify does not expose that handler during a request. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
+/** Properties of Fastify's requests. A test compares them with a real request. */
+const TAKEN =
+  'compileValidationSchema getDecorator getValidationFunction is404 mediaType port setDecorator signal validateInput'
+
 /** The adapter. If the application has set an error handler, denials go there. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
+  taken: TAKEN.split(' '),
   trustSetting: "Fastify({ trustProxy: ['10.0.0.0/8'] })",
   method: (request) => request.method,
   header: (request, name) => request.headers[name]?.toString(),

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { namesOf } from '@tollgate/testing'
 import { createLimiter, decisionsOf, rateLimit, type Decision } from '../src/index.js'
 import { ok, useApp } from './support/app.ts'
 
@@ -39,6 +40,18 @@ test('a decision has the property that the plugin or route names; decisionsOf gi
     usual: true,
     all: ['default', 'login'],
   })
+})
+
+test('a decision cannot take the place of anything that requests have', async () => {
+  await app.register(rateLimit, { limit: '9/min' })
+  app.get('/items/:id', (request) => namesOf(request))
+  const names = JSON.parse((await get('/items/1')).body) as string[]
+  expect(names).toEqual(expect.arrayContaining(['id', 'is404', 'mediaType', 'validateInput']))
+  for (const requestProperty of names.filter((name) => name !== 'rateLimit')) {
+    expect(() => app.rateLimit({ requestProperty })).toThrow(
+      expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'requestProperty' }),
+    )
+  }
 })
 
 test('the plugin and hooks added by hand decide a request once, so there is no warning of a double mount', async () => {

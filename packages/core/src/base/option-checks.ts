@@ -95,7 +95,12 @@ function isTypo(given: string, meant: string): boolean {
  * objects of a class: some code would see their inherited options, other code would not.
  */
 export function isOptions(given: unknown): given is object {
-  if (Object.prototype.toString.call(given) !== '[object Object]') return false
-  const prototype = Object.getPrototypeOf(given) as object | null
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  try {
+    if (Object.prototype.toString.call(given) !== '[object Object]') return false
+    const prototype = Object.getPrototypeOf(given) as object | null
+    return prototype === null || Object.getPrototypeOf(prototype) === null
+  } catch {
+    // A proxy can throw when it is inspected.
+    return false
+  }
 }

@@ -24,6 +24,8 @@ export interface HttpAdapter<Req, Res> {
   readonly framework: string
   /** How users add the limiter to an application, for error messages: `app.use(rateLimit({ limit: '100/min' }))`. */
   readonly mounting?: string
+  /** Properties that requests of this framework have beyond Node's. A decision stored there would break them. */
+  readonly taken?: readonly string[]
   /** How users tell this framework which proxies to trust, for warnings. */
   readonly trustSetting: string
   /** The method in upper case. */

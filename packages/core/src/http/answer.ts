@@ -1,6 +1,7 @@
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
+import { needDecision } from './decision-check.js'
 import type { HeaderOptions } from './header-options.js'
 import { headerWriter } from './headers.js'
 import { problemOf, renderProblem } from './problem.js'
@@ -8,7 +9,11 @@ import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './ret
 
 /** How denials are answered. */
 export interface DenialOptions extends RetryOptions {
-  /** Whether the text of a denial names the client's plan. Default: true. */
+  /**
+   * Whether the text of a denial names the client's plan. Headers and `violated-policies` contain the names of limits. If
+   * a request has several subjects, the limits of the second and later ones begin with the plan, as in `free.minute`:
+   * give these subjects a `label` to hide it there. Default: true.
+   */
   readonly namePlan?: boolean
 }
 
@@ -34,14 +39,16 @@ const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs',
 /**
  * Turns a decision into status, headers and body, the same as the adapters send. For servers that have no adapter.
  *
- * @throws {ConfigError} when an option is wrong
+ * @throws {ConfigError} when an option is wrong, or the first argument is no decision
  * @example
  * const { status, headers, body } = answerOf(await limiter.consume(id), { accept: req.headers.accept })
  * for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
  * if (status) return res.writeHead(status).end(body)
  */
 export function answerOf(decision: Decision, options: AnswerOptions = {}): Answer {
+  needDecision(decision)
   needOptions(options, ANSWER_OPTIONS, 'answerOf')
+  checkAccept(options.accept)
   checkDenialOptions(options)
   const headers: Record<string, string> = {}
   const set = (name: string, value: string): void => void (headers[name] = value)
@@ -52,6 +59,11 @@ export function answerOf(decision: Decision, options: AnswerOptions = {}): Answe
   const { status, contentType, body } = renderProblem(problem, options.accept ?? undefined)
   set('Content-Type', contentType)
   return { status, headers, body }
+}
+
+function checkAccept(given: unknown): void {
+  if (given === undefined || given === null || typeof given === 'string') return
+  throw ConfigError.wrong('accept', given, 'the Accept header of the request as text: req.headers.accept')
 }
 
 /** @throws {ConfigError} when an option is wrong */

@@ -29,7 +29,7 @@ interface WithDecisions {
  * @param req the request of Express or Fastify, the context of Koa
  */
 export function decisionsOf(req: object): readonly Decision[] {
-  return (req as WithDecisions)[PASSED]?.map(({ decision }) => decision) ?? []
+  return (req as WithDecisions | undefined)?.[PASSED]?.map(({ decision }) => decision) ?? []
 }
 
 /**

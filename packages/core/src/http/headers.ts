@@ -128,8 +128,9 @@ export function policyName(name: string): string {
 
 /** For a denial, the violated limit with the longest wait; otherwise the limit with the least remaining. */
 function closest({ limits, violated }: Decision): LimitState {
-  if (violated.length > 0) {
-    const denying = limits.filter(({ name }) => violated.includes(name))
+  const denying = limits.filter(({ name }) => violated.includes(name))
+  // None of a decision that was made by hand, and names another limit.
+  if (denying.length > 0) {
     return denying.reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
   }
   return limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))

@@ -1,4 +1,4 @@
-import { createLimiter, createLimiterWithDefault } from '../limiter/create-limiter.js'
+import { createLimiterFor } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
@@ -79,7 +79,7 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
-    checkHttpOptions(options, adapter.mounting)
+    checkHttpOptions(options, adapter)
     const { allowList, blockList, headers, limiter, identify } = options
     this.#adapter = adapter
     this.#making = making
@@ -87,20 +87,15 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
+    // After all else that can be wrong: nobody could close a limiter that the caller never gets.
     this.limiter = limiter ?? makeLimiter(options)
     this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
-    try {
-      this.#writeHeaders = headerWriter(headers, internals.hide)
-      const scope = scopeOptions(options)
-      this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
-    } catch (error) {
-      // This limiter is never returned, so it must not keep its name.
-      if (!limiter) internals.freeName()
-      throw error
-    }
+    this.#writeHeaders = headerWriter(headers, internals.hide)
+    const scope = scopeOptions(options)
+    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
@@ -223,7 +218,6 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
 }
 
 function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
-  const own = limiterOptions(options)
-  if (options.identify) return createLimiter(own)
-  return createLimiterWithDefault(own, 'client addresses, since there is no identify')
+  const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
+  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope: scopeOptions(options) })
 }

@@ -1,4 +1,5 @@
 import { IncomingMessage, METHODS } from 'node:http'
+import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../limiter/limiter-options.js'
@@ -9,6 +10,7 @@ import { USE_SKIP } from '../requests/cost.js'
 import { isOfRequest, refuseUncalled } from './uncalled.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
+import { readHeaderOptions } from './header-options.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
@@ -39,15 +41,14 @@ function ofAllPlaces(name: string): string {
 }
 
 /**
- * Checks all options that are neither of the limiter, of a scope nor of the headers: those are checked where they are
- * used.
+ * Checks all options that are neither of the limiter nor of a scope: those are checked where they are used.
  *
- * @param mounting how users add the framework's limiter to an application, for error messages
+ * @param adapter how users add the framework's limiter to an application, for error messages, and its `taken` names
  * @throws {ConfigError} when an option is wrong
  */
 export function checkHttpOptions<Req, Res>(
   options: RateLimitOptions<Req, Res>,
-  mounting: string | undefined,
+  { mounting, taken }: Pick<HttpAdapter<Req, Res>, 'mounting' | 'taken'>,
 ): void {
   const known = mounting === undefined ? KNOWN : { ...KNOWN, example: mounting }
   if (isOfRequest(options)) {
@@ -66,9 +67,10 @@ export function checkHttpOptions<Req, Res>(
     throw ConfigError.wrong('cost', cost, cost === 0 ? expected + USE_SKIP : expected)
   }
   if (methods !== undefined) checkMethods(methods)
+  if (options.headers !== undefined) readHeaderOptions(options.headers)
   checkDenialOptions(options)
   checkEventContext(options.eventContext)
-  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty)
+  if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty, taken)
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
@@ -79,7 +81,7 @@ export function checkPlaceOptions(own: unknown): void {
   needOptions(own, KNOWN_AT_PLACE)
 }
 
-/** Properties of requests in Node, Express or Fastify. A decision stored there would overwrite them. */
+/** Properties of requests in most frameworks, also those that plugins add. A decision stored there would overwrite them. */
 const TAKEN = [
   ...[
     'app',
@@ -111,14 +113,20 @@ const TAKEN = [
   ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
 ]
 
-function checkRequestProperty(given: unknown): void {
+/** @param taken what requests of the framework have */
+function checkRequestProperty(given: unknown, taken: readonly string[] = []): void {
   const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
-  if (isName && !TAKEN.includes(given) && !(given in IncomingMessage.prototype)) return
+  if (isName && !TAKEN.includes(given) && !taken.includes(given) && !isOfNode(given)) return
   throw ConfigError.wrong(
     'requestProperty',
     given,
     "a name that requests do not have yet, such as 'loginLimit'",
   )
+}
+
+/** By a request that nobody sent, since some names are not on the prototype. */
+function isOfNode(name: string): boolean {
+  return name in new IncomingMessage(undefined as never)
 }
 
 function checkMethods(given: unknown): void {

@@ -4,7 +4,10 @@ import { seconds } from './headers.js'
 
 /** How `Retry-After` is made. */
 export interface RetryOptions {
-  /** Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. Default: 0. */
+  /**
+   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. Where
+   * `maxRetryAfterMs` shortens it, the random time is subtracted from that. Default: 0.
+   */
   readonly retryJitterMs?: number
   /**
    * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, the longest timer of
@@ -46,6 +49,13 @@ function isWithin(given: unknown, least: number, most: number): boolean {
 export function retryOf({ retryAfterMs }: Decision, options: RetryOptions = {}): Retry | undefined {
   if (retryAfterMs === null) return undefined
   const { retryJitterMs = 0, maxRetryAfterMs = LONGEST_TIMER_MS } = options
-  const waitMs = retryAfterMs + Math.random() * retryJitterMs
-  return { waitMs, seconds: Math.min(Math.max(seconds(waitMs), 1), Math.floor(maxRetryAfterMs / 1000)) }
+  const share = Math.random()
+  const longestMs = Math.floor(maxRetryAfterMs / 1000) * 1000
+  if (retryAfterMs <= longestMs) {
+    const waitMs = retryAfterMs + share * Math.min(retryJitterMs, longestMs - retryAfterMs)
+    return { waitMs, seconds: Math.max(seconds(waitMs), 1) }
+  }
+  // Spread below the longest, since those that are cut to it would all come back at once. It is too early in any case.
+  const earlierMs = share * Math.min(retryJitterMs, longestMs - 1000)
+  return { waitMs: retryAfterMs + share * retryJitterMs, seconds: seconds(longestMs - earlierMs) }
 }

@@ -1,3 +1,5 @@
+import { zoneOf } from '../base/time-zone.js'
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -57,15 +59,35 @@ export function waitInWords(ms: number): string {
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`.
+ * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`. Where clocks are set back and
+ * show that time twice, it says which one: `1 November 2026, 01:30 GMT-4 (America/New_York)`.
  *
  * @param atMs ms since 1970
  */
 export function dateInWords(atMs: number, timeZone: string): string {
-  const parts = formatFor(timeZone).formatToParts(Math.ceil(atMs / MINUTE) * MINUTE)
+  const minuteMs = Math.ceil(atMs / MINUTE) * MINUTE
+  const parts = formatFor(timeZone).formatToParts(minuteMs)
   // Joined here, since the separators of Intl differ between versions of Node.
   const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? ''
-  return `${of('day')} ${of('month')} ${of('year')}, ${of('hour')}:${of('minute')} (${timeZone})`
+  const time = `${of('hour')}:${of('minute')}${whichOfTwo(minuteMs, timeZone)}`
+  return `${of('day')} ${of('month')} ${of('year')}, ${time} (${timeZone})`
+}
+
+/** The offset from UTC, where clocks show the same time at two instants; else empty. */
+function whichOfTwo(atMs: number, timeZone: string): string {
+  const { offsetAt } = zoneOf(timeZone)
+  const offset = offsetAt(atMs)
+  const isTwice = [offsetAt(atMs - DAY), offsetAt(atMs + DAY)].some(
+    (other) => other !== offset && offsetAt(atMs + offset - other) === other,
+  )
+  return isTwice ? ` ${offsetInWords(offset)}` : ''
+}
+
+/** `GMT-4`, `GMT+10:30`. */
+function offsetInWords(offsetMs: number): string {
+  const minutes = Math.abs(offsetMs) / MINUTE
+  const rest = minutes % 60 === 0 ? '' : `:${String(minutes % 60).padStart(2, '0')}`
+  return `GMT${offsetMs < 0 ? '-' : '+'}${Math.floor(minutes / 60)}${rest}`
 }
 
 function formatFor(timeZone: string): Intl.DateTimeFormat {

@@ -10,7 +10,7 @@ import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning } from '../requests/plan-warning.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
-import { COMMON, compileScope, type ScopeOptions } from '../requests/scope.js'
+import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
@@ -40,14 +40,21 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
   return new StoreLimiter(options)
 }
 
+/** What a caller of Tollgate's own will do with a limiter, to be checked before there is one. */
+export interface Uses {
+  /** Who gets the default plan, for the error; left out: subjects can name a plan. */
+  readonly defaultFor?: string
+  /** Where it will count. */
+  readonly scope?: ScopeOptions
+}
+
 /**
- * As createLimiter, for a caller with subjects that name no plan.
+ * As createLimiter, for a caller that would have to undo it if its own options were wrong.
  *
- * @param whose who gets the default plan, for the error
- * @throws {ConfigError} when an option is wrong, or there is no default plan
+ * @throws {ConfigError} when an option is wrong, or a use is not possible; then nothing holds on to the store
  */
-export function createLimiterWithDefault(options: LimiterOptions, whose: string): Limiter {
-  return new StoreLimiter(options, whose)
+export function createLimiterFor(options: LimiterOptions, uses: Uses): Limiter {
+  return new StoreLimiter(options, uses)
 }
 
 class StoreLimiter implements Limiter {
@@ -60,8 +67,7 @@ class StoreLimiter implements Limiter {
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  /** @param defaultFor who needs a default plan, if anybody does */
-  constructor(options: LimiterOptions, defaultFor?: string) {
+  constructor(options: LimiterOptions, { defaultFor, scope }: Uses = {}) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
@@ -73,6 +79,7 @@ class StoreLimiter implements Limiter {
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
     }
+    if (scope) this.#compile(scope)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
     const begin = keysOf(name)
     this.#builder = new RequestBuilder({
@@ -83,14 +90,14 @@ class StoreLimiter implements Limiter {
       isAtomic: store.atomic ?? false,
       warn: warnOf,
     })
+    // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     this.#pipeline = new Pipeline(
       { ...failureOptions(options), store, begin, warn: warnOf, fastPaths: [blocked, unlimited] },
       this.#events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
-    // Last, so that a limiter that could not be made keeps no name.
     this.#freeName = takeName(store, name)
-    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf), freeName: this.#freeName }
+    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf) }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {
@@ -147,9 +154,13 @@ class StoreLimiter implements Limiter {
   }
 
   scope(options: ScopeOptions): Consumer {
+    return new ScopedConsumer(this.#builder, this.#pipeline, this.#compile(options))
+  }
+
+  #compile(options: ScopeOptions): Scope {
     const scope = compileScope(options)
     for (const { plan, path } of [scope, ...scope.stacked]) needSupported(this.#store, plan, path)
-    return new ScopedConsumer(this.#builder, this.#pipeline, scope)
+    return scope
   }
 
   setPlans(plans: PlansInput, options: { readonly defaultPlan?: string | undefined } = {}): void {

@@ -11,8 +11,6 @@ export interface Internals {
   readonly warn: Warn
   /** The same, but each code at most once a minute: for failures that can happen at every request. */
   readonly warnRarely: Warn
-  /** Frees the limiter's name, so that another limiter with the same store can use it. */
-  readonly freeName: () => void
 }
 
 /** A registered symbol, since a process that loads both the ESM and the CommonJS build has each class twice. */
@@ -23,4 +21,4 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** For a limiter that the user has wrapped in an object of another kind. */
-const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn), freeName: () => {} }
+const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn) }

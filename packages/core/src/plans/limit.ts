@@ -10,6 +10,7 @@ import { isWindowLength } from '../algorithms/limit-terms.js'
 import { durationName, LONGEST_WINDOW_MS, readDuration, UNITS, type Duration } from '../base/duration.js'
 import { ConfigError, show } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
+import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
@@ -93,7 +94,11 @@ function fromOptions(options: LimitOptions, path: string): Limit {
     throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined && !isName(name)) {
-    throw ConfigError.wrong(`${path}.name`, name, "a name of 1 to 64 characters, such as 'reads'")
+    throw ConfigError.wrong(
+      `${path}.name`,
+      name,
+      "a name of 1 to 64 characters that can be shown, such as 'reads'",
+    )
   }
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
@@ -108,7 +113,7 @@ function fromOptions(options: LimitOptions, path: string): Limit {
 }
 
 function isName(name: unknown): name is string {
-  return typeof name === 'string' && name.length >= 1 && name.length <= 64
+  return typeof name === 'string' && name.length >= 1 && name.length <= 64 && isShowable(name)
 }
 
 function readWindow(given: unknown, path: string): Duration {

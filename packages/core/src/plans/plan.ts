@@ -2,6 +2,7 @@ import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
+import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
 /**
@@ -37,6 +38,11 @@ let serial = 0
  * @throws {ConfigError} when it is wrong
  */
 export function compilePlan(name: string, input: unknown, path: string): Plan {
+  // Denied clients are told the name, also as plain text.
+  if (!isShowable(name)) {
+    const remedy = "write one without control characters, line breaks and signs of direction, such as 'pro'"
+    throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
+  }
   if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
   needOptions(input, ['limits', 'onStoreFailure'], path)
   const { limits, onStoreFailure } = input as Partial<PlanInputOptions>

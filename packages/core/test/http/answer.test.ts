@@ -32,6 +32,24 @@ test('a denied request has status, headers and body', async () => {
   })
 })
 
+test('without the name of a plan in the text, a label hides it in the names of limits', async () => {
+  const guarded = createLimiter({ plans: { pro: '9/min', trial: '1/min' } })
+  const denied = async (label: object): Promise<string> => {
+    const decision = await guarded.consume(
+      [
+        { id: 'acme', plan: 'pro' },
+        { id: 'ann', plan: 'trial', ...label },
+      ],
+      { cost: 2 },
+    )
+    return JSON.stringify(answerOf(decision, { namePlan: false }))
+  }
+  expect(await denied({})).toContain('trial.minute')
+  const hidden = await denied({ label: 'user' })
+  expect(hidden).toContain('user.minute')
+  expect(hidden).not.toContain('trial')
+})
+
 test('headers can be chosen; options can be used more than once', async () => {
   const headers = { standard: false, expose: true } as const
   const names = async (): Promise<string[]> =>
@@ -56,9 +74,52 @@ test.each<[unknown, string]>([
   [{ namePlan: 1 }, 'namePlan'],
   [{ retryJitterMs: -1 }, 'retryJitterMs'],
   [{ maxRetryAfterMs: 0 }, 'maxRetryAfterMs'],
+  [{ accept: ['text/plain'] }, 'accept'],
+  [{ accept: 5 }, 'accept'],
 ])('options %p are refused', async (options, path) => {
   const decision = await decide('internal')
   expect(() => answerOf(decision, options as AnswerOptions)).toThrow(
     expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
   )
+})
+
+test('a promise of a decision wants await', () => {
+  const rejected = Promise.reject(new Error('down'))
+  for (const pending of [decide('internal'), rejected]) {
+    expect(() => answerOf(pending as never)).toThrow(
+      'decision: got a promise, expected the decision that consume returned: write await before it',
+    )
+  }
+})
+
+const unreadable = new Proxy(
+  {},
+  {
+    get() {
+      throw new Error('trap')
+    },
+  },
+)
+
+test.each([
+  undefined,
+  null,
+  'acme',
+  {},
+  { allowed: false, limits: [], violated: [] },
+  { allowed: false, limits: [], violated: [], cost: 1, retryAfterMs: NaN },
+  { allowed: true, limits: [{}], violated: [], cost: 1, retryAfterMs: 0 },
+  unreadable,
+])('no decision is refused, case %#', (given) => {
+  expect(() => answerOf(given as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'decision' }),
+  )
+})
+
+test('a copy of a decision is answered as the decision, also when it names a limit that it does not have', async () => {
+  const denied = await createLimiter({ limit: '1/min' }).consume('a', { cost: 2 })
+  const copy = JSON.parse(JSON.stringify(denied)) as Decision
+  expect(answerOf(copy)).toEqual(answerOf(denied))
+  const { status, headers } = answerOf({ ...copy, violated: ['other'] })
+  expect([status, headers['RateLimit-Limit']]).toEqual([429, '1'])
 })

@@ -221,6 +221,7 @@ describe('options of an adapter', () => {
     [{ limit: '1/min', requestProperty: 'a-b' }, 'requestProperty'],
     [{ limit: '1/min', requestProperty: 'body' }, 'requestProperty'],
     [{ limit: '1/min', requestProperty: 'headers' }, 'requestProperty'],
+    [{ limit: '1/min', requestProperty: 'statusCode' }, 'requestProperty'],
     [{ limit: '1/min', requestProperty: '__proto__' }, 'requestProperty'],
     [{ limit: '1/min', requestProperty: 5 }, 'requestProperty'],
   ])('%p is refused at construction', (options, path) => {

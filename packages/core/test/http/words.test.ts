@@ -40,6 +40,13 @@ test.each<[string, string, string]>([
   ['2026-11-30T23:00:00.000Z', 'Europe/Berlin', '1 December 2026, 00:00 (Europe/Berlin)'],
   ['2026-11-30T23:00:00.001Z', 'Europe/Berlin', '1 December 2026, 00:01 (Europe/Berlin)'],
   ['2026-07-01T00:00:00.000Z', 'UTC', '1 July 2026, 00:00 (UTC)'],
+  ['2026-11-01T04:59:00.000Z', 'America/New_York', '1 November 2026, 00:59 (America/New_York)'],
+  ['2026-11-01T05:30:00.000Z', 'America/New_York', '1 November 2026, 01:30 GMT-4 (America/New_York)'],
+  ['2026-11-01T06:30:00.000Z', 'America/New_York', '1 November 2026, 01:30 GMT-5 (America/New_York)'],
+  ['2026-11-01T07:00:00.000Z', 'America/New_York', '1 November 2026, 02:00 (America/New_York)'],
+  ['2026-03-08T07:00:00.000Z', 'America/New_York', '8 March 2026, 03:00 (America/New_York)'],
+  ['2026-04-04T15:15:00.000Z', 'Australia/Lord_Howe', '5 April 2026, 01:45 GMT+10:30 (Australia/Lord_Howe)'],
+  ['2026-10-25T01:00:00.000Z', 'Europe/London', '25 October 2026, 01:00 GMT+0 (Europe/London)'],
   ['2026-07-01T12:29:01.000Z', 'Asia/Kolkata', '1 July 2026, 18:00 (Asia/Kolkata)'],
 ])('%s in %s is %s', (instant, timeZone, words) => {
   expect(dateInWords(Date.parse(instant), timeZone)).toBe(words)

@@ -122,6 +122,30 @@ test('a store is closed with the last of its limiters', async () => {
   expect(close).toHaveBeenCalledTimes(1)
 })
 
+test('a limiter that could not be made does not hold on to its store', async () => {
+  const close = jest.fn()
+  let listeners = 0
+  const observe = (): (() => void) => {
+    listeners += 1
+    return () => void (listeners -= 1)
+  }
+  const store = asyncStore({ close, observe, algorithms: ['sliding-log'] })
+  for (const [wrong, path] of [
+    [{ headers: { standard: 1 } }, 'headers.standard'],
+    [{ group: 'a b' }, 'group'],
+    [{ stacked: { export: 'often' } }, 'stacked.export'],
+    [{ stacked: { export: '5/month' } }, 'stacked.export'],
+  ]) {
+    const options = { limit: '5/min', store, ...(wrong as object) } as never
+    expect(() => createHttpLimiter({} as never, options)).toThrow(expect.objectContaining({ path }))
+  }
+  expect(listeners).toBe(0)
+  const { limiter } = createHttpLimiter({} as never, { limit: '5/min', store })
+  expect(listeners).toBe(1)
+  await limiter.close()
+  expect([listeners, close.mock.calls.length]).toEqual([0, 1])
+})
+
 test('limiters without a store, on other prefixes or on other clients need no names', async () => {
   const prefix = testPrefix()
   const stores = [
