@@ -6,7 +6,7 @@ import type { Settings } from './options.js'
 
 /** The sums of one kind of decision. */
 interface Cell {
-  /** The attributes that its violations have, too. */
+  /** The attributes of the decisions, which their violations have, too. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum

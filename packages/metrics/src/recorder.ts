@@ -36,7 +36,9 @@ export class Recorder {
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
-  /** Runs work that may fail. Events come in the middle of a request, which must not fail by that. */
+  /**
+   * Runs work that may fail. Events come in the middle of a request, and an error here must not make the request fail.
+   */
   attempt(work: () => void): void {
     try {
       work()

@@ -38,7 +38,10 @@ export interface Implementation<State, Params, Options = object, Name extends st
   readonly name: Name
   /** The options that only this algorithm has. */
   readonly options: readonly (keyof Options & string)[]
-  /** Whether the options or the window ask for this algorithm, when the limit names none or this name. */
+  /**
+   * Whether the options or the window call for this algorithm. Only asked when the limit names no algorithm, or this
+   * one.
+   */
   isMeant?(options: Options, window: Duration): boolean
   /**
    * Compiles a limit to numbers.
@@ -63,7 +66,10 @@ export interface Implementation<State, Params, Options = object, Name extends st
   load(state: State, last: number, now: number, params: Params): void
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
-  /** µs until `cost` fits if nobody else consumes: 0 it fits now, -1 never, -2 the calendar sent does not cover now. */
+  /**
+   * µs until `cost` fits if nobody else consumes: 0: it fits now; -1: never; -2: the calendar sent does not include
+   * now.
+   */
   wait(state: State, cost: number, params: Params): number
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
@@ -79,11 +85,14 @@ export interface Implementation<State, Params, Options = object, Name extends st
   give(state: State, receipt: Receipt, params: Params): boolean
 }
 
-/** As a wait: the cost never fits. */
+/** A result of `wait`: the cost never fits. */
 export const NEVER = -1
-/** As a wait: the calendar that was sent does not cover now. */
+/** A result of `wait`: now is not in any of the calendar windows that were sent. */
 export const OUTSIDE_CALENDAR = -2
-/** When the clock went back by more, even a denial rewrites the state: else it would not age until then. */
+/**
+ * When the clock went back by more than this, even a denial rewrites the state. Otherwise the state would not age until
+ * the clock has caught up with the last write.
+ */
 export const CLOCK_WENT_BACK_US = 1_000_000
 /** The largest count that a packed state holds: five bytes. */
 const MOST_UNITS = 2 ** 40 - 1

@@ -111,7 +111,7 @@ function weighted(units: number, left: number, windowUs: number): number {
   return Math.ceil((units * left) / windowUs)
 }
 
-/** How many µs of the window are left when the previous window's `units` have come down to `room`. */
+/** How much of the current window is left, in µs, when the previous window's `units` count as no more than `room`. */
 function leftWhenWithin(room: number, units: number, windowUs: number): number {
   let left = Math.floor((room * windowUs) / units)
   while (weighted(units, left, windowUs) > room) left -= 1

@@ -101,7 +101,7 @@ export const tokenBucket: Implementation<
     writeLevel(state, state.levelNow + cost * state.unit, params)
   },
 
-  // Another scale means another burst, and a receipt cannot be placed among its units.
+  // Another scale means another burst. The receipt does not say where its units are in a bucket of another burst.
   isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
 
   force(state, used, params) {
@@ -125,7 +125,7 @@ export const tokenBucket: Implementation<
     const level = state.levelNow
     const place = placeOf(state, receipt, params)
     const given = Math.min(Math.max(place, 0), receipt.units * state.unit, level)
-    // With no units behind them, nothing moves forward.
+    // If no units are behind the refund, none move forward, and no note is needed.
     if (given > 0 && place < level) {
       const note = { scale: state.filledScale, when: state.now, place, parts: given }
       state.wentBackNow = noted(state.wentBackNow, note, drainUs(params))

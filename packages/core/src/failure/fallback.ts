@@ -122,7 +122,7 @@ export class Fallback {
     return this.#reconciliation.recover(shard)
   }
 
-  /** Charges all shards a last time, as far as they answer. */
+  /** Charges all shards that answer a last time. */
   async end(): Promise<void> {
     await Promise.all([this.#reconciliation.end(), this.#instances?.leave()])
   }

@@ -45,7 +45,7 @@ export class InstanceCounter {
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
     this.#dueMs = nowMs + COUNT_EVERY_MS
-    // The first time at once: until then this limiter takes itself for the only one.
+    // The first count starts at once: until it is done, this limiter assumes that it is the only one.
     if (!this.#held) this.#counting = this.#count()
     else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * JITTER_MS).unref()
   }

@@ -24,8 +24,8 @@ let isTold = false
 
 /**
  * Detects a limiter that is made inside a request handler: it gets its first request in the same tick in which it was
- * made. One such limiter can be intended, for example in a test, or be kept for later requests. So the warning comes
- * with the second one that has seen a single request.
+ * made. There can be a reason to make one limiter so, for example in a test, or when it is kept for later requests. So
+ * the warning comes only when there are two such limiters that have seen no second request.
  */
 export class MakingWatch {
   #state: 'new' | 'made for a request' | 'fine' = 'new'

@@ -37,8 +37,8 @@ function ofAllPlaces(name: string): string {
 }
 
 /**
- * Checks all options that are neither of the limiter, of a scope nor of the headers: those are checked where they are
- * used.
+ * Checks the options that nothing else checks: those of the limiter, of a scope and of the headers are checked where
+ * they are used.
  *
  * @param mounting how users add the framework's limiter to an application, for error messages
  * @throws {ConfigError} when an option is wrong

@@ -28,7 +28,7 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
   readonly allowList?: ListOption<Req>
-  /** Who gets 403, in the form of `allowList`. Who is on both lists is allowed. */
+  /** Who gets 403, written like `allowList`. A request that is on both lists is allowed. */
   readonly blockList?: ListOption<Req>
   /**
    * Called when the response is over. If it returns true, the request gets its units back: for example after an error,

@@ -40,7 +40,7 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
 }
 
 /**
- * As createLimiter, for a caller with subjects that name no plan.
+ * Like `createLimiter`, for callers whose subjects name no plan: a default plan is then required.
  *
  * @param whose who gets the default plan, for the error
  * @throws {ConfigError} when an option is wrong, or there is no default plan

@@ -14,9 +14,9 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
   readonly store?: Store
   /**
-   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Limiters of a process that share a store (for
-   * Redis: a client and prefix) need different ones, or would share their counters; of every process the same. Only one
-   * of them can do without. Default: none.
+   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Give each limiter a name of its own if
+   * several in one process share a store (for Redis: a client and prefix): otherwise they would share their counters.
+   * Only one of them can go without a name. Use the same names in every process. Default: none.
    */
   readonly name?: string
   /**

@@ -26,8 +26,9 @@ export interface PipelineOptions extends BackingOptions {
 }
 
 /**
- * The road of a decision. First the fast paths, then the breaker of the shard, then the store, in one step or several.
- * If the store cannot answer, the failure policy decides. Every result is learnt from, counted and told as an event.
+ * Leads a request to its decision. First the fast paths are tried, then the breaker of the shard is checked, then the
+ * store is asked, in one step or several. If the store cannot answer, the failure policy decides. The fast paths learn
+ * from every result; it is counted and emitted as an event.
  */
 export class Pipeline {
   readonly #telling: Telling

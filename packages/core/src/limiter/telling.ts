@@ -33,7 +33,7 @@ export class Telling {
     this.#events.emit('storeError', error, requests)
   }
 
-  /** The store could not be connected, and has not been before. */
+  /** The store has never been reached: its first connection failed. */
   unreached(error: StoreError): void {
     this.#warning.atStart(error)
   }

@@ -2,7 +2,7 @@ import { readDuration, UNITS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { isUnits } from '../base/units.js'
 
-/** What a text says of a limit. */
+/** A limit as read from its short notation. */
 export interface Noted {
   readonly quota: number
   readonly window: string
@@ -15,7 +15,8 @@ const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburs
  * Reads the short notation of a limit: `'100/min'`, `'10/s burst 20'`.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
- * @throws {ConfigError} that says how it is written, where that can be told
+ * @throws {ConfigError} when it cannot be read; the message suggests what to write, if the intended limit can be
+ *                       guessed
  */
 export function readNotation(text: string, path: string): Noted {
   const [, digits, window, burst] = NOTATION.exec(text) ?? []
@@ -31,7 +32,7 @@ export function readNotation(text: string, path: string): Noted {
   return { quota, window }
 }
 
-/** For what is neither text nor options, and for text that cannot be read. */
+/** The error for a value that is neither text nor options, or is text that cannot be read. */
 export function notALimit(path: string, given: unknown): ConfigError {
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
   if (meant !== undefined)
@@ -49,11 +50,11 @@ function toNumber(digits: string): number {
   return Number(digits.replaceAll('_', ''))
 }
 
-/** A number, and a time behind it: `100 requests per minute`. */
+/** Matches a number followed by a unit of time, with words around: `100 requests per minute`. */
 const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
 const LONGEST_LOOSE = 64
 
-/** What other words for a time are called here. */
+/** Common words for a unit of time, and how Tollgate writes that unit. */
 const WORDS: Readonly<Record<string, string>> = {
   secs: 's',
   mins: 'min',
@@ -70,7 +71,7 @@ const WORDS: Readonly<Record<string, string>> = {
   yearly: '365d',
 }
 
-/** How a limit is written that most likely was meant; undefined where that cannot be told. */
+/** The notation of the limit that the user most likely meant; undefined if that cannot be guessed. */
 function meantBy(text: string): string | undefined {
   const [, digits = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
   const quota = Number(digits.replace(/[,_']/g, ''))

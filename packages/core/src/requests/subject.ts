@@ -32,17 +32,17 @@ function isNothing(given: unknown): given is undefined | null | '' {
   return given === undefined || given === null || given === ''
 }
 
-/** JSON knows no bigint, and a decision with its subject is often written to a log. */
+/** A bigint becomes text: a decision with its subject is often logged as JSON, which has no bigint. */
 function plainId(id: string | number | bigint): string | number {
   return typeof id === 'bigint' ? String(id) : id
 }
 
 /**
- * A misspelt `plan` would put its subject on the default plan in silence, and the `kind` of a row of a database is
- * something else.
+ * Refuses unknown properties. A misspelt `plan` would silently put the subject on the default plan. And whoever passes
+ * a whole database row may pass a `kind` that means something else.
  */
 function refuseOthers(given: object): void {
-  // At every request: for...in makes no array.
+  // `for in`, since Object.keys would allocate an array, and this runs for every request.
   for (const name in given) {
     if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label') continue
     if (Object.hasOwn(given, name)) throw unknownName(given, name)

@@ -100,7 +100,7 @@ export interface Call {
 export interface StoreListener {
   /** For want of room, the store forgot this many subjects whose units still counted. */
   onEvicted(subjects: number): void
-  /** It cannot be connected, and has not been before. May be told again and again. */
+  /** The store has never been reached: its first connection failed. May be called for every failed attempt. */
   onUnreached(error: StoreError): void
 }
 

@@ -44,7 +44,7 @@ export function checkStore(given: unknown, path: string): asserts given is Store
   checkAbilities(store, path)
 }
 
-/** Of any package: one that runs scripts. */
+/** Whether it is a Redis client of any package: an object that can run scripts. */
 function isRedisClient(given: Partial<Record<string, unknown>> | null | undefined): boolean {
   return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
 }

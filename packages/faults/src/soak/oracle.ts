@@ -85,7 +85,7 @@ export class Oracle {
       if (to < end) inside += 1
     }
     const lost = by === 'store' ? this.#losses.filter(({ from, to }) => from < end && to > start).length : 0
-    // Each loss may admit one more quota.
+    // After each loss of its counts, the store may allow one more quota.
     const bound = units * (1 + lost)
     if (inside <= bound) return
     this.violated += 1

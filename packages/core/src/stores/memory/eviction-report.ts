@@ -20,7 +20,7 @@ export class EvictionReport {
   }
 
   observe(listener: EvictionListener): () => void {
-    // A key of its own, since one object may be passed twice.
+    // A new object as the map's key, since the same listener may be passed twice.
     const own: EvictionListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
     this.#untold.set(own, 0)
     return () => {

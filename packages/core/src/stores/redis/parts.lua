@@ -38,7 +38,8 @@ local function find_part(value, wanted)
   return at, last
 end
 
--- Packs the parts of other plans that still count, to be put behind those of the set. Returns them and their last end.
+-- Packs the parts of other plans that still count, to be put behind those of the set. Also returns when the last of
+-- them stops counting.
 local function pack_others(set)
   local own, kept, latest = {}, {}, 0
   local group_last, group_ends

@@ -31,8 +31,9 @@ function reactionTo(text: string): Pick<Reaction, 'reason' | 'says'> & { readonl
 }
 
 /**
- * ioredis keeps the command that failed on its errors, with its arguments: the password of AUTH, the ids of subjects. Who
- * prints a fault of the store prints its cause, so that has none of them.
+ * The cause for a fault of the store. Whoever prints the fault prints its cause, too. But ioredis puts the failed
+ * command with its arguments on an error, such as the password of AUTH or ids of subjects. So such an error is copied
+ * without them.
  */
 function causeOf(thrown: unknown): unknown {
   if (!isErrorLike(thrown) || !('command' in thrown || 'lastNodeError' in thrown)) return thrown
@@ -57,7 +58,7 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 }
 
 function messageOf(thrown: unknown): string {
-  // Of a host with several addresses: what was met at the first.
+  // For a host with several addresses, the error of the first address says most.
   const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
   if (isErrorLike(first) && first.message !== '') return first.message
   const said = isErrorLike(thrown) ? thrown.message : reasonOf(thrown)
