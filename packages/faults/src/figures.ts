@@ -57,9 +57,9 @@ export interface Figures {
   readonly breakerOpened: boolean
   /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
   readonly backMs: number | undefined
-  /** The share of later decisions for good tenants that the store made, 0 to 1. */
+  /** Of all decisions for good tenants after that time, the share that the store made, 0 to 1. */
   readonly storeShare: number
-  /** The most in any window, by tenant. */
+  /** The most units admitted in any window, by tenant. */
   readonly most: Readonly<Record<string, Most>>
 }
 
@@ -69,9 +69,9 @@ export interface Most {
   readonly ever: number
   /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
-  /** By the store, in the whole run. */
+  /** Units allowed by the store, in the whole run. */
   readonly byStore: number
-  /** By the failure policy `local`, in the whole run. */
+  /** Units allowed by the failure policy `local`, in the whole run. */
   readonly byLocal: number
 }
 

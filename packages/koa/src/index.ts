@@ -38,7 +38,7 @@ const koa: HttpAdapter<Context, Response> = {
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
 }
 
-/** @koa/router stores the pattern that matched here while its middleware runs. */
+/** While its middleware runs, @koa/router stores the pattern of the matched route in `_matchedRoute`. */
 function routeOf({
   _matchedRoute: route,
 }: Context & { readonly _matchedRoute?: string | RegExp }): string | undefined {

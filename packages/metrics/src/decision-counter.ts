@@ -139,7 +139,9 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that was applied. Undefined for a decision of a list: that plan may not exist. */
+/**
+ * The plan that was applied. Undefined when the block list decided: it is checked before the plan, which may not exist.
+ */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

@@ -145,7 +145,7 @@ function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions
 /** A level stays below 2^46 parts: doubles hold 53 bits, so there is room for rounding. */
 const LEVEL_BITS = 46
 
-/** As many parts per unit as leave room for a level of this burst. */
+/** The scale for this burst: as many parts per unit as possible, as long as the highest level still fits. */
 function scaleOf(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }

@@ -47,7 +47,10 @@ export class ConfigError extends TollgateError {
     this.problem = problem
   }
 
-  /** For a value of the wrong kind or out of its range. The value itself is described, never kept. */
+  /**
+   * Makes the error for a value of the wrong kind or out of range. The message describes the value; the value is never
+   * kept.
+   */
   static wrong(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }

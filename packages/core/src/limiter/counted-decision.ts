@@ -119,7 +119,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   store: 4,
 }
 
-/** Of verdicts that allow, the one with the weakest source, by STRENGTH. */
+/** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */
 function weakestOf(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }

@@ -87,7 +87,7 @@ class StoreLimiter implements Limiter {
       this.#events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
-    // Last, so that a limiter that could not be made keeps no name.
+    // The name is taken last, so that a limiter whose creation fails does not keep it.
     this.#freeName = takeName(store, name)
     this[INTERNALS] = { hide, warn: warnOf, freeName: this.#freeName }
   }

@@ -7,7 +7,7 @@ import type { StoreRequest, SubRequest } from '../stores/contract.js'
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
   readonly subject: Subject
-  /** Under the names that the decision reports. */
+  /** The limits, named as the decision reports them. */
   readonly limits: readonly Limit[]
   /** The plan that these limits belong to; undefined for a group's own limits and for stacked limits. */
   readonly planName: string | undefined

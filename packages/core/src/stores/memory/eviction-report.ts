@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from '../../base/timers.js'
 import type { StoreListener } from '../contract.js'
 
-/** What a store tells of itself, as far as it concerns evictions. */
+/** The part of a store's listener that evictions need. */
 export type EvictionListener = Pick<StoreListener, 'onEvicted'>
 
 const REPORTED_EVERY_MS = 1000

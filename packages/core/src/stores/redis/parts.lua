@@ -1,4 +1,4 @@
--- For a value whose parts are not in the order of the set's limits: the subject's plan has changed.
+-- Code for values whose parts are not in the order of the set's limits, because the subject's plan has changed.
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local by_code = {}

@@ -5,7 +5,7 @@ export interface Setting<Options> {
   /** The setting as the user would write it. */
   readonly use: string
   readonly isSo: (options: Options) => boolean
-  /** What the client does without it. */
+  /** What the client does if the setting is missing, in words. */
   readonly else: string
 }
 
