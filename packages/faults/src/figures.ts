@@ -55,7 +55,10 @@ export interface Figures {
   /** Times that clients saw during the fault. */
   readonly client: Times
   readonly breakerOpened: boolean
-  /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
+  /**
+   * How long after its return the store took until it had decided for each good tenant, in ms; undefined if it never
+   * did.
+   */
   readonly backMs: number | undefined
   /** Of all decisions for good tenants after that time, the share that the store made, 0 to 1. */
   readonly storeShare: number

@@ -34,7 +34,10 @@ export interface Usage {
  * @typeParam Name    the name that users write
  */
 export interface Implementation<State, Params, Options = object, Name extends string = string> {
-  /** Several can share a name: the one whose `isMeant` says yes is used, else the one without `isMeant`. */
+  /**
+   * The name that users write. Several algorithms can share it: the one whose `isMeant` says yes is used, else the one
+   * without `isMeant`.
+   */
   readonly name: Name
   /** The options that only this algorithm has. */
   readonly options: readonly (keyof Options & string)[]

@@ -6,7 +6,7 @@ import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
 
-/** A request that the failure policy may have answered before it is sent: then its `turn` is over. */
+/** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
 
 export interface StoreGuardOptions extends ShardGuardOptions {

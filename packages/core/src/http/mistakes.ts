@@ -18,7 +18,7 @@ export class MountWatch {
 const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
 is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
 
-/** How many limiters of this process were made inside a handler and have seen only one request. */
+/** How many limiters of this process were made inside a handler and have not seen a second request. */
 let unused = 0
 let isTold = false
 

@@ -72,7 +72,7 @@ export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, ne
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
-/** The options of a place: its own over the outer ones. Both share one limiter. */
+/** The options for a place: its own, and for the rest those around it. Both places share one limiter. */
 export function placeOptions<Req, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: PlaceOptions<Req, Res>,

@@ -237,7 +237,10 @@ export class Pipeline {
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /** A promise whenever the store gives promises: else callers would meet a plain value only in an outage, and fail. */
+  /**
+   * Returns a promise if the store is asynchronous. Otherwise callers would get a plain value only in an outage, and
+   * might fail on it.
+   */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
   }

@@ -6,7 +6,7 @@ import type { Verdict } from '../requests/verdict.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision, DecisionSource } from './decision.js'
 
-/** The one settlement of a decision: its units go back, or more are taken. */
+/** The settlement of a decision, which is done at most once: its units go back, or more are taken. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]

@@ -93,7 +93,10 @@ function judgeWindows(
   return oracle
 }
 
-/** A counter has all units that were allowed for it, and no others; only a lost shard may have forgotten some. */
+/**
+ * Checks that a counter has all units that were allowed for it, and no others. Only a lost shard may have forgotten
+ * some.
+ */
 function judgeCount(
   name: string,
   kind: Kind,

@@ -17,7 +17,9 @@ import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { requestContract } from './request-contract.ts'
 
-/** How a test wants its application. `Req` differs between frameworks, so options only see what all have. */
+/**
+ * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
+ */
 export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>
   /** The framework's setting to trust one proxy. */

@@ -44,7 +44,7 @@ const LIMITS = [
 ] as const
 const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
 
-/** The reasons in an outage; which of them a client sees is a race. */
+/** During an outage an error has one of these reasons. Which one depends on timing. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
 /** Starts deployments, clients and limiters for tests, and ends them. */

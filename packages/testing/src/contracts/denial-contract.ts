@@ -156,7 +156,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const [, day, time] = /on (.+), (\d\d:\d\d) \(UTC\)\.$/.exec(detail) ?? []
       const told = Date.parse(`${day} ${time} UTC`)
       const waitMs = Number(response.headers.get('retry-after')) * 1000
-      // Both are rounded up: the detail to the minute, Retry-After to the second.
+      // Both times are rounded up: the one in the text to the minute, Retry-After to the second.
       expect(told - Date.now() - waitMs).toBeGreaterThan(-2000)
       expect(told - Date.now() - waitMs).toBeLessThan(60_000)
     })

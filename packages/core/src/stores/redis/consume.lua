@@ -55,7 +55,8 @@ local function make_together()
   return decide_together
 end
 
--- Reads and decides one request with several subjects or a grant other than all. Returns where the next one begins.
+-- Reads and decides one request with several subjects, or one with a grant other than `all`. Returns where the next one
+-- begins.
 local function read_together(at)
   decide_parts = decide_parts or make_together()
   local parts, grant, id_key = {}, ARGV[at + 2], nil

@@ -1,6 +1,9 @@
 import { warn } from '../../../base/warnings.js'
 
-/** A client's setting that makes requests count once, and only while a caller waits for them. */
+/**
+ * A setting that a Redis client needs. Without it, a request may count twice, or count after its caller stopped
+ * waiting.
+ */
 export interface Setting<Options> {
   /** The setting as the user would write it. */
   readonly use: string
