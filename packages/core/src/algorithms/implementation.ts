@@ -1,7 +1,9 @@
 import type { Duration } from '../base/duration.js'
 import type { LimitTerms, Terms } from './limit-terms.js'
 
-/** Units to give back, with the answer that they were taken by. Made by `receiptOf`, read only by the algorithm. */
+/**
+ * Units to give back, with the numbers of the decision that took them. Made by `receiptOf`, read only by the algorithm.
+ */
 export interface Receipt {
   readonly units: number
   /** When they were taken, in µs of the store's clock. */

@@ -22,11 +22,11 @@ export interface TokenBucketOptions {
 const MOST_LEVEL = 2 ** 48 - 1
 
 /**
- * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly, and fits while the level stays
- * below the brim. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
+ * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly. A request fits if the level stays
+ * within the brim, which is the burst. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
  *
- * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so
- * answers are exact to the µs and rounding errors do not add up.
+ * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so answers
+ * are exact to the µs and rounding errors do not add up.
  *
  * A level can be above the brim when it comes from a plan with a larger burst. It is not cut off, or moving to a
  * smaller plan and back would empty the bucket. Instead it drains faster, so that it is gone within a window.

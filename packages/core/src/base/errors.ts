@@ -85,7 +85,7 @@ export interface StoreErrorOptions extends ErrorOptions {
   readonly isOfRequest?: boolean
 }
 
-/** A fault of the store. It does not decide a request: the failure policy does. */
+/** A fault of the store. Requests that the store cannot decide because of it are decided by the failure policy. */
 export class StoreError extends TollgateError {
   /** The kind of fault; the message says what to do. */
   readonly reason: StoreErrorReason

@@ -128,7 +128,10 @@ export class LocalLimiter {
     if (decided && request.turn) this.#hold(decided.parts, -1)
   }
 
-  /** Takes what due shards are owed, for about `most` keys. The caller must `confirm` each item. */
+  /**
+   * Returns what the shards for which `isDue` holds are owed, for about `most` keys, and removes it. The caller must
+   * `confirm` each item.
+   */
   takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
     const owed: Owed[] = []
     for (const [key, known] of this.#keys.entries()) {

@@ -67,7 +67,10 @@ export function limiterOptions(options: LimiterOptions): LimiterOptions {
   return pick(options, LIMITER_OPTIONS)
 }
 
-/** Picks the options of a scope. Without a shared limiter, `limit` is not one of them: it makes the limiter. */
+/**
+ * Picks the options of a scope. Without a shared limiter, `limit` makes the limiter, so it is not an option of the
+ * scope.
+ */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
 }

@@ -17,8 +17,10 @@ export class Telling {
   }
 
   /**
-   * @param failed  the error because of which the store did not decide it, or not all of it
-   * @param context what the caller said of the request
+   * Counts and emits a decision.
+   *
+   * @param failed  the error because of which the store did not decide the request, or only some of its steps
+   * @param context what the caller said about the request
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)

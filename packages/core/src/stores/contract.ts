@@ -90,7 +90,7 @@ export const ID_KEPT_MS = 600_000
  */
 export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
 
-/** The call of a store, as its caller sees it. */
+/** What a store can ask about the call that it is working on. */
 export interface Call {
   /** True once the deadline has passed and the caller got another answer: the store must not send anything more. */
   readonly isOver: boolean

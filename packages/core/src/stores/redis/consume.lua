@@ -29,7 +29,7 @@
 ]]
 -- @include prelude.lua
 
--- Made only for batches that need them: each function that a script makes costs time at every run.
+-- Made only for batches that need it: a script makes its functions anew at every run, and each costs time.
 local with_force = ARGV[2] == 'force'
 
 -- How many of `units` a count of five bytes still has room for.
