@@ -72,9 +72,9 @@ export interface Most {
   readonly ever: number
   /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
-  /** Units allowed by the store, in the whole run. */
+  /** Allowed by the store, in any window of the whole run. */
   readonly byStore: number
-  /** Units allowed by the failure policy `local`, in the whole run. */
+  /** Allowed by the failure policy `local`, in any window of the whole run. */
   readonly byLocal: number
 }
 

@@ -34,7 +34,7 @@ export const slidingWindow: Implementation<
   name: 'sliding-window',
   options: [],
 
-  // Two windows: units still count in the window after their own.
+  // The state is kept for two windows, since units still count in the window after their own.
   compile: ({ quota, window: { ms } }) => steadyTerms(ms, 2 * ms, { quota, windowUs: ms * 1000 }),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),

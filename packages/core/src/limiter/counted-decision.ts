@@ -76,7 +76,8 @@ export class CountedDecision implements Decision {
   }
 
   /**
-   * The limits it reports. The same array for all such decisions until the plans change, so that headers are cached.
+   * The limits it reports. Decisions about the same limits share one array until the plans change, so headers are
+   * cached.
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial

@@ -26,9 +26,9 @@ export interface PipelineOptions extends BackingOptions {
 }
 
 /**
- * Leads a request to its decision. First the fast paths are tried, then the breaker of the shard is checked, then the
- * store is asked, in one step or several. If the store cannot answer, the failure policy decides. The fast paths learn
- * from every result; it is counted and emitted as an event.
+ * Leads a request to its decision: by a fast path, else by the store in one step or several, unless the shard's breaker
+ * is open. If the store cannot answer, the failure policy decides. Fast paths learn from every result; it is counted
+ * and emitted.
  */
 export class Pipeline {
   readonly #telling: Telling
@@ -237,10 +237,7 @@ export class Pipeline {
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /**
-   * Returns a promise if the store is asynchronous. Otherwise callers would get a plain value only in an outage, and
-   * might fail on it.
-   */
+  /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
   }

@@ -56,7 +56,7 @@ export function ownersOf(decision: Decision): readonly Subject[] {
   return decision.limits.map(() => decision.subject)
 }
 
-/** The limits that a decision reports. The same array for all such decisions until the plans change. */
+/** The limits that a decision reports. Decisions about the same limits share one array until the plans change. */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
   return decision instanceof CountedDecision ? CountedDecision.limitsOf(decision) : undefined
 }

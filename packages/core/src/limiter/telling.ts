@@ -19,7 +19,7 @@ export class Telling {
   /**
    * Counts and emits a decision.
    *
-   * @param failed  the error because of which the store did not decide the request, or only some of its steps
+   * @param failed  the error because of which the store decided nothing of the request, or not all of it
    * @param context what the caller said about the request
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {

@@ -293,7 +293,10 @@ async function attempt(act: () => unknown): Promise<void> {
   }
 }
 
-/** Sends the same requests to both, under one clock: alone, several in a tick, with several subjects, and refunds. */
+/**
+ * Compares a Redis store with a memory store under one clock. Both get the same requests: alone, several in a tick,
+ * with several subjects, and refunds.
+ */
 async function sameAsMemory(client: RedisClient): Promise<void> {
   const clock = { now: 1_769_862_896_789 }
   const now = (): number => clock.now
