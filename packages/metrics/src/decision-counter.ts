@@ -139,9 +139,7 @@ export class DecisionCounter {
   }
 }
 
-/**
- * The plan that was applied. Undefined when the block list decided: it is checked before the plan, which may not exist.
- */
+/** The plan that was applied. Undefined when the block list decided: no plan was looked up then. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

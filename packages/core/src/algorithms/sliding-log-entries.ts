@@ -16,8 +16,7 @@ export interface SlidingLogState {
   head: number
   total: number
   /**
-   * The same, but as of now: without expired entries. `shift` is how far the clock went back since the last write, <=
-   * 0.
+   * The same as of now, without expired entries. `shift`: how far the clock went back since the last write (0 or less).
    */
   headNow: number
   totalNow: number

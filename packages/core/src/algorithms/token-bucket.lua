@@ -22,8 +22,7 @@ function token_bucket.prepare(burst, scale, rate, window)
   }
 end
 
--- Converts the level to parts at the scale of this burst. A level above the brim (the burst) stays in the parts it was
--- stored in: those fit in six bytes.
+-- Converts the level to parts at this burst's scale. Above the brim (the burst) it keeps the parts it was stored in.
 local function measure(limit, scale, level)
   local unit, rate = limit.own_unit, limit.rate
   local filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
@@ -56,8 +55,7 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  -- The script consume-one has no load_notes. It sees that bytes follow the level, and leaves the decision to the code
-  -- that can read every value.
+  -- consume-one has no load_notes: when bytes follow the level, it leaves the value to the code that reads any value.
   if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end
@@ -117,8 +115,7 @@ local function drain_time(limit)
   return max(limit.window, limit.burst * limit.own_unit / limit.rate)
 end
 
--- Returns the position behind the notes. Drops the notes once all units that were in the bucket at the newest note have
--- drained.
+-- Returns the position behind the notes. Drops them once all units that were there at the newest note have drained.
 function token_bucket.load_notes(limit, notes, blob, head)
   local tail = head + notes * NOTE
   local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
@@ -142,8 +139,7 @@ function token_bucket.force(limit, used)
   level = max(level - floor(age * rate + 0.5), 0)
   local room = MOST_LEVEL - limit.level
   local denied = min(ceil(max(level - room, 0) / unit), total)
-  -- Doubles do not hold the largest levels exactly, hence max and min. `measure` is needed because a level above the
-  -- brim drains faster.
+  -- Doubles do not hold the largest levels exactly, hence max and min. measure: a level above the brim drains faster.
   measure(limit, limit.kept, limit.level + min(max(level - denied * unit, 0), room))
   limit.level, limit.elapsed = limit.filled, 0
   return total - denied

@@ -115,7 +115,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   }
 }
 
-/** @throws {ConfigError} that does not show it */
+/** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
 function needSecret(given: unknown): void {
   if (typeof given === 'string' && given.length >= 16) return
   const what = typeof given === 'string' ? `a text of ${given.length} characters` : `a ${typeof given}`
