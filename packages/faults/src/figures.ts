@@ -112,7 +112,10 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** From each opening of the breaker during the fault until its closing, which may be before the end of the fault. */
+/**
+ * The time spans in which the breaker was open: from each opening during the fault until it closed, perhaps before the
+ * fault ended.
+ */
 function openSpansOf(run: Run): Span[] {
   const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
   if (!hasBreaker) return [[beganAt + 1000, returnedAt]]

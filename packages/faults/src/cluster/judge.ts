@@ -11,7 +11,7 @@ export interface Allowed extends Asked {
 
 export interface Evidence {
   readonly allowed: readonly Allowed[]
-  /** Units used of each counter's day, by its name, as the store reports them. */
+  /** How much of its daily quota each counter has used, in units, by the counter's name and as the store reports it. */
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
