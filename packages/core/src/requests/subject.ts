@@ -82,7 +82,10 @@ export function readSubjects(given: unknown): readonly [Subject, ...Subject[]] |
   return first && [first, ...rest]
 }
 
-/** An object without an id is most likely a mistake that would let a request pass by one of its limits. */
+/**
+ * Reads one subject of a list. An object without an id is refused: it is most likely a mistake, and to leave it out
+ * would spare the request one of its limits.
+ */
 function readListed(given: unknown, i: number): Subject | undefined {
   const subject = readSubject(given)
   if (subject === undefined && !isNothing(given)) throw emptyId(`subjects[${i}]`, (given as Subject).id)
