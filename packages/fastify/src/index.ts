@@ -79,8 +79,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const find = (server: FastifyInstance, route: Route): Http | undefined => {
     const own = route.config?.rateLimit
     if (own === false) return undefined
-    // The plugin may be registered several times around this route. The route's options then apply to the innermost
-    // registration only, and if several are in the same context, to the last.
+    // With several registrations around a route, its options apply to the innermost one, and there to the last.
     if (own === undefined || server.rateLimit !== rateLimit) return http
     const known = ofRoutes.get(own as object)
     if (known) return known
