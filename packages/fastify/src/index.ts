@@ -79,7 +79,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const find = (server: FastifyInstance, route: Route): Http | undefined => {
     const own = route.config?.rateLimit
     if (own === false) return undefined
-    // If several registrations contain the route, its options apply to the innermost, and there to the last.
+    // With several registrations around a route, its options apply to the innermost one, and there to the last.
     if (own === undefined || server.rateLimit !== rateLimit) return http
     const known = ofRoutes.get(own as object)
     if (known) return known

@@ -3,7 +3,10 @@ import type { Identified, Identify } from '@tollgate/core'
 import { isSomebody, type Warn } from '@tollgate/core/adapter'
 import { addLast, type Stage } from './last.js'
 
-/** How many requests that were counted by address are checked. Then the stage is assumed to be right. */
+/**
+ * Only this many of the requests that were counted by address are checked. After that, the stage is assumed to be
+ * right.
+ */
 const LOOKS = 20
 
 /**

@@ -78,7 +78,7 @@ function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
 }
 
 /**
- * Whether the running hook, of the stage `own`, must decide the request now.
+ * Whether the request must be decided now, by the hook that runs in the stage `own`.
  *
  * @param runsLast tries to decide it after all other hooks of the stage; false when that is not possible
  */
@@ -92,7 +92,7 @@ function isAt(own: Stage, place: Place, runsLast: () => boolean): boolean {
 
 let mayWarn = true
 
-/** Once per process, since it depends on the version of Fastify only. */
+/** Warns once per process, since the reason is the version of Fastify. */
 function warnOfOrder(): void {
   if (!mayWarn) return
   mayWarn = false

@@ -14,7 +14,10 @@ import {
 
 type Rule = (run: Run, figures: Figures) => string[]
 
-/** The least share of answers by the store after its return: some may be late on a busy machine. */
+/**
+ * After its return, the store must make at least this share of the decisions. Not all, since some may be late on a busy
+ * machine.
+ */
 const LEAST_STORE_SHARE = 0.9
 
 const RULES: Readonly<Record<Check, Rule>> = {

@@ -55,11 +55,14 @@ export interface Figures {
   /** Times that clients saw during the fault. */
   readonly client: Times
   readonly breakerOpened: boolean
-  /** From the store's return until it has decided for each good tenant, in ms; undefined if it has not. */
+  /**
+   * How long after its return the store took until it had decided for each good tenant, in ms; undefined if it never
+   * did.
+   */
   readonly backMs: number | undefined
-  /** The share of later decisions for good tenants that the store made, 0 to 1. */
+  /** Of all decisions for good tenants after that time, the share that the store made, 0 to 1. */
   readonly storeShare: number
-  /** The most in any window, by tenant. */
+  /** The most units admitted in any window, by tenant. */
   readonly most: Readonly<Record<string, Most>>
 }
 
@@ -69,9 +72,9 @@ export interface Most {
   readonly ever: number
   /** Allowed by the store, in windows wholly before or wholly after the fault. */
   readonly outside: number
-  /** By the store, in the whole run. */
+  /** Allowed by the store, in any window of the whole run. */
   readonly byStore: number
-  /** By the failure policy `local`, in the whole run. */
+  /** Allowed by the failure policy `local`, in any window of the whole run. */
   readonly byLocal: number
 }
 
@@ -109,7 +112,10 @@ export function figuresOf(run: Run): Figures {
   }
 }
 
-/** From each opening of the breaker during the fault until its closing, which may be before the end of the fault. */
+/**
+ * The time spans in which the breaker was open: from each opening during the fault until it closed, perhaps before the
+ * fault ended.
+ */
 function openSpansOf(run: Run): Span[] {
   const { report, beganAt, returnedAt = Infinity, hasBreaker, fault } = run
   if (!hasBreaker) return [[beganAt + 1000, returnedAt]]

@@ -6,7 +6,10 @@ import type { Run } from './figures.ts'
 import { now, startLoad, type Load } from './load.ts'
 import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
 
-/** Answers without the store to wait for during a fault: so many that some come after the breaker has opened. */
+/**
+ * How many answers made without the store to wait for during a fault: enough that some come after the breaker has
+ * opened.
+ */
 const ENOUGH = 60
 
 /** Runs one application under load through one fault. */

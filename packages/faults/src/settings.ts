@@ -24,8 +24,8 @@ export interface Tenant {
 }
 
 /**
- * Units per window, by plan. The large plan has more than a load sends at once after a stall of 1 s. The limits are
- * exact logs, so that any unit above them is a fault.
+ * Units per window, by plan. The large plan has room for all requests that are sent at once when the load generator has
+ * stalled for 1 s. The limits are exact logs, so any unit above them is a fault.
  */
 export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25 }
 

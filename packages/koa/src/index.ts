@@ -20,7 +20,8 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
-  // With another proxyIpHeader the proxy always sets that header itself, so clients cannot choose their address.
+  // With another proxyIpHeader clients cannot choose their address: a proxy that uses such a header always sets it
+  // itself.
   trustsAll: ({ app }) => app.proxy && !(app.maxIpsCount > 0) && app.proxyIpHeader === 'X-Forwarded-For',
   route: routeOf,
   attach: (ctx, decision, property) => void (ctx.state[property] = decision),
@@ -38,7 +39,7 @@ const koa: HttpAdapter<Context, Response> = {
   onEnd: (response, listener) => onResponseEnd(response.res, listener),
 }
 
-/** @koa/router stores the pattern that matched here while its middleware runs. */
+/** While its middleware runs, @koa/router stores the pattern of the matched route in `_matchedRoute`. */
 function routeOf({
   _matchedRoute: route,
 }: Context & { readonly _matchedRoute?: string | RegExp }): string | undefined {

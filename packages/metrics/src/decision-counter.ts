@@ -6,7 +6,7 @@ import type { Settings } from './options.js'
 
 /** The sums of one kind of decision. */
 interface Cell {
-  /** The attributes that its violations have, too. */
+  /** The attributes of the decisions, which their violations have, too. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
@@ -139,7 +139,7 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that was applied. Undefined for a decision of a list: that plan may not exist. */
+/** The plan that was applied. Undefined when the block list decided: no plan was looked up then. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

@@ -4,7 +4,7 @@ import { ROOT_CONTEXT, type Attributes, type Counter } from '@opentelemetry/api'
 export interface Sum {
   readonly counter: Counter
   readonly attributes: Attributes
-  /** Summed up in this turn of the event loop. */
+  /** The sum of the additions in this turn of the event loop. */
   value: number
 }
 
@@ -27,7 +27,7 @@ export class Ledger {
     this.#onError = onError
   }
 
-  /** Changes whenever all sums are reset to zero. */
+  /** A number that changes whenever all sums are reset to zero. */
   get turn(): number {
     return this.#turn
   }

@@ -36,7 +36,9 @@ export class Recorder {
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
-  /** Runs work that may fail. Events come in the middle of a request, which must not fail by that. */
+  /**
+   * Runs work that may fail. Events come in the middle of a request, and an error here must not make the request fail.
+   */
   attempt(work: () => void): void {
     try {
       work()
@@ -75,7 +77,8 @@ export class Recorder {
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
-    // By the plan that was used: the unknown name can be anything, and each would be a series of its own.
+    // Counts under the plan that was used. The unknown name can be anything, and each name would be a series of its
+    // own.
     unknownPlan: (_, _subject, used) =>
       this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
   }
@@ -96,7 +99,7 @@ export class Recorder {
   }
 
   readonly #observe = (result: BatchObservableResult): void => {
-    // Includes the decisions of the current turn in this collection.
+    // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
     const { pending, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()

@@ -28,7 +28,7 @@ export class Watchlist {
   add(limiter: Limiter): void {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
-    // Shard 0 is the whole of a store without shards. Other shards become known when their breaker changes.
+    // Shard 0 stands for a store without shards. Other shards become known when their breaker changes.
     const states: BreakerStates = new Map([[0, 'closed']])
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))

@@ -21,8 +21,8 @@ export interface CalendarWindowOptions {
   readonly timeZone?: string
   /**
    * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses its
-   * last day), a weekday (1 = Monday to 7), or a date and time, of which the minutes, time of day, weekday or day
-   * count.
+   * last day), a weekday (1 = Monday to 7), or a date and time, of which only what fits the unit is used: for a week,
+   * the weekday and the time of day.
    */
   readonly anchor?: CalendarAnchor
 }

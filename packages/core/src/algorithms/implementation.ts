@@ -1,7 +1,9 @@
 import type { Duration } from '../base/duration.js'
 import type { LimitTerms, Terms } from './limit-terms.js'
 
-/** Units to give back, with the answer that they were taken by. Made by `receiptOf`, read only by the algorithm. */
+/**
+ * Units to give back, with the numbers of the decision that took them. Made by `receiptOf`, read only by the algorithm.
+ */
 export interface Receipt {
   readonly units: number
   /** When they were taken, in µs of the store's clock. */
@@ -34,11 +36,17 @@ export interface Usage {
  * @typeParam Name    the name that users write
  */
 export interface Implementation<State, Params, Options = object, Name extends string = string> {
-  /** Several can share a name: the one whose `isMeant` says yes is used, else the one without `isMeant`. */
+  /**
+   * The name that users write. Several algorithms can share it: the one whose `isMeant` says yes is used, else the one
+   * without `isMeant`.
+   */
   readonly name: Name
   /** The options that only this algorithm has. */
   readonly options: readonly (keyof Options & string)[]
-  /** Whether the options or the window ask for this algorithm, when the limit names none or this name. */
+  /**
+   * Whether the options or the window call for this algorithm. Only asked when the limit names no algorithm, or this
+   * one.
+   */
   isMeant?(options: Options, window: Duration): boolean
   /**
    * Compiles a limit to numbers.
@@ -63,7 +71,10 @@ export interface Implementation<State, Params, Options = object, Name extends st
   load(state: State, last: number, now: number, params: Params): void
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
-  /** µs until `cost` fits if nobody else consumes: 0 it fits now, -1 never, -2 the calendar sent does not cover now. */
+  /**
+   * µs until `cost` fits if nobody else consumes: 0: it fits now; -1: never; -2: the calendar sent does not include
+   * now.
+   */
   wait(state: State, cost: number, params: Params): number
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
@@ -79,11 +90,14 @@ export interface Implementation<State, Params, Options = object, Name extends st
   give(state: State, receipt: Receipt, params: Params): boolean
 }
 
-/** As a wait: the cost never fits. */
+/** A result of `wait`: the cost never fits. */
 export const NEVER = -1
-/** As a wait: the calendar that was sent does not cover now. */
+/** A result of `wait`: now is not in any of the calendar windows that were sent. */
 export const OUTSIDE_CALENDAR = -2
-/** When the clock went back by more, even a denial rewrites the state: else it would not age until then. */
+/**
+ * When the clock went back by more than this, even a denial rewrites the state. Otherwise the state would not age until
+ * the clock has caught up with the last write.
+ */
 export const CLOCK_WENT_BACK_US = 1_000_000
 /** The largest count that a packed state holds: five bytes. */
 const MOST_UNITS = 2 ** 40 - 1

@@ -35,7 +35,7 @@ export type OwnOptions = All<OptionsOf<Registered>>
 /** An implementation with its state, parameters and options hidden. */
 export type AnyImplementation = Implementation<object, Params, OwnOptions, Algorithm>
 
-/** An algorithm in the words of users, for whom a window on the calendar is a fixed one. */
+/** Names an algorithm in the words of users. They write `fixed-window` for calendar windows, too. */
 export function spokenName(algorithm: AlgorithmName): string {
   const { name } = registry[algorithm]
   return name === algorithm ? `algorithm: '${name}'` : `algorithm: '${name}' with a month, timeZone or anchor`

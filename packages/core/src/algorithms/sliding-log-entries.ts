@@ -15,7 +15,9 @@ export interface SlidingLogState {
   units: number[]
   head: number
   total: number
-  /** The same as of now, without expired entries; `shift` is how far the clock went back since the last write, <= 0. */
+  /**
+   * The same as of now, without expired entries. `shift`: how far the clock went back since the last write (0 or less).
+   */
   headNow: number
   totalNow: number
   shift: number

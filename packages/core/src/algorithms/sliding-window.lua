@@ -12,7 +12,7 @@ local function weighted(units, left, window)
   return ceil(units * left / window)
 end
 
--- How many µs of the window are left when the previous window's `units` have come down to `room`.
+-- How much of the current window is left, in µs, when the previous window's `units` count as no more than `room`.
 local function left_when_within(room, units, window)
   local left = floor(room * window / units)
   while weighted(units, left, window) > room do

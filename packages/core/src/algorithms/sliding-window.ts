@@ -34,7 +34,7 @@ export const slidingWindow: Implementation<
   name: 'sliding-window',
   options: [],
 
-  // Two windows: units still count in the window after their own.
+  // The state is kept for two windows, since units still count in the window after their own.
   compile: ({ quota, window: { ms } }) => steadyTerms(ms, 2 * ms, { quota, windowUs: ms * 1000 }),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
@@ -111,7 +111,7 @@ function weighted(units: number, left: number, windowUs: number): number {
   return Math.ceil((units * left) / windowUs)
 }
 
-/** How many µs of the window are left when the previous window's `units` have come down to `room`. */
+/** How much of the current window is left, in µs, when the previous window's `units` count as no more than `room`. */
 function leftWhenWithin(room: number, units: number, windowUs: number): number {
   let left = Math.floor((room * windowUs) / units)
   while (weighted(units, left, windowUs) > room) left -= 1

@@ -14,7 +14,9 @@ export interface TokenBucketState {
   /** The level at the last write, in parts of 2^-`scale` units. */
   level: number
   scale: number
-  /** The same level in the parts used now, their scale, and a unit in these parts. */
+  /**
+   * The same level in the parts that this object counts in, the scale of these parts, and how many of them are a unit.
+   */
   filled: number
   filledScale: number
   unit: number
@@ -23,14 +25,14 @@ export interface TokenBucketState {
   elapsed: number
   levelNow: number
   now: number
-  /** Notes on refunds as of the last write, and those of them that still matter. */
+  /** Notes on refunds: all that the last write stored, and those of them that still matter. */
   wentBack: readonly WentBack[]
   wentBackNow: readonly WentBack[]
 }
 
 /**
- * Converts the stored level to the parts of this burst. A level above the brim keeps its own parts, since the number of
- * the new parts might not fit in six bytes.
+ * Converts the stored level to parts at the scale of this burst. A level above the brim (the burst) stays in the parts
+ * it was stored in, since the number of new parts might not fit in six bytes.
  */
 export function measure(state: TokenBucketState, { burst, scale, rate, windowUs }: TokenBucketParams): void {
   state.filled = Math.ceil(state.level * 2 ** (scale - state.scale))
@@ -61,8 +63,8 @@ export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): nu
 }
 
 /**
- * How far the last of these units is from draining now, in parts. A bucket drains in the order it was filled, so this
- * is the level right after their request, which the receipt tells, minus what has left the bucket since.
+ * How many parts must drain before the last of these units has drained. A bucket drains in the order it was filled. So
+ * this is the level right after their request, which the receipt tells, minus what has left the bucket since.
  */
 export function placeOf(
   { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,

@@ -1,24 +1,28 @@
 /**
- * A note on a refund of units from the middle of a bucket. The units behind them moved forward, so they drain earlier
- * than their receipts say: a receipt describes the bucket only as of the moment its units were taken.
+ * A note on a refund of units from the middle of a bucket. A bucket drains in the order it was filled: the unit at the
+ * front drains next. A refund moves all units behind it forward, so they drain earlier than their receipts say, because
+ * a receipt describes the bucket as of the moment its units were taken. The notes correct that.
+ *
+ * All amounts are in parts, which are fractions of a unit. The place of some units is the number of parts that must
+ * drain before the last of these units has drained.
  */
 export interface WentBack {
   /** A unit is 2^scale parts. */
   readonly scale: number
-  /** When they were given back, in µs. */
+  /** When the units were given back, in µs. */
   readonly when: number
-  /** How far the last of them was from draining then, in parts. 0: in front of all other units. */
+  /** Their place at that time, in parts. 0: treat the refund as in front of all other units. */
   readonly place: number
-  /** How much was given back. */
+  /** How much was given back, in parts. */
   readonly parts: number
 }
 
 export const NOTHING_WENT_BACK: readonly WentBack[] = []
 
-/** Some units in a bucket, as of when they were taken. */
+/** Some units in a bucket, as they were when they were taken. */
 export interface Standing {
   readonly at: number
-  /** How far the last of them was from draining, in parts. */
+  /** Their place, in parts. */
   readonly place: number
   readonly parts: number
   readonly scale: number
@@ -32,14 +36,18 @@ const MOST_NOTES = 8
 const MOST_PARTS = 2 ** 48 - 1
 
 /**
- * How many parts stood in front of some units and were given back after these were taken. In doubt a refund counts as
- * in front, so that these units give back too little rather than too much: the order of refunds in the same µs is not
- * known, and places are exact to 2 µs only.
+ * How many of the parts in front of some units were given back after these units were taken. These units have moved
+ * forward by that much.
+ *
+ * When it is not clear whether a refund was in front of the units or behind them, it counts as in front. Then a refund
+ * of these units gives back too little rather than too much. It is not clear for refunds in the same µs, whose order is
+ * not known, nor for places that differ by less than 2 µs of draining.
  */
 export function goneBefore(units: Standing, wentBack: readonly WentBack[]): number {
   const doubt = 2 * units.pace + 16
   let gone = 0
-  // The certain share of `gone`. Only it moves `ownPlace`: else refunds in front of the units could seem behind them.
+  // The part of `gone` that was in front for certain. Only this moves `ownPlace` forward. If unclear refunds moved it,
+  // too, a refund in front of the units could seem to be behind them.
   let sure = 0
   for (const { scale, when, place, parts } of wentBack) {
     if (when < units.at) continue
@@ -49,7 +57,7 @@ export function goneBefore(units: Standing, wentBack: readonly WentBack[]): numb
     const isSure = gone === sure && place !== 0 && when > units.at
     gone += Math.ceil(parts * size)
     if (isSure) sure = gone
-    // Nothing of the units had drained in the µs they were taken in, so no more than what was in front can be gone.
+    // In the µs in which the units were taken, none of them had drained yet. So no more can be gone than was in front.
     else if (when === units.at) gone = Math.min(gone, Math.max(units.place - units.parts, 0))
   }
   return gone
@@ -63,7 +71,10 @@ export function noted(wentBack: readonly WentBack[], note: WentBack, keptUs: num
   return [...notes, note]
 }
 
-/** Joins two notes. The result counts as in front of all units, so that no later refund gives back more for it. */
+/**
+ * Joins two notes into one. Its place is 0, so it counts as in front of all units: then no later refund gives back too
+ * much.
+ */
 function joined(first: WentBack, second: WentBack): WentBack {
   const parts = second.parts + Math.ceil(first.parts * 2 ** (second.scale - first.scale))
   return { scale: second.scale, when: second.when, place: 0, parts: Math.min(parts, MOST_PARTS) }

@@ -22,7 +22,7 @@ function token_bucket.prepare(burst, scale, rate, window)
   }
 end
 
--- Converts the level to the parts of this burst. A level above the brim keeps its own parts, which six bytes can hold.
+-- Converts the level to parts at this burst's scale. Above the brim (the burst) it keeps the parts it was stored in.
 local function measure(limit, scale, level)
   local unit, rate = limit.own_unit, limit.rate
   local filled = scale == limit.scale and level or ceil(level * 2 ^ (limit.scale - scale))
@@ -55,7 +55,7 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  -- consume-one has no load_notes: it finds bytes behind the level, and lets the code for any value decide.
+  -- consume-one has no load_notes: when bytes follow the level, it leaves the value to the code that reads any value.
   if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end
@@ -92,7 +92,8 @@ function token_bucket.left(limit)
 end
 
 function token_bucket.save(limit)
-  -- After the clock went back, a denial is saved, too: store the level now, or what drained until then would come back.
+  -- When the clock went back, a denial is saved, too. Then the level as of now is stored, or units that have drained
+  -- would be in the bucket again.
   if limit.elapsed > 0 then set_level(limit, limit.level) end
   return limit.kept, limit.filled, #limit.went_back / NOTE
 end
@@ -114,7 +115,7 @@ local function drain_time(limit)
   return max(limit.window, limit.burst * limit.own_unit / limit.rate)
 end
 
--- Returns the position behind the notes. Notes are dropped once all units of their time have drained.
+-- Returns the position behind the notes. Drops them once all units that were there at the newest note have drained.
 function token_bucket.load_notes(limit, notes, blob, head)
   local tail = head + notes * NOTE
   local _, newest = unpack_bytes(NOTE_FORMAT, blob, tail - NOTE)
@@ -138,7 +139,7 @@ function token_bucket.force(limit, used)
   level = max(level - floor(age * rate + 0.5), 0)
   local room = MOST_LEVEL - limit.level
   local denied = min(ceil(max(level - room, 0) / unit), total)
-  -- Doubles do not hold the largest levels exactly, hence max and min. A level above the brim drains faster: measure.
+  -- Doubles do not hold the largest levels exactly, hence max and min. measure: a level above the brim drains faster.
   measure(limit, limit.kept, limit.level + min(max(level - denied * unit, 0), room))
   limit.level, limit.elapsed = limit.filled, 0
   return total - denied

@@ -1,11 +1,13 @@
--- token_bucket.give: gives units back. A bucket drains in the order it was filled. When units are given back from the
--- middle, those behind them move forward and drain earlier; notes record that. The twin of token-bucket-refunds.ts.
+-- token_bucket.give: gives units back. The twin of token-bucket-refunds.ts, which explains notes, parts and places. A
+-- bucket drains in the order it was filled. A refund from the middle of the bucket moves the units behind it forward,
+-- so they drain earlier. Notes record that.
 local MOST_NOTES = 8
 
--- How many parts stood in front of some units and were given back after these were taken. These were taken at `at`, and
--- the last of them was then `place` parts from draining. In doubt a refund counts as in front: the order of refunds in
--- the same µs is not known, and places are exact to 2 µs only. `sure` is the certain share of `gone`. Only it moves
--- `own_place`: else refunds in front of the units could seem behind them.
+-- How many of the parts in front of some units were given back after these units were taken. The units were taken at
+-- `at`, and `place` parts had to drain then before the last of them had drained. When it is not clear whether a refund
+-- was in front of the units, it counts as in front: the order of refunds in the same µs is not known, and places are
+-- exact to 2 µs of draining only. `sure` is the part of `gone` that was in front for certain. Only `sure` moves
+-- `own_place` forward. If unclear refunds moved it, too, a refund in front of the units could seem to be behind them.
 local function gone_before(limit, at, place, parts)
   local doubt, gone, sure = 2 * limit.pace + 16, 0, 0
   for from = 1, #limit.went_back, NOTE do
@@ -15,15 +17,16 @@ local function gone_before(limit, at, place, parts)
     if when >= at and (note_place == 0 or floor(note_place * size) - doubt <= own_place - parts) then
       local is_sure = gone == sure and note_place > 0 and when > at
       gone = gone + ceil(note_parts * size)
-      -- Nothing of the units had drained in the µs they were taken in: no more than what was in front can be gone.
+      -- In the µs in which the units were taken, none of them had drained yet. So no more can be gone than was in
+      -- front.
       if is_sure then sure = gone elseif when == at then gone = min(gone, max(place - parts, 0)) end
     end
   end
   return gone
 end
 
--- How far the last of these units is from draining now, in parts: the level right after their request, which the answer
--- to that request tells, minus what has left the bucket since.
+-- How many parts must drain before the last of these units has drained: the level right after their request, which the
+-- answer to that request tells, minus what has left the bucket since.
 local function place_of(limit, units, at, remaining, reset)
   local place = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
   local left = place - floor(max(now - at, 0) * limit.pace + 0.5)
@@ -31,7 +34,8 @@ local function place_of(limit, units, at, remaining, reset)
   return left - gone_before(limit, at, place, units * limit.unit)
 end
 
--- Joins two notes. The result counts as in front of all units, so that no later refund gives back more for it.
+-- Joins two notes into one. Its place is 0, so it counts as in front of all units: then no later refund gives back too
+-- much.
 local function joined(a, b)
   local parts = b.parts + ceil(a.parts * 2 ^ (b.scale - a.scale))
   return { scale = b.scale, when = b.when, place = 0, parts = min(parts, MOST_LEVEL) }
@@ -60,7 +64,7 @@ end
 function token_bucket.give(limit, units, at, remaining, reset)
   local level, place = limit.level, place_of(limit, units, at, remaining, reset)
   local given = min(max(place, 0), units * limit.unit, level)
-  -- With no units behind them, nothing moves forward.
+  -- If no units are behind the refund, none move forward, and no note is needed.
   if given > 0 and place < level then note(limit, place, given) end
   set_level(limit, level - given)
   return given > 0

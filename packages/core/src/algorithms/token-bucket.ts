@@ -22,11 +22,11 @@ export interface TokenBucketOptions {
 const MOST_LEVEL = 2 ** 48 - 1
 
 /**
- * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly, and fits while the level stays
- * below the brim. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
+ * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly. A request fits if the level stays
+ * within the brim, which is the burst. The twin of token-bucket.lua. Worst case in one window length: quota + burst.
  *
- * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so
- * answers are exact to the µs and rounding errors do not add up.
+ * Levels are whole parts of a unit, and what drained is rounded to a part. A part drains in less than a µs, so answers
+ * are exact to the µs and rounding errors do not add up.
  *
  * A level can be above the brim when it comes from a plan with a larger burst. It is not cut off, or moving to a
  * smaller plan and back would empty the bucket. Instead it drains faster, so that it is gone within a window.
@@ -101,7 +101,7 @@ export const tokenBucket: Implementation<
     writeLevel(state, state.levelNow + cost * state.unit, params)
   },
 
-  // Another scale means another burst, and a receipt cannot be placed among its units.
+  // Another scale means another burst. The receipt does not say where its units are in a bucket of another burst.
   isOther: (state, { scale }) => state.level > 0 && state.scale !== scale,
 
   force(state, used, params) {
@@ -125,7 +125,7 @@ export const tokenBucket: Implementation<
     const level = state.levelNow
     const place = placeOf(state, receipt, params)
     const given = Math.min(Math.max(place, 0), receipt.units * state.unit, level)
-    // With no units behind them, nothing moves forward.
+    // If no units are behind the refund, none move forward, and no note is needed.
     if (given > 0 && place < level) {
       const note = { scale: state.filledScale, when: state.now, place, parts: given }
       state.wentBackNow = noted(state.wentBackNow, note, drainUs(params))
@@ -145,7 +145,7 @@ function burstOf({ quota, window, options, path }: LimitTerms<TokenBucketOptions
 /** A level stays below 2^46 parts: doubles hold 53 bits, so there is room for rounding. */
 const LEVEL_BITS = 46
 
-/** As many parts per unit as leave room for a level of this burst. */
+/** The scale for this burst: as many parts per unit as possible, as long as the highest level still fits. */
 function scaleOf(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
 }

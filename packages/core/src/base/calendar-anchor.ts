@@ -41,7 +41,7 @@ function localTime(text: string): number {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text) ? ms : NaN
 }
 
-/** The part of a unit at which its windows start. Each unit reads only the fields it needs. */
+/** Where in its unit a window starts: on which day and at what time. Each unit uses only the fields that it needs. */
 export interface Phase {
   readonly dayOfMonth: number
   readonly weekday: number

@@ -52,7 +52,10 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
   }
 }
 
-/** Holds only what the unit reads, so that equal windows have equal ids: a week ignores the day of the month. */
+/**
+ * Makes the id from only those fields that the unit uses, so that equal windows have equal ids: a week ignores the day
+ * of the month.
+ */
 function idOf(unit: CalendarUnit, { dayOfMonth, weekday, timeOfDayMs }: Phase, zone: Zone): string {
   if (unit === 'h') return `h ${timeOfDayMs % HOUR} ${zone.minutesId}`
   const day = { d: 0, week: weekday, month: dayOfMonth }[unit]

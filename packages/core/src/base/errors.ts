@@ -48,7 +48,10 @@ export class ConfigError extends TollgateError {
     Object.defineProperty(this, 'problem', { value: problem })
   }
 
-  /** For a value of the wrong kind or out of its range. The value itself is described, never kept. */
+  /**
+   * Makes the error for a value of the wrong kind or out of range. The message describes the value; the value is never
+   * kept.
+   */
   static wrong(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
@@ -88,7 +91,7 @@ export interface StoreErrorOptions extends ErrorOptions {
   readonly isOfRequest?: boolean
 }
 
-/** A fault of the store. It does not decide a request: the failure policy does. */
+/** A fault of the store. Requests that the store cannot decide because of it are decided by the failure policy. */
 export class StoreError extends TollgateError {
   /** The kind of fault; the message says what to do. */
   readonly reason: StoreErrorReason

@@ -1,8 +1,8 @@
 /**
- * What all of a process shares: one value also where it has loaded both the ESM and the CommonJS build, each of which
- * has every module once.
+ * A value that the whole process shares. A process can load both the ESM and the CommonJS build, and then has two
+ * copies of each module, but still one of this value.
  *
- * @param name says what it is; of one name there is one
+ * @param name identifies the value: the first call with a name makes it, later calls return the same
  */
 export function processWide<T>(name: string, make: () => T): T {
   const key = Symbol.for(`@tollgate/core: ${name}`)

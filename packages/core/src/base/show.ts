@@ -28,7 +28,9 @@ export function pathIn(outer: string, name: string): string {
   return outer === '' ? name : `${outer}.${name}`
 }
 
-/** Inspecting a value can run its getters and proxy traps, which may throw. An error message must not fail by that. */
+/**
+ * Inspecting a value can run its getters and proxy traps, which may throw. Making an error message must not fail then.
+ */
 export function attempt<T>(look: () => T, otherwise: T): T {
   try {
     return look()

@@ -62,9 +62,10 @@ function changesOf(offsetAt: OffsetAt): Pick<Zone, 'setBackMs' | 'movesByHours'>
 const SETTLED = [Date.UTC(2005, 0), Date.UTC(2022, 0)] as const
 
 /**
- * Hashes of the clock's offsets, week by week. Not of the zone's name: versions of Node differ in the name that Intl
- * calls canonical (`Asia/Calcutta`, then `Asia/Kolkata`), and all servers of a fleet must agree on the id. Two zones
- * that differ only after these years share an id; when a plan moves from one to the other, used units still count.
+ * Two hashes of the clock's offsets, week by week. They do not contain the zone's name: versions of Node differ in the
+ * name that Intl calls canonical (`Asia/Calcutta`, then `Asia/Kolkata`), and all servers of a fleet must agree on the
+ * id. Two zones that differ only after these years share an id; when a plan moves from one to the other, used units
+ * still count.
  */
 function idsOf(offsetAt: OffsetAt): Pick<Zone, 'clockId' | 'minutesId'> {
   let [clockId, minutesId] = [0, 0]

@@ -1,7 +1,7 @@
 import type { StoreError } from '../base/errors.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
 
-/** `half-open`: the store answers again, and is being told what was admitted meanwhile, before it decides requests. */
+/** `half-open`: the store answers again. Before it decides requests, it is told what was admitted in the meantime. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 export interface BreakerOptions {

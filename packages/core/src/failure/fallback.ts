@@ -100,7 +100,10 @@ export class Fallback {
     })
   }
 
-  /** For a request that was let pass here, but denied by another step. */
+  /**
+   * Called when a request that was let pass here is denied by another step. If the store counts it late, its units go
+   * back.
+   */
   revoke(request: StoreRequest): void {
     this.#letPass.delete(request)
   }
@@ -125,7 +128,7 @@ export class Fallback {
     return this.#reconciliation.recover(shard)
   }
 
-  /** Charges all shards a last time, as far as they answer. */
+  /** Charges all shards that answer a last time. */
   async end(): Promise<void> {
     await Promise.all([this.#reconciliation.end(), this.#instances?.leave()])
   }
@@ -134,7 +137,7 @@ export class Fallback {
     return onStoreFailure ?? this.#options.policy
   }
 
-  /** What a function of the user does wrong must not decide a request: then it is `local`. */
+  /** The policy for a part. If the user's policy function throws or returns something else, the policy is `local`. */
   #policyFor(part: Part, error: StoreError): FailurePolicy {
     try {
       return choosePolicy(this.#policyOf(part), part.subject, error)

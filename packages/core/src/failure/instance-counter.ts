@@ -7,7 +7,7 @@ import { isOutcome } from '../stores/outcome-check.js'
 const MOST_INSTANCES = 10_000
 /** An instance that took no unit within this window counts as gone. */
 const SET = limitSetOf({ quota: MOST_INSTANCES, window: '30s', algorithm: 'sliding-log' })
-/** The key cannot be a subject's. */
+/** No subject can have this key. */
 const KEY = '!instances'
 const COUNT_EVERY_MS = 10_000
 /** A random delay up to this, in ms, so that instances do not all count at the same moment. */
@@ -45,7 +45,7 @@ export class InstanceCounter {
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
     this.#dueMs = nowMs + COUNT_EVERY_MS
-    // The first time at once: until then this limiter takes itself for the only one.
+    // The first count starts at once: until it is done, this limiter assumes that it is the only one.
     if (!this.#held) this.#counting = this.#count()
     else this.#timer = setTimeout(() => (this.#counting = this.#count()), Math.random() * JITTER_MS).unref()
   }

@@ -23,7 +23,7 @@ export interface LocalOptions {
 export interface LocalRequest {
   readonly parts: readonly SubRequest[]
   readonly grant: Grant
-  /** Set for a step of a request: other steps may still deny it. */
+  /** Set if this is one step of a request: other steps may still deny the request. */
   readonly turn?: object | undefined
 }
 
@@ -128,7 +128,10 @@ export class LocalLimiter {
     if (decided && request.turn) this.#hold(decided.parts, -1)
   }
 
-  /** Takes what due shards are owed, for about `most` keys. The caller must `confirm` each item. */
+  /**
+   * Returns what the shards for which `isDue` holds are owed, for about `most` keys, and removes it. The caller must
+   * `confirm` each item.
+   */
   takeOwed(isDue: (shard: number) => boolean, most: number): Owed[] {
     const owed: Owed[] = []
     for (const [key, known] of this.#keys.entries()) {
@@ -153,7 +156,7 @@ export class LocalLimiter {
     return units
   }
 
-  /** Called when the store has been charged, or never will be. */
+  /** Called when the store has been charged for these units, or when it is clear that it never will be. */
   confirm({ key }: Owed): void {
     const known = this.#keys.get(key)
     if (!known) return
@@ -203,7 +206,10 @@ export class LocalLimiter {
     return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
   }
 
-  /** Starts from the store's last answer, unless units were admitted here that this answer does not include. */
+  /**
+   * Replaces the local counts of a key by the store's last answer, unless units were admitted here that this answer
+   * does not include.
+   */
   #takeOver(key: string, shard: number, nowMs: number): void {
     const known = this.#known.get(key)
     const before = this.#keys.get(key)

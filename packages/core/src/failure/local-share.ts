@@ -12,10 +12,13 @@ export function usedOf({ set, remaining, atMs }: Known, share: number): number[]
   })
 }
 
-/** A guess when the store may be back, in µs. */
+/** After this time, in µs, the store may be back: a guess. */
 const STORE_MAY_BE_BACK_US = 1_000_000
 
-/** For a cost that is larger than the share but fits the plan: tells to retry, since the store may be back then. */
+/**
+ * Changes the answer to a cost that fits the plan but not the local share. It would say "never"; now it says when to
+ * retry, since the store may be back by then.
+ */
 export function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
   if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
   const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))

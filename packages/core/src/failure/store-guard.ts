@@ -8,7 +8,7 @@ import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
 
-/** A request that the failure policy may have answered before it is sent: then its `turn` is over. */
+/** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
 
 export interface StoreGuardOptions extends ShardGuardOptions {
@@ -20,9 +20,10 @@ export interface StoreGuardOptions extends ShardGuardOptions {
 
 /**
  * Between the pipeline and a store that may fail. Requests that the store does not decide within the deadline get an
- * error, and the failure policy decides them. A request is never sent twice, since it may have been counted, and never
- * after its deadline; only refunds and requests with an id are. Memory is bounded: while the store hangs or is down,
- * only requests of the last deadline are held. Every batch is for one shard, and each shard can fail alone.
+ * error, and the failure policy decides them. A request is sent at most once, since it may have been counted, and never
+ * after its deadline. Only refunds and requests with an id may be repeated and sent late. Memory is bounded: while the
+ * store hangs or is down, only requests of the last deadline are held. Every batch is for one shard, and each shard can
+ * fail alone.
  */
 export class StoreGuard {
   readonly #store: Store

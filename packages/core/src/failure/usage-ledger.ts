@@ -82,7 +82,7 @@ function dropOld(limit: Entry[], beforeUs: number): void {
   if (old > 0) limit.splice(0, old)
 }
 
-/** The form in which a store is charged at `nowUs`, by the same clock. */
+/** Converts the admitted units to the form that a store's `force` takes. `nowUs` is the time of the same clock. */
 export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
   return entries.map((limit) =>
     limit

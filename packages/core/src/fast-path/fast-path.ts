@@ -13,6 +13,6 @@ export interface FastPath {
   learn?(request: Request, outcome: Outcome): void
   /** Called when subjects were reset: forget what is known of these keys. */
   forget?(keys: readonly string[]): void
-  /** Own requests to send now. Called after each outcome of the store. */
+  /** Requests that the fast path itself needs sent to the store now. Called after each outcome of the store. */
   due?(): readonly Request[]
 }

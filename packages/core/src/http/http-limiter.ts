@@ -166,7 +166,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return (isUnchecked || subjects.some(isUnknownIp)) && this.#adapter.hasLeft(req)
   }
 
-  /** The block list also holds for methods that are not limited; by address only, since they may lack credentials. */
+  /**
+   * The block list also applies to requests with methods that are not limited. It is checked for their address only,
+   * since such requests (CORS preflights, for example) may carry no credentials.
+   */
   #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
     if (!this.#blockList) return true
     return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)

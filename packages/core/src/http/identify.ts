@@ -140,7 +140,7 @@ export function isUnknownIp({ id, kind }: Subject): boolean {
  */
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   if (address === undefined || address === '' || address === UNKNOWN) return subjectOfAddress(undefined)
-  // Also accepts a network such as '2001:db8::/64', since the ids of these subjects are written so.
+  // Also accepts a network such as '2001:db8::/64': the ids of IPv6 clients have this form.
   const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
   if (isIP(plainIp(base)) !== 0) {
     const subject = subjectOfAddress(base, ipv6Prefix)

@@ -17,7 +17,7 @@ export function warnOfCountedTwice(limiter: object, warn: Warn): void {
 const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
 is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
 
-/** How many limiters of this process were made inside a handler and have seen only one request. */
+/** How many limiters of this process were made inside a handler and have not seen a second request. */
 let unused = 0
 /** Fewer such limiters can be intended: made at the first request of a route, or in a test, and kept. */
 const MOST_LAZY = 10

@@ -41,7 +41,7 @@ function ofAllPlaces(name: string): string {
 }
 
 /**
- * Checks all options that are neither of the limiter nor of a scope: those are checked where they are used.
+ * Checks the options that nothing else checks: those of the limiter and of a scope are checked where they are used.
  *
  * @param adapter how users add the framework's limiter to an application, for error messages, and its `taken` names
  * @throws {ConfigError} when an option is wrong

@@ -29,7 +29,7 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly methods?: readonly string[]
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
   readonly allowList?: ListOption<Req>
-  /** Who gets 403, in the form of `allowList`. Who is on both lists is allowed. */
+  /** Who gets 403, written like `allowList`. A request that is on both lists is allowed. */
   readonly blockList?: ListOption<Req>
   /**
    * Called when the response is over. If it returns true, the request gets its units back: for example after an error,
@@ -68,12 +68,15 @@ export function limiterOptions(options: LimiterOptions): LimiterOptions {
   return pick(options, LIMITER_OPTIONS)
 }
 
-/** Picks the options of a scope. Without a shared limiter, `limit` is not one of them: it makes the limiter. */
+/**
+ * Picks the options of a scope. Without a shared limiter, `limit` makes the limiter, so it is not an option of the
+ * scope.
+ */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
   return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
-/** The options of a place: its own over the outer ones. Both share one limiter. */
+/** The options for a place: its own, and for the rest those around it. Both places share one limiter. */
 export function placeOptions<Req, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: PlaceOptions<Req, Res>,

@@ -13,7 +13,7 @@ export interface Problem {
   /** A sentence for people. */
   readonly detail: string
   readonly 'violated-policies'?: readonly string[]
-  /** The reason for programs. The values do not change. */
+  /** The reason as a fixed text that programs can compare: these values never change. */
   readonly code: 'rate_limit_exceeded' | 'cost_exceeds_quota' | 'rate_limit_unavailable' | 'blocked'
 }
 

@@ -32,7 +32,7 @@ export function plural(count: number, noun: string): string {
 }
 
 /**
- * The words for a window after a quota: `a minute`, `in 15 minutes`, `a month`.
+ * The words that follow a quota: `a minute`, `in 15 minutes`, `a month`.
  *
  * @param timeZone of a calendar window; with it, 30 days mean a calendar month
  */

@@ -76,7 +76,8 @@ export class CountedDecision implements Decision {
   }
 
   /**
-   * The limits it reports. The same array for all such decisions until the plans change, so that headers are cached.
+   * The limits it reports. Decisions about the same limits share one array until the plans change, so headers are
+   * cached.
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial
@@ -119,7 +120,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   store: 4,
 }
 
-/** Of verdicts that allow, the one with the weakest source, by STRENGTH. */
+/** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */
 function weakestOf(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }

@@ -5,9 +5,9 @@ import { CountedDecision } from './counted-decision.js'
 import type { Decision, LimitState } from './decision.js'
 import { toMs } from './told-limits.js'
 
-/** A limit that denied a request: what people can be told of it. */
+/** A limit that denied a request, with all that the text of the denial needs. */
 export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {
-  /** Of a limit on the calendar. */
+  /** Set if the windows of the limit follow the calendar. */
   readonly timeZone: string | undefined
   /** As in Part. */
   readonly planName: string | undefined
@@ -22,7 +22,10 @@ export interface Denial {
   readonly atMs: number | undefined
 }
 
-/** What denied a request. Of a decision that was copied or made by hand, only what its fields tell. */
+/**
+ * The limits that denied a request. A decision that was copied or made by hand has only its public fields, so less is
+ * known.
+ */
 export function denialOf(decision: Decision): Denial {
   const verdict = decision instanceof CountedDecision ? CountedDecision.denialOf(decision) : undefined
   if (!verdict?.outcome) return { limits: toldBy(decision), atMs: undefined }

@@ -21,8 +21,8 @@ export interface BreakerChange {
 }
 
 /**
- * What was said of a request beside who pays: by `context` of `consume`, or in HTTP by `eventContext`, which with true
- * gives `method`, `route` and `address`.
+ * What an event says about the request, besides the subject that pays. It comes from `context` of `consume`, or in HTTP
+ * from `eventContext`. With `eventContext: true` it has `method`, `route` and `address`.
  */
 export interface EventContext {
   readonly method?: string

@@ -20,5 +20,5 @@ export function internalsOf(limiter: Limiter): Internals {
   return (limiter as { readonly [INTERNALS]?: Internals })[INTERNALS] ?? NONE
 }
 
-/** For a limiter that the user has wrapped in an object of another kind. */
+/** The internals of an object that is no limiter of ours, such as a user's wrapper around one. */
 const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn) }

@@ -14,9 +14,9 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
   readonly store?: Store
   /**
-   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Limiters of a process that share a store (for
-   * Redis: a client and prefix) need different ones, or would share their counters; of every process the same. Only one
-   * of them can do without. Default: none.
+   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Give each limiter a name of its own if
+   * several in one process share a store (for Redis: a client and prefix): otherwise they would share their counters.
+   * Only one of them can go without a name. Use the same names in every process. Default: none.
    */
   readonly name?: string
   /**
@@ -115,7 +115,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   }
 }
 
-/** @throws {ConfigError} that does not show it */
+/** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
 function needSecret(given: unknown): void {
   if (typeof given === 'string' && given.length >= 16) return
   throw ConfigError.wrongSecret('hashIds', given, 'a secret text of at least 16 characters')

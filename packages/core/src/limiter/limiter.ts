@@ -11,8 +11,8 @@ export interface ConsumeOptions {
   /** Quota units this request takes: a whole number from 1. Default: 1. */
   readonly cost?: number
   /**
-   * What listeners of `decision` and `limited` are told of the request, as their second argument: an object, such as the
-   * name of a job. `peek` tells nobody.
+   * Describes the request to listeners of `decision` and `limited`, as their second argument: an object, for example
+   * with the name of a job. `peek` emits no events, so it does not use this.
    */
   readonly context?: object
 }

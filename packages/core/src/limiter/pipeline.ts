@@ -26,8 +26,9 @@ export interface PipelineOptions extends BackingOptions {
 }
 
 /**
- * The road of a decision. First the fast paths, then the breaker of the shard, then the store, in one step or several.
- * If the store cannot answer, the failure policy decides. Every result is learnt from, counted and told as an event.
+ * Leads a request to its decision: by a fast path, else by the store in one step or several, unless the shard's breaker
+ * is open. If the store cannot answer, the failure policy decides. Fast paths learn from every result; it is counted
+ * and emitted.
  */
 export class Pipeline {
   readonly #telling: Telling
@@ -236,7 +237,7 @@ export class Pipeline {
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /** A promise whenever the store gives promises: else callers would meet a plain value only in an outage, and fail. */
+  /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
   }

@@ -7,7 +7,7 @@ import type { Verdict } from '../requests/verdict.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision, DecisionSource } from './decision.js'
 
-/** The one settlement of a decision: its units go back, or more are taken. */
+/** The settlement of a decision, which is done at most once: its units go back, or more are taken. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]
@@ -57,7 +57,7 @@ export function ownersOf(decision: Decision): readonly Subject[] {
   return decision.limits.map(() => decision.subject)
 }
 
-/** The limits that a decision reports. The same array for all such decisions until the plans change. */
+/** The limits that a decision reports. Decisions about the same limits share one array until the plans change. */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
   return decision instanceof CountedDecision ? CountedDecision.limitsOf(decision) : undefined
 }

@@ -3,7 +3,10 @@ import type { Reconciled } from '../failure/reconciliation.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
-  /** Requests decided, by what decided them. Decisions by a list are not counted: they never reach the limiter. */
+  /**
+   * The number of requests for each source of their decision. Decisions by a list are not counted: they never reach the
+   * limiter.
+   */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
   /** Requests, peeks, refunds and resets at which the store failed, or that came after `close`. */
   readonly storeErrors: number

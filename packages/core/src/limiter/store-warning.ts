@@ -15,7 +15,7 @@ export class StoreWarning {
   #nextMs = Number.NEGATIVE_INFINITY
   #isFirst = true
 
-  /** @param clock in ms; for tests */
+  /** @param clock returns a time in ms; only tests pass one */
   constructor(warn: Warn, policy: FailurePolicyOption, clock: () => number = elapsedMs) {
     this.#warn = warn
     this.#clock = clock

@@ -17,8 +17,10 @@ export class Telling {
   }
 
   /**
-   * @param failed  the error because of which the store did not decide it, or not all of it
-   * @param context what the caller said of the request
+   * Counts and emits a decision.
+   *
+   * @param failed  the error because of which the store decided nothing of the request, or not all of it
+   * @param context what the caller said about the request
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)
@@ -33,7 +35,7 @@ export class Telling {
     this.#events.emit('storeError', error, requests)
   }
 
-  /** The store could not be connected, and has not been before. */
+  /** The store has never been reached: its first connection failed. */
   unreached(error: StoreError): void {
     this.#warning.atStart(error)
   }

@@ -4,7 +4,10 @@ import type { Limit } from '../plans/limit.js'
 import type { Part, Request } from '../requests/request.js'
 import type { LimitOutcome } from '../stores/contract.js'
 
-/** Limits as a decision reports them. Only the store's: a local share does not show what is left of the plan. */
+/**
+ * The limits that a decision reports. Only those the store counted: a local share does not show what is left of the
+ * plan.
+ */
 export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
   if (source !== 'store' || !outcome) return NO_LIMITS
@@ -24,7 +27,7 @@ export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
 }
 
 function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, capacity }: Limit): LimitState {
-  // What a store of the user's own says is left can be anything.
+  // A store that users wrote can return any number for `remaining`.
   const used = Math.max(capacity - remaining, 0)
   return { name, quota, windowMs, used, remaining, resetMs: toMs(reset) }
 }

@@ -2,7 +2,7 @@ import { readDuration, UNITS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { isUnits } from '../base/units.js'
 
-/** What a text says of a limit. */
+/** A limit as read from its short notation. */
 export interface Noted {
   readonly quota: number
   readonly window: string
@@ -17,7 +17,8 @@ const LONGEST_NOTATION = 100
  * Reads the short notation of a limit: `'100/min'`, `'10/s burst 20'`.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
- * @throws {ConfigError} that says how it is written, where that can be told
+ * @throws {ConfigError} when it cannot be read; the message suggests what to write, if the intended limit can be
+ *                       guessed
  */
 export function readNotation(text: string, path: string): Noted {
   if (text.length > LONGEST_NOTATION) throw notALimit(path, text)
@@ -34,7 +35,7 @@ export function readNotation(text: string, path: string): Noted {
   return { quota, window }
 }
 
-/** For what is neither text nor options, and for text that cannot be read. */
+/** The error for a value that is neither text nor options, or is text that cannot be read. */
 export function notALimit(path: string, given: unknown): ConfigError {
   const several = typeof given === 'string' ? severalIn(given) : undefined
   if (several) {
@@ -58,11 +59,11 @@ function toNumber(digits: string): number {
   return Number(digits.replaceAll('_', ''))
 }
 
-/** A number, and a time behind it: `100 requests per minute`. */
+/** Matches a number followed by a unit of time, with words around: `100 requests per minute`. */
 const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
 const LONGEST_LOOSE = 64
 
-/** What other words for a time are called here. */
+/** Common words for a unit of time, and how Tollgate writes that unit. */
 const WORDS: Readonly<Record<string, string>> = {
   secs: 's',
   mins: 'min',
@@ -89,7 +90,7 @@ function severalIn(text: string): string | undefined {
   return isEach ? limits.map((one) => `'${one}'`).join(', ') : undefined
 }
 
-/** How a limit is written that most likely was meant; undefined where that cannot be told. */
+/** The notation of the limit that the user most likely meant; undefined if that cannot be guessed. */
 function meantBy(text: string): string | undefined {
   const [, digits = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
   const quota = Number(digits.replace(/[,_']/g, ''))

@@ -76,7 +76,7 @@ function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
   return input === 'unlimited' || input === 'blocked'
 }
 
-/** Refuses what is a whole plan among the limits of one. */
+/** Refuses 'unlimited' and 'blocked' in a list of limits: each is a whole plan by itself. */
 function needLimit(given: unknown, path: string): unknown {
   if (!isWithoutLimits(given)) return given
   throw new ConfigError(

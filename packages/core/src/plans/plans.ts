@@ -78,7 +78,7 @@ function defaultOfOne(): ConfigError {
   return new ConfigError('defaultPlan', problem)
 }
 
-/** So many names are listed in an error. */
+/** An error lists at most this many names. */
 const MOST_LISTED = 6
 
 function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
@@ -124,7 +124,9 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
 
 const SOME_PLANS = "{ free: '100/min', pro: '1000/min' }"
 
-/** An option that is undefined most likely comes from a setting that is not there. */
+/**
+ * An option that is present but undefined most likely comes from a missing setting, such as an environment variable.
+ */
 function nothingGiven(options: PlanOptions): ConfigError {
   if ('plans' in options) return ConfigError.wrong('plans', undefined, `plans by name, such as ${SOME_PLANS}`)
   if ('limit' in options) return ConfigError.wrong('limit', undefined, `'100/min', or plans: ${SOME_PLANS}`)

@@ -10,14 +10,19 @@ export interface Subject {
   readonly plan?: AnyPlan | undefined
   /** `ip` for a client's address; `id` for a tenant, also one whose id is written like an address. Default: by the id. */
   readonly kind?: 'id' | 'ip' | undefined
-  /** Begins the names of its limits when a request has several subjects: `user.minute`. Default: its plan's name. */
+  /**
+   * The first part of its limits' names when a request has several subjects: `user.minute`. Default: its plan's name.
+   */
   readonly label?: string | undefined
 }
 
-/** Any text. Written so, the names of plans beside it stay what an editor offers. */
+/**
+ * Any text. The type is not just `string`: in a union with plan names, `string` would absorb them, and editors would no
+ * longer suggest the names.
+ */
 export type AnyPlan = string & {}
 
-/** A subject or an id, where plans of these names are known: they are offered, and any other is taken. */
+/** A subject, or just an id. Editors suggest these names for `plan`, but any other name is accepted, too. */
 export type SubjectOf<Plans extends string = string> =
   | Subject
   | (Omit<Subject, 'plan'> & { readonly plan?: Plans | undefined })

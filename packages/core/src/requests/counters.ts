@@ -10,7 +10,7 @@ export interface Counter {
   /** The subject's own plan, which sets the failure policy. */
   readonly own: Plan
   readonly suffix: string
-  /** Begins the names of its limits; undefined for the plan of the subject that pays. */
+  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
   readonly label: string | undefined
   /** As in Part. */
   readonly planName: string | undefined

@@ -20,7 +20,7 @@ export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   return kind === 'ip' ? `@${name}` : name
 }
 
-/** Ends the limiter's name in a key. It occurs nowhere else in a key. */
+/** Separates the limiter's name from the rest of a key. It occurs nowhere else in a key. */
 const AFTER_NAME = '^'
 
 /** The prefix of all keys of a limiter; empty for a limiter without a name. */

@@ -4,7 +4,7 @@ import type { Plan } from '../plans/plan.js'
 /** One of several plans that apply to a request. */
 export interface Labelled {
   readonly plan: Plan
-  /** Begins the names of its limits; undefined for the plan of the subject that pays. */
+  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
   readonly label: string | undefined
 }
 

@@ -3,7 +3,7 @@ import { ConfigError } from '../base/errors.js'
 
 /** How answers of `planOf` are remembered. */
 export interface PlanCacheOptions {
-  /** How long an answer holds, in ms. Default: 60 000. */
+  /** How long an answer is used without asking again, in ms. Default: 60 000. */
   readonly ttlMs?: number
   /** How much longer an answer is used while a new one is looked up in the background, in ms. Default: 3 600 000. */
   readonly staleMs?: number

@@ -70,7 +70,7 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
-  /** Has a subject looked up again at its next request, for example after an upgrade. */
+  /** Forgets a subject's plan, for example after an upgrade: the next request of the subject looks it up again. */
   forget(subject: Subject): void {
     const key = subjectKey(subject)
     this.#entries.delete(key)

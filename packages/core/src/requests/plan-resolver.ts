@@ -73,7 +73,10 @@ export class PlanResolver {
     this.#defaultPlan = defaultPlan
   }
 
-  /** The default plan that was chosen stays: another must not take its place unasked. */
+  /**
+   * The chosen default plan, if the new plans still contain it. If not, this throws: no other plan becomes the default
+   * unless the user says so.
+   */
   #keptDefault({ plans }: PlanOptions): string | undefined {
     const kept = this.#defaultPlan
     const [first] = Object.keys(plans ?? {})
@@ -84,7 +87,7 @@ export class PlanResolver {
 
   find(subject: Subject): MaybePromise<Plan> {
     const name = subject.plan ?? undefined
-    // An address that somebody wrote as an id may well have a plan.
+    // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
     const asked = subject.kind === 'ip' ? asWritten(subject) : subject
     if (name !== undefined || !this.#lookup || !asked) return this.#named(subject, name)
     return chain(this.#lookup.find(asked), (found) => this.#named(subject, found))

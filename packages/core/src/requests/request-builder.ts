@@ -69,11 +69,15 @@ export class RequestBuilder {
     return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
   }
 
-  /** The plan that applies: the group's, if it has limits of its own, unless the subject is blocked. */
+  /**
+   * The plan that applies: the group's, if the group has limits of its own and the subject is not blocked; else the
+   * subject's.
+   */
   #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
     const { plans } = this.#options
     if (!plan) return plans.find(subject)
-    // A group with limits of its own needs no look-up of the subject's plan, unless that can block.
+    // If a group has limits of its own, the subject's plan is not needed. It is looked up only when some plan is
+    // `blocked`.
     return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 

@@ -7,11 +7,11 @@ import type { StoreRequest, SubRequest } from '../stores/contract.js'
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
   readonly subject: Subject
-  /** Under the names that the decision reports. */
+  /** The limits, named as the decision reports them. */
   readonly limits: readonly Limit[]
-  /** The plan that these limits are of; undefined where a group has its own, and for those on top. */
+  /** The plan that these limits belong to; undefined for a group's own limits and for stacked limits. */
   readonly planName: string | undefined
-  /** The group that they are counted in, or the name they are stacked under; undefined for the common counters. */
+  /** The name of the group or of the stacked limit that they are counted for; undefined for the common counters. */
   readonly place: string | undefined
   /** The failure policy of the subject's plan, if that has its own. */
   readonly onStoreFailure: FailurePolicyOption | undefined
@@ -34,11 +34,11 @@ export interface Request extends StoreRequest {
   readonly limits: readonly Limit[]
   /** The steps, narrowest first, if the request cannot be decided in one. */
   readonly steps?: readonly Request[] | undefined
-  /** Who pays, or another of its subjects, is on a plan that lets nothing pass. */
+  /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true
-  /** What listeners are told of it beside the decision. */
+  /** The second argument of listeners, beside the decision. */
   readonly context?: object
-  /** Only of a step: the deadline it shares with the other steps. */
+  /** Set on steps only: the deadline that a step shares with the other steps. */
   readonly turn?: Turn | undefined
 }
 

@@ -25,9 +25,9 @@ export const SCOPE_OPTIONS: readonly string[] = ['group', 'limit', 'stacked']
 
 /** Separate counters for some limits. */
 export interface Counters {
-  /** Ends their keys; empty for the common counters of the application. */
+  /** The end of their keys; empty for the common counters of the application. */
   readonly suffix: string
-  /** Applies instead of the subject's own plan. */
+  /** The plan to apply instead of the subject's own. */
   readonly plan: Plan | undefined
   /** For errors: where the user named the counters, and the limit they gave. */
   readonly path: string
@@ -74,7 +74,7 @@ export function compileScope(options: ScopeOptions): Scope {
   }
 }
 
-/** A subject is on a plan that is blocked, not a part of the application. */
+/** Refuses `blocked`, which is for the plan of a subject and not for a part of the application. */
 function compileLimits(name: string, input: unknown, path: string): Plan {
   const plan = compilePlan(name, input, path)
   if (!plan.isBlocked) return plan
@@ -97,7 +97,7 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
   throw new ConfigError(path, `${problem}: write the same here, or take another name`)
 }
 
-/** Equal for limits that count the same, whatever their notation or name. */
+/** A text that is equal for limits that count in the same way, whatever their notation or name. */
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
   const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])

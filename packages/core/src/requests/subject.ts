@@ -34,11 +34,11 @@ function isNothing(given: unknown): given is undefined | null | '' {
 }
 
 /**
- * A misspelt `plan` would put its subject on the default plan in silence, and the `kind` of a row of a database is
- * something else.
+ * Refuses unknown properties. A misspelt `plan` would silently put the subject on the default plan. And whoever passes
+ * a whole database row may pass a `kind` that means something else.
  */
 function refuseOthers(given: object): void {
-  // At every request: for...in makes no array.
+  // `for in`, since Object.keys would allocate an array, and this runs for every request.
   for (const name in given) {
     if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label') continue
     if (Object.hasOwn(given, name)) throw unknownName(given, name)
@@ -87,7 +87,10 @@ function readAll(given: unknown): readonly [Subject, ...Subject[]] | undefined {
   return first && [first, ...rest]
 }
 
-/** An object without an id is most likely a mistake that would let a request pass by one of its limits. */
+/**
+ * Reads one subject of a list. An object without an id is refused: it is most likely a mistake, and to leave it out
+ * would spare the request one of its limits.
+ */
 function readListed(given: unknown, i: number): Subject | undefined {
   const subject = readSubject(given)
   if (subject === undefined && !isNothing(given)) throw emptyId(`subjects[${i}]`, (given as Subject).id)

@@ -15,7 +15,7 @@ export interface Verdict {
   readonly error?: StoreError
 }
 
-/** The verdict that an outcome stands for. */
+/** Makes the verdict for an outcome. */
 export function verdictOf(source: 'store' | 'local', step: Request, outcome: Outcome): Verdict {
   return { source, allowed: isTaken(outcome), step, outcome }
 }

@@ -90,7 +90,7 @@ export const ID_KEPT_MS = 600_000
  */
 export const KEPT_UNDER_TEST_CLOCK_MS = 3_600_000
 
-/** The call of a store, as its caller sees it. */
+/** What a store can ask about the call that it is working on. */
 export interface Call {
   /** True once the deadline has passed and the caller got another answer: the store must not send anything more. */
   readonly isOver: boolean
@@ -100,7 +100,7 @@ export interface Call {
 export interface StoreListener {
   /** For want of room, the store forgot this many subjects whose units still counted. */
   onEvicted(subjects: number): void
-  /** It cannot be connected, and has not been before. May be told again and again. */
+  /** The store has never been reached: its first connection failed. May be called for every failed attempt. */
   onUnreached(error: StoreError): void
 }
 

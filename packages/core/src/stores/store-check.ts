@@ -52,7 +52,7 @@ function meantBy(given: unknown, path: string): string {
   return `redisStore(client), memoryStore(), or a store of your own (${PAGE})`
 }
 
-/** Of any package: one that runs scripts. */
+/** Whether it is a Redis client of any package: an object that can run scripts. */
 function isRedisClient(given: Partial<Record<string, unknown>> | null | undefined): boolean {
   return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
 }

@@ -11,7 +11,7 @@ export interface Allowed extends Asked {
 
 export interface Evidence {
   readonly allowed: readonly Allowed[]
-  /** Units used of each counter's day, by its name, as the store reports them. */
+  /** How much of its daily quota each counter has used, in units, by the counter's name and as the store reports it. */
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
@@ -93,7 +93,10 @@ function judgeWindows(
   return oracle
 }
 
-/** A counter has all units that were allowed for it, and no others; only a lost shard may have forgotten some. */
+/**
+ * Checks that a counter has all units that were allowed for it, and no others. Only a lost shard may have forgotten
+ * some.
+ */
 function judgeCount(
   name: string,
   kind: Kind,

@@ -19,7 +19,9 @@ export const LIMITS: Readonly<Record<Kind, PlanInput>> = {
   user: ['20/s', `${QUOTA.user}/d`],
 }
 
-/** The most in any true window, while the store answers and has lost nothing. */
+/**
+ * The most units that each kind of counter may allow in any true window, while the store answers and has lost nothing.
+ */
 export const BOUNDS: Readonly<Record<Kind, readonly Bound[]>> = {
   organisation: [
     { windowMs: SECOND_MS, units: 40 },

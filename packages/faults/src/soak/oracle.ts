@@ -3,7 +3,7 @@ import type { Bound } from './plans.ts'
 /** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
 export interface LetIn {
   readonly tenant: string
-  /** Who counted it: the store, or one process by itself. Each of them must keep the bound alone. */
+  /** What counted the unit: the store, or one process by itself. The units of each must stay within the bound. */
   readonly by: string
   readonly from: number
   readonly to: number
@@ -51,7 +51,7 @@ export class Oracle {
     this.#losses.push({ from, to })
   }
 
-  /** Judges every window that ended by `at`. No units from before that may be added later. */
+  /** Judges every window that ended by `at`. After this, no units from before `at` may be added. */
   judge(at: number): void {
     let oldest = at
     for (const [name, ledger] of this.#ledgers) {
@@ -85,7 +85,7 @@ export class Oracle {
       if (to < end) inside += 1
     }
     const lost = by === 'store' ? this.#losses.filter(({ from, to }) => from < end && to > start).length : 0
-    // Each loss may admit one more quota.
+    // After each loss of its counts, the store may allow one more quota.
     const bound = units * (1 + lost)
     if (inside <= bound) return
     this.violated += 1

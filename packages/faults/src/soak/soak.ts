@@ -35,7 +35,7 @@ interface Seen {
   underWay: number[]
   rss: number[]
   bySource: Record<string, number>
-  /** Decisions in the quiet time at the end, when the store must be back: by the store, and all. */
+  /** The number of decisions in the quiet time at the end, when the store must be back: those by the store, and all. */
   inQuiet: { store: number; all: number }
 }
 

@@ -4,7 +4,7 @@ import type { Serve } from './adapter-contract.ts'
 
 const TYPE = 'https://iana.org/assignments/http-problem-types#'
 
-/** Answers of a store, and the exact bytes of Tollgate's that a client gets for each. */
+/** Answers of a store, and the exact bytes that Tollgate adds to the response for each. */
 const RECORDED: [what: string, wait: number | Error, answer: string][] = [
   [
     'an allowed request',

@@ -17,7 +17,9 @@ import { httpContract } from './http-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { requestContract } from './request-contract.ts'
 
-/** How a test wants its application. `Req` differs between frameworks, so options only see what all have. */
+/**
+ * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
+ */
 export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>
   /** The framework's setting to trust one proxy. */
@@ -189,7 +191,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       await start({ plans: { free: '1/min', pro: '100/min' }, defaultPlan: 'free', identify: byKey })
       expect(await statuses(2)).toEqual([200, 429])
       expect(await statuses(2, { 'x-api-key': '@127.0.0.1' })).toEqual([200, 429])
-      // An id that is an address is that address.
+      // An id that is an IP address counts as the client with that address.
       expect(await statuses(1, { 'x-api-key': '127.0.0.1' })).toEqual([429])
       expect(await statuses(1, { 'x-api-key': '::ffff:127.0.0.1' })).toEqual([429])
     })
@@ -207,7 +209,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
 
     test('without trust, a forwarded header changes nothing, and one warning per process says so', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-      // An application that trusts a proxy gets no warning, and does not use up the one of another.
+      // An application that trusts a proxy gets no warning, and the process can still warn another application.
       await start({ limit: '9/min' }, { trustProxy: true })
       expect(await statuses(1, { 'x-forwarded-for': '203.0.113.1' })).toEqual([200])
       await served?.close()

@@ -44,7 +44,7 @@ const LIMITS = [
 ] as const
 const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
 
-/** The reasons in an outage; which of them a client sees is a race. */
+/** During an outage an error has one of these reasons. Which one depends on timing. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
 /** Starts deployments, clients and limiters for tests, and ends them. */
@@ -107,7 +107,7 @@ class Bench<Client extends RedisClient> {
 export function clientContract<Client extends RedisClient>(name: string, kind: ClientKind<Client>): void {
   const bench = new Bench(kind)
   const printed: unknown[] = []
-  /** Of a store that is not there. */
+  /** The texts of the warnings that the store does not answer. */
   const outages: string[] = []
   const note = (words: string, { code }: { readonly code: string }): void => {
     if (code === 'TOLLGATE_STORE') outages.push(words)
@@ -185,7 +185,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter } = bench.limiter(bench.connect(deployment))
       const { decision, ms } = await timed(limiter)
       expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
-      // Said once, however often the client tries.
+      // There is one warning, however often the client tries to connect.
       await eventually(async () => {
         await limiter.consume('acme')
         expect(outages).toEqual([expect.stringContaining("decided by onStoreFailure: 'local'")])
@@ -219,7 +219,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       const { limiter, errors } = bench.limiter(client)
       await recovers(limiter)
       await kind.close(client)
-      // At once, not after the deadline: the reason would be a timeout then.
+      // It fails at once: if it waited for the deadline, the reason would be `timeout`.
       await eventually(async () => {
         const { source } = await limiter.consume('acme')
         expect([source, errors.at(-1)?.reason]).toEqual(['local', 'closed'])
@@ -257,7 +257,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await eventually(async () => {
         expect((await wrong.limiter.consume('acme')).source).toBe('local')
         expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
-        // A cluster client can try without one where it was refused with it.
+        // Two texts are possible: after its password was refused, a cluster client may try again without one.
         const words = /Redis (refused the username or password|asks for a password)/
         expect(outages).toEqual([expect.stringMatching(words)])
       })
@@ -293,7 +293,10 @@ async function attempt(act: () => unknown): Promise<void> {
   }
 }
 
-/** Sends the same requests to both, under one clock: alone, several in a tick, with several subjects, and refunds. */
+/**
+ * Compares a Redis store with a memory store under one clock. Both get the same requests: alone, several in a tick,
+ * with several subjects, and refunds.
+ */
 async function sameAsMemory(client: RedisClient): Promise<void> {
   const clock = { now: 1_769_862_896_789 }
   const now = (): number => clock.now

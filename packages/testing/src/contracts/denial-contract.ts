@@ -156,7 +156,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const [, day, time] = /on (.+), (\d\d:\d\d) \(UTC\)\.$/.exec(detail) ?? []
       const told = Date.parse(`${day} ${time} UTC`)
       const waitMs = Number(response.headers.get('retry-after')) * 1000
-      // Both are rounded up: the detail to the minute, Retry-After to the second.
+      // Both times are rounded up: the one in the text to the minute, Retry-After to the second.
       expect(told - Date.now() - waitMs).toBeGreaterThan(-2000)
       expect(told - Date.now() - waitMs).toBeLessThan(60_000)
     })
@@ -165,7 +165,8 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
       const cost = (req: AnyRequest): number => Number(req.headers['x-cost'])
       const url = await start({ plans: { free: ['10/min', '12/h'] }, identify: onPlan('free'), cost })
       await fetch(url, { headers: { ...acme, 'x-cost': '2' } })
-      // It is too much for the hour as well, but not for ever.
+      // The cost does not fit the hourly limit now either, but would later. It never fits the other limit, and that
+      // decides.
       const response = await denied(url, { ...acme, 'x-cost': '11' })
       expect([response.status, response.headers.get('retry-after')]).toEqual([429, null])
       expect(await response.json()).toMatchObject({

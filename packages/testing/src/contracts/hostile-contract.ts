@@ -43,7 +43,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
         cost: () => (passed(), 1),
       })
       await leave(closed)
-      // The request of the client that left has been decided by then: it waits for nothing else.
+      // The request of the client that left has been decided by now, since nothing holds it up any more.
       expect(await statuses(closed, 1)).toEqual([403])
       expect(passed).not.toHaveBeenCalled()
     })

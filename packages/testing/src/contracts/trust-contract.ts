@@ -10,7 +10,7 @@ export interface TrustSetting {
   readonly typed: string
   /** Whether a client can choose the address that it counts by. */
   readonly isChosen: boolean
-  /** Starts an application with the setting that limits each address to one request. */
+  /** Starts an application with this setting and a limit of one request per client address. */
   readonly serve: () => Promise<Served>
 }
 
@@ -39,7 +39,8 @@ export function trustContract(framework: string, settings: readonly TrustSetting
         expect(await from('203.0.113.2, 198.51.100.8')).toBe(isChosen ? 429 : 200)
         const said = warn.mock.calls.map(([text]) => String(text))
         warn.mockRestore()
-        // Once a process, which is a test file: of the first setting with which clients choose.
+        // The warning comes once per process, and each test file is a process. So only the first setting that lets
+        // clients choose gets it.
         expect(said).toEqual(isChosen ? [expect.stringContaining(`${framework} trusts every proxy`)] : [])
       },
     )

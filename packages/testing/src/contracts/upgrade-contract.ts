@@ -88,7 +88,8 @@ export function upgradeContract(
 ): void {
   describe(`upgrades, ${framework}`, () => {
     const handleUpgrade = jest.fn((_req: unknown, socket: Duplex) => {
-      // Node leaves the socket to the upgrade handler, and a server does not close before its sockets.
+      // After an upgrade, Node never closes the socket itself, and a server cannot close while one of its sockets is
+      // open.
       socket.once('finish', () => socket.destroy())
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     })

@@ -10,7 +10,8 @@ export async function ask(port: number, ...command: readonly (string | number)[]
     retryStrategy: () => null,
     commandTimeout: ANSWERS_WITHIN_MS,
     connectTimeout: ANSWERS_WITHIN_MS,
-    // Without it, ioredis keeps a timer of 2 s after a second disconnect, which keeps the process alive.
+    // Short: after a second disconnect, ioredis keeps a timer for this long (2 s by default), and that keeps the
+    // process alive.
     disconnectTimeout: 100,
   })
   client.on('error', () => {})

@@ -60,7 +60,7 @@ function isExecutable(file: string): boolean {
 function installWithApt(): void {
   if (onPath(APT_FOLDER)) return
   process.stdout.write('No Redis on the PATH: installing redis-server with apt-get.\n')
-  // With a runlevel, the package would start a service.
+  // RUNLEVEL=1 keeps the package from starting Redis as a service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env })
   spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], {

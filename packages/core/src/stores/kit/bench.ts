@@ -22,7 +22,7 @@ export class Bench {
   readonly store: Store
   /** The algorithms that the store supports. Most checks use the first. */
   readonly algorithms: readonly AlgorithmName[]
-  /** Begins every key of this bench, since several checks may write to the same server. */
+  /** The beginning of every key of this bench, since several checks may write to the same server. */
   readonly #run = `contract-${process.pid}-${Date.now().toString(36)}-${(runs += 1)}`
 
   constructor(store: Store) {

@@ -32,7 +32,10 @@ async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Pr
 /** Longer than any window of the checks. */
 const LONG_US = 100 * 24 * 3_600_000_000
 
-/** Requests that take and give nothing must not age the state, as they would if a store wrote it without its time. */
+/**
+ * Checks that requests which take and give nothing do not age the state. They would if a store wrote the state without
+ * its time.
+ */
 async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<void> {
   const request = all(bench.part(key, 2, set))
   const [first] = (await bench.consume(request)) as [Outcome]

@@ -72,7 +72,7 @@ function orNone(others: readonly OtherPart[]): readonly OtherPart[] {
   return others.length === 0 ? NO_OTHERS : others
 }
 
-/** The states of the last write, in the form in which another set keeps them. */
+/** The states of the last write, as items for the list `others`. */
 export function partsOf({ set, states, last, ends }: Entry): OtherPart[] {
   return states.map((state, i) => ({ stateId: set.limits[i]?.stateId ?? 0, state, last, ends }))
 }

@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from '../../base/timers.js'
 import type { StoreListener } from '../contract.js'
 
-/** What a store tells of itself, as far as it concerns evictions. */
+/** The part of a store's listener that evictions need. */
 export type EvictionListener = Pick<StoreListener, 'onEvicted'>
 
 const REPORTED_EVERY_MS = 1000
@@ -20,7 +20,7 @@ export class EvictionReport {
   }
 
   observe(listener: EvictionListener): () => void {
-    // A key of its own, since one object may be passed twice.
+    // A new object as the map's key, since the same listener may be passed twice.
     const own: EvictionListener = { onEvicted: (subjects) => listener.onEvicted(subjects) }
     this.#untold.set(own, 0)
     return () => {

@@ -3,7 +3,9 @@ import { StoreError } from '../../base/errors.js'
 import type { Answer, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
-/** In place of an answer: the calendar that was sent does not cover Redis's time. Nothing was done. */
+/**
+ * Stands in for an answer when the calendar that was sent does not include Redis's time. Nothing was taken or changed.
+ */
 export const OUTSIDE = Symbol('outside the calendar')
 
 export function readReply(reply: unknown): readonly unknown[] {

@@ -1,6 +1,7 @@
 -- For requests with several subjects.
 
--- Gives each subject a set of its own to load into. Subjects with the same set get copies of it.
+-- Gives each part a set of its own, because a set holds the state of one subject at a time. When parts have the same
+-- set, all but the first get copies.
 local function set_apart(parts)
   local used = {}
   for i = 1, #parts do

@@ -29,7 +29,7 @@
 ]]
 -- @include prelude.lua
 
--- Made only for batches that need them: each function that a script makes costs time at every run.
+-- Made only for batches that need it: a script makes its functions anew at every run, and each costs time.
 local with_force = ARGV[2] == 'force'
 
 -- How many of `units` a count of five bytes still has room for.
@@ -55,7 +55,8 @@ local function make_together()
   return decide_together
 end
 
--- Reads and decides one request with several subjects or a grant other than all. Returns where the next one begins.
+-- Reads and decides one request with several subjects, or one with a grant other than `all`. Returns where the next one
+-- begins.
 local function read_together(at)
   decide_parts = decide_parts or make_together()
   local parts, grant, id_key = {}, ARGV[at + 2], nil

@@ -4,7 +4,7 @@ import { shardTags } from './slots.js'
 const DEFAULT_SHARDS = 16
 const MOST_SHARDS = 1024
 
-/** Begins the keys of ids. No key of a subject begins with it. */
+/** The first character of the keys that store ids of requests. No key of a subject begins with it. */
 const ID_MARKER = '='
 
 /**

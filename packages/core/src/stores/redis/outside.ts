@@ -1,7 +1,10 @@
 import { OUTSIDE } from './answers.js'
 import { StoreError } from '../../base/errors.js'
 
-/** Sends requests again whose calendar did not cover Redis's time, which the reply has told. They changed nothing. */
+/**
+ * Some requests could not be decided because the calendar they came with does not include Redis's time. Sends these
+ * again, now that the reply has told that time. The first attempt changed nothing.
+ */
 export function againIfOutside<Request, A>(
   batch: readonly Request[],
   answers: readonly (A | typeof OUTSIDE)[],

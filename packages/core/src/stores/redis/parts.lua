@@ -1,4 +1,4 @@
--- For a value whose parts are not in the order of the set's limits: the subject's plan has changed.
+-- Code for values whose parts are not in the order of the set's limits, because the subject's plan has changed.
 local OTHERS, OTHERS_FORMAT = 15, '>I4I7I4'
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local by_code = {}
@@ -38,7 +38,8 @@ local function find_part(value, wanted)
   return at, last
 end
 
--- Packs the parts of other plans that still count, to be put behind those of the set. Returns them and their last end.
+-- Packs the parts of other plans that still count, to be put behind those of the set. Also returns when the last of
+-- them stops counting.
 local function pack_others(set)
   local own, kept, latest = {}, {}, 0
   local group_last, group_ends

@@ -128,7 +128,8 @@ export const REACTIONS: readonly Reaction[] = [
     says: LOST,
   },
   {
-    // Last: errors inside a script that none of the above names. The scripts fail only at values they did not write.
+    // Keep this last: it matches every error inside a script that nothing above matches. The scripts fail only at
+    // values that they did not write.
     matches: /user_script/,
     reason: 'foreign-value',
     says: 'the key of this request holds a value that is damaged; delete it',

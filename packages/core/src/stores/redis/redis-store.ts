@@ -8,7 +8,7 @@ import { RedisStore } from './scripted-store.js'
 import { spaceOf } from './spaces.js'
 
 export interface RedisStoreOptions {
-  /** Begins every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
+  /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
   readonly prefix?: string
   /**
    * Only for a cluster client: the number of shards that keys are divided into. Requests of one tick in the same shard

@@ -71,7 +71,7 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 }
 
 function messageOf(thrown: unknown): string {
-  // Of a host with several addresses: what was met at the first.
+  // For a host with several addresses, the error of the first address says most.
   const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
   if (isErrorLike(first) && first.message !== '') return first.message
   const said = isErrorLike(thrown) ? thrown.message : reasonOf(thrown)

@@ -24,7 +24,7 @@ export class Script {
   readonly #port: RedisPort
   readonly #text: string
   readonly #sha1: string
-  /** Scripts that are being sent as text, by shard. */
+  /** The calls under way that send this script's text to a server, by shard. */
   readonly #loading = new Map<number, Promise<unknown>>()
 
   constructor(port: RedisPort, { text, sha1 }: { readonly text: string; readonly sha1: string }) {
@@ -45,7 +45,7 @@ export class Script {
     return this.#port.evalsha(this.#sha1, keys, args).catch(async (error: unknown) => {
       if (!isNoScript(error)) throw error
       refuseLate(call)
-      // Redis forgets the script again and again: send its text along.
+      // Redis has forgotten the script each time, so send its text with the request.
       if (tries === MOST_TRIES) return this.#port.eval(this.#text, keys, args)
       const loading = this.#loading.get(shard)
       if (!loading) return this.#load(sending)

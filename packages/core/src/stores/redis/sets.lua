@@ -5,7 +5,8 @@
   in ms as text], each limit [name of its algorithm, state id, parameters ...]. A state id is 32 bits: 4 bits algorithm
   code, then the window: 2 bits unit (ms, s, min, h) and 26 bits length; of a calendar window, 28 bits hash.
 ]]
--- The layout of a value, compared with a set: its parts in order and no others; the same, then others; anything else.
+-- How the parts of a stored value compare with a set. PLAIN: exactly the set's parts, in order. OTHERS_BEHIND: the
+-- same, followed by other parts. MIXED: anything else.
 local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 
 local algorithms = {}

@@ -18,8 +18,8 @@ function crc16(text: string): number {
 }
 
 /**
- * One tag per shard, with the slots spread evenly: each lies in the middle half of its share of all slots. Tags are
- * part of keys in Redis, so the results must never change.
+ * One tag per shard. All slots are divided evenly among the shards, and the slot of a shard's tag lies in the middle
+ * half of its part. Tags are part of keys in Redis, so the results must never change.
  */
 export function shardTags(count: number): readonly string[] {
   const tags: string[] = new Array(count)

@@ -99,7 +99,7 @@ local function save_limits(set, key)
     parts = parts or make_parts()
     local others, others_end = parts.pack_others(set)
     saved = saved .. others
-    -- As text with all digits: a large number could be sent with an exponent.
+    -- All digits are written out, since a large number could be sent with an exponent.
     if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   write(key, saved, set.value, keep, ttl)

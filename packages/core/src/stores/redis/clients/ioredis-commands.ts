@@ -32,7 +32,10 @@ export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval'
 
 const signs = { ready: 'ready', closed: 'end', fault: storeErrorOf }
 
-/** Resolves once commands are sent at once. Before, the client would queue them and Redis count them much too late. */
+/**
+ * Resolves once the client sends commands immediately. Before that it queues them, and Redis would count them much too
+ * late.
+ */
 export function becomeReady(client: Commands): Promise<void> {
   if (client.status === 'end') return Promise.reject(clientClosed())
   return untilReady(client, signs, () => {

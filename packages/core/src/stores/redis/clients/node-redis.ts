@@ -70,14 +70,15 @@ function singlePort(client: Client): RedisPort {
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
     del: (keys) => client.del([...keys]),
     info: (section) => client.info(section),
-    // Pools and sentinels have no options here. They write on several connections, so WAIT would not fit.
+    // Pools and sentinels have no options here. They write on several connections, and WAIT only covers writes of its
+    // own.
     ...(client.options && { wait: (replicas, timeoutMs) => client.wait(replicas, timeoutMs) }),
   }
 }
 
 function clusterPort(client: Cluster): RedisPort {
   warnOf('This node-redis cluster client', client._options?.defaults ?? {}, CLUSTER_SETTINGS)
-  // A cluster client of node-redis 5 has no isReady, but an event.
+  // A cluster client of node-redis 5 has no isReady; only its events say that it is connected.
   let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
   client.on('connect', () => (isConnected = true))
   const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)

@@ -1,11 +1,14 @@
 import { warn } from '../../../base/warnings.js'
 
-/** A client's setting that makes requests count once, and only while a caller waits for them. */
+/**
+ * A setting that a Redis client needs. Without it, a request may count twice, or count after its caller stopped
+ * waiting.
+ */
 export interface Setting<Options> {
   /** The setting as the user would write it. */
   readonly use: string
   readonly isSo: (options: Options) => boolean
-  /** What the client does without it. */
+  /** What the client does if the setting is missing, in words. */
   readonly else: string
 }
 
