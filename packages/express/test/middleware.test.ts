@@ -42,9 +42,8 @@ describe.each([
     }
     app.use(answer)
     expect(await statuses(2, '')).toEqual([500, 500])
-    const problem =
-      "got an instance of IncomingMessage, expected an object of options, such as app.use(rateLimit({ limit: '100/min' }))"
-    expect(told[0]).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', path: 'options', problem })
+    const message = "rateLimit was mounted without calling it: write app.use(rateLimit({ limit: '100/min' }))"
+    expect(told[0]).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG', message })
   })
 
   test('routes and routers have their own options; with a shared limiter they share counters', async () => {

@@ -68,8 +68,7 @@ function describe(value: unknown): string {
 }
 
 /** `password=...`, in the query of a URL or alone. */
-const NAMED_SECRET =
-  /((?:pass|pwd|token|secret|key|auth|credential)[\w-]{0,32}\s{0,4}[=:]\s{0,4})[^\s&;,'"]+/gi
+const NAMED_SECRET = /((?:pass|pwd|token|secret|key|auth|credential)[\w-]{0,32}\s{0,4}[=:]\s{0,4})[^\s&]+/gi
 /** Keys of well-known services, which begin with a prefix of their own, and JSON Web Tokens. */
 const KNOWN_KEY =
   /\b(?:[a-z]{2,8}_(?:live|test|prod)_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|npm_|AKIA|AIza|eyJ)[\w.~+/=-]{8,}/g

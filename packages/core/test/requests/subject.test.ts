@@ -79,7 +79,7 @@ test.each<[given: unknown, message: string]>([
   [{}, "subject: got an empty object, expected an id such as 'acme', or { id: 'acme', plan: 'pro' }"],
   [
     { headers: {} },
-    'subject: got an object with headers, expected who pays for the request, such as req.user.id or subjectOfIp(req.ip)',
+    'subject: got an object with headers, expected who pays for the request, such as req.user?.id or subjectOfIp(req.ip)',
   ],
   [Promise.resolve('a'), 'subject: got a promise, expected what it resolves with: write await before it'],
   [Array(9).fill('a'), 'subjects: got a list of 9, expected at most 8 subjects in one request'],

@@ -17,6 +17,11 @@ interface Recipe {
   readonly app: { readonly ready?: () => PromiseLike<unknown> }
 }
 
+/** Its programs use `await` at the top level. */
+const AsyncFunction = (async () => {}).constructor as new (
+  ...text: string[]
+) => (...given: unknown[]) => Promise<void>
+
 /** Runs the program for a framework on the page about upgrades. */
 async function runRecipe(framework: string, sockets: object, load: (id: string) => unknown): Promise<Recipe> {
   const programs = [...readFileSync(PAGE, 'utf8').matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(
@@ -32,7 +37,7 @@ async function runRecipe(framework: string, sockets: object, load: (id: string) 
   })
   const exports = {}
   // oxlint-disable-next-line no-implied-eval, no-new-func
-  new Function('require', 'exports', 'sockets', code)(load, exports, sockets)
+  await new AsyncFunction('require', 'exports', 'sockets', code)(load, exports, sockets)
   const recipe = exports as Recipe
   await recipe.app.ready?.()
   return recipe
