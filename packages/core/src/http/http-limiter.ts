@@ -58,10 +58,10 @@ export function createHttpLimiter<Req extends object, Res>(
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
   const watch = options?.limiter || options?.store ? undefined : new MakingWatch()
-  return new Road(adapter, options, watch)
+  return new RequestLimiter(adapter, options, watch)
 }
 
-class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
+class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   readonly isByAddress: boolean
   readonly #consumer: Consumer
@@ -109,10 +109,10 @@ class Road<Req extends object, Res> implements HttpLimiter<Req, Res> {
   at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
       checkPlaceOptions(own)
-      const road = new Road(this.#adapter, placeOptions(this.#options, own, this.limiter))
+      const place = new RequestLimiter(this.#adapter, placeOptions(this.#options, own, this.limiter))
       // A place within another may be meant to count on top of it, such as a hook of Fastify's routes.
-      road.#countedIn = { limiter: road, group: undefined }
-      return road
+      place.#countedIn = { limiter: place, group: undefined }
+      return place
     } catch (error) {
       throw error instanceof ConfigError ? error.within(path) : error
     }

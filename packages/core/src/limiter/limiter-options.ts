@@ -36,7 +36,10 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   readonly planCache?: PlanCacheOptions
   /** Hashes ids before they reach the store: a secret of at least 16 characters, the same in all processes. */
   readonly hashIds?: string
-  /** Whether to emit Node process warnings about likely mistakes. Default: true. */
+  /**
+   * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server, about
+   * memory in several processes and about unverified tokens are emitted in any case. Default: true.
+   */
   readonly warnings?: boolean
 }
 
