@@ -80,7 +80,7 @@ function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
 /**
  * Whether the request must be decided now, by the hook that runs in the stage `own`.
  *
- * @param runsLast tries to decide it after all other hooks of the stage; false when that is not possible
+ * @param runsLast arranges that the request is decided after all other hooks of the stage; returns whether it could
  */
 function isAt(own: Stage, place: Place, runsLast: () => boolean): boolean {
   if (place.stage !== own) return false

@@ -47,7 +47,7 @@ export class DeadlineCall<T> implements Call {
     try {
       const asked = this.#ask(this)
       if (!isPromise(asked)) return this.#succeed(asked)
-      // Promise.resolve, since a promise of a user's own kind may call back twice.
+      // Promise.resolve, since a thenable that is not a real promise may call back more than once.
       Promise.resolve(asked).then(
         (value) => this.#succeed(value),
         (error: unknown) => this.fail(error),

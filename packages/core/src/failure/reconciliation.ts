@@ -25,7 +25,7 @@ export interface ReconciliationOptions {
 export interface Reconciled {
   /** Units charged, of all limits together. */
   readonly units: number
-  /** Units that will never be charged: the store's state had no room for them, or it did not answer in time. */
+  /** Units that were given up: the limit's state in the store could not hold them, or the store was away for too long. */
   readonly dropped: number
 }
 

@@ -22,7 +22,7 @@ export interface StoreGuardOptions extends ShardGuardOptions {
  * Between the pipeline and a store that may fail. Requests that the store does not decide within the deadline get an
  * error, and the failure policy decides them. A request is sent at most once, since it may have been counted, and never
  * after its deadline. Only refunds and requests with an id may be repeated and sent late. Memory is bounded: while the
- * store hangs or is down, only requests of the last deadline are held. Every batch is for one shard, and each shard can
+ * store hangs or is down, only requests of the last `deadlineMs` are held. Every batch is for one shard, and each shard can
  * fail alone.
  */
 export class StoreGuard {

@@ -5,8 +5,8 @@ import { seconds } from './headers.js'
 /** How `Retry-After` is made. */
 export interface RetryOptions {
   /**
-   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. Where
-   * `maxRetryAfterMs` shortens it, the random time is subtracted from that. Default: 0.
+   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. A
+   * wait that `maxRetryAfterMs` shortens gets a random time less than that instead. Default: 0.
    */
   readonly retryJitterMs?: number
   /**

@@ -121,7 +121,11 @@ export function checkLimiterOptions(options: LimiterOptions): void {
 /** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
 function needSecret(given: unknown): void {
   if (typeof given === 'string' && given.length >= 16) return
-  throw ConfigError.wrongSecret('hashIds', given, 'a secret text of at least 16 characters')
+  throw ConfigError.wrongSecret(
+    'hashIds',
+    given,
+    'a secret text of at least 16 characters, such as process.env.ID_SECRET',
+  )
 }
 
 function checkLocalOptions(local: LocalOptions): void {

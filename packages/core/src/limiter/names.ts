@@ -15,10 +15,9 @@ export function needFreeName(store: Store, name: string | undefined): void {
   const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
   throw new ConfigError(
     'name',
-    `another limiter ${what} counts in this store already, and the two would share their counters. For counters ` +
-      "apart write createLimiter({ name: 'login', ... }); for one limiter in two places rateLimit({ limiter }), and " +
-      "rateLimit({ limiter, group: 'login', limit: '5/min' }) where it has a limit of its own. Make limiters at start, " +
-      'never in a request handler; close() frees the name',
+    `another limiter ${what} counts in this store already, and the two would share their counters. Give this ` +
+      "one a name: { name: 'login', ... }. Or share one limiter: rateLimit({ limiter, group: 'login', limit: '5/min' }). " +
+      'If this happens during a request, the limiter is made in a handler: make it once, at start. close() frees a name',
   )
 }
 

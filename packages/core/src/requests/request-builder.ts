@@ -100,9 +100,9 @@ export class RequestBuilder {
     this.#hasWarned = true
     this.#options.warn(
       'TOLLGATE_ADDRESS',
-      'An id is an IP address, and is counted as the address of a client: IPv6 by its /64 network, since a client has all ' +
-        'addresses of one. Leave `identify` out or type identify: byIp(), and without HTTP subjectOfIp(address). If it ' +
-        "is the id of a tenant, give { id, kind: 'id' }.",
+      'An IP address was given as an id. It is counted as the address of a client (IPv6 by its /64 network). To say so, ' +
+        'write identify: byIp(), or limiter.consume(subjectOfIp(address)); this warning then ends. For a tenant whose id ' +
+        "looks like an address, give { id, kind: 'id' }.",
     )
   }
 

@@ -70,7 +70,8 @@ describe.each(shared)('two limiters on %s', (_, make) => {
     limiterOn(stores[0])
     for (const limit of ['9/min', '5/min']) expect(() => limiterOn(stores[1], { limit })).toThrow(refusal)
     const say = (words: string): void => expect(() => limiterOn(stores[1])).toThrow(words)
-    for (const words of ["name: 'login'", 'rateLimit({ limiter })', 'close()', 'request handler']) say(words)
+    for (const words of ["name: 'login'", 'rateLimit({ limiter, group', 'close()', 'made in a handler'])
+      say(words)
   })
 
   test('a name is for one of them', () => {

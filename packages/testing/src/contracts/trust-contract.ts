@@ -14,7 +14,7 @@ export interface TrustSetting {
   readonly serve: () => Promise<Served>
 }
 
-/** With the settings that the page recommends, no client can choose its own address. */
+/** With the settings that docs/security.md recommends, no client can choose its own address. */
 export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
   describe(`trust in proxies, ${framework}`, () => {
     let served: Served | undefined

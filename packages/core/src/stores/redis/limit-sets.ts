@@ -17,7 +17,7 @@ export class LimitSets {
     this.#keptMs = keptMs
   }
 
-  /** The number of the set in the script, from 1. */
+  /** The index of the set in the list that the script gets, from 1. */
   indexOf(set: LimitSet): number {
     const known = this.#sets.indexOf(set)
     return known >= 0 ? known + 1 : this.#sets.push(set)

@@ -26,7 +26,7 @@ export function requestErrorOf(text: string): StoreError {
   return new StoreError(`${says} (${text})`, { reason: 'foreign-value', isOfRequest: true })
 }
 
-/** What a server said can be long; what a client says ends with the cause. The whole of it is the cause of the error. */
+/** Shortens a server's reply, which can be long. A client's message is kept longer, since it ends with the reason. */
 function shortReply(text: string): string {
   return foreignText(/^[A-Z]{2,} /.test(text) ? shorten(text) : text)
 }

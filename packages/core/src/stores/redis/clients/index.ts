@@ -17,7 +17,7 @@ export type RedisClient = IoredisClient | NodeRedisClient
 const ports = new WeakMap<object, RedisPort>()
 
 /**
- * The port for a client of any supported kind.
+ * The adapter (`RedisPort`) through which a store talks to its client, of any supported kind.
  *
  * @throws {ConfigError} when the client is of no such kind
  */
@@ -45,7 +45,8 @@ function notAClient(given: unknown): ConfigError {
 }
 
 function hintOf(given: unknown): string {
-  if (typeof given === 'string' || given instanceof URL) return 'not an address, but what connects to it, '
+  if (typeof given === 'string' || given instanceof URL)
+    return 'write redisStore(new Redis(url)); a client is '
   if (given instanceof Promise)
     return 'not the promise of one (connect() gives one: pass the client itself), '
   if (typeof given === 'function') return 'not its class, but an instance, '
