@@ -1,11 +1,18 @@
-import { setImmediate } from '../base/timers.js'
+import { elapsedMs, setImmediate } from '../base/timers.js'
 
 /** The most requests in one call. A larger batch would block the server for other clients for too long. */
 const LARGEST_BATCH = 128
 
+/**
+ * Makes a caller's result from the store's answer, which can be anything, or from its error.
+ *
+ * @param sentAtMs when the call was sent, in ms since the process started
+ */
+export type Conclude<Request, Result> = (request: Request, given: unknown, sentAtMs: number) => Result
+
 interface Waiting<Request, Result> {
   readonly request: Request
-  readonly conclude: (request: Request, given: unknown) => Result
+  readonly conclude: Conclude<Request, Result>
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -23,8 +30,7 @@ export class Batcher<Request extends { readonly shard: number }> {
     this.#send = send
   }
 
-  /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
-  ask<Result>(request: Request, conclude: (request: Request, given: unknown) => Result): Promise<Result> {
+  ask<Result>(request: Request, conclude: Conclude<Request, Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const one = { request, conclude, resolve, reject } as Waiting<Request, unknown>
       const waiting = this.#waiting.get(request.shard)
@@ -47,9 +53,10 @@ export class Batcher<Request extends { readonly shard: number }> {
   }
 
   #sendNow(batch: readonly Waiting<Request, unknown>[]): void {
+    const sentAtMs = elapsedMs()
     this.#send(batch.map(({ request }) => request)).then(
-      (answers) => batch.forEach((waiting, i) => settle(waiting, answers[i])),
-      (error: unknown) => batch.forEach((waiting) => settle(waiting, error)),
+      (answers) => batch.forEach((waiting, i) => settle(waiting, answers[i], sentAtMs)),
+      (error: unknown) => batch.forEach((waiting) => settle(waiting, error, sentAtMs)),
     )
   }
 }
@@ -57,10 +64,11 @@ export class Batcher<Request extends { readonly shard: number }> {
 function settle<Request>(
   { request, conclude, resolve, reject }: Waiting<Request, unknown>,
   given: unknown,
+  sentAtMs: number,
 ): void {
   // An error in one request must not leave the others without an answer.
   try {
-    resolve(conclude(request, given))
+    resolve(conclude(request, given, sentAtMs))
   } catch (error) {
     reject(error)
   }
