@@ -31,7 +31,10 @@ export class StoreAccess {
     users.set(store, (users.get(store) ?? 0) + 1)
     const guard = store.synchronous ? undefined : new StoreGuard(store, options)
     this.#guard = guard
-    this.#batcher = new Batcher((batch) => guard?.consume(batch) ?? Promise.resolve([]))
+    this.#batcher = new Batcher(
+      (batch, onAnswers) => guard?.consume(batch, onAnswers),
+      () => this.#answered(),
+    )
   }
 
   get answersAtOnce(): boolean {
@@ -60,19 +63,25 @@ export class StoreAccess {
   consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
     if (!this.#guard) return this.#askNow('consume', request, conclude)
     this.#pending += 1
-    return this.#batcher.ask(request, (asked, given, sentAtMs) => {
-      this.#answered()
-      return conclude(asked, given, sentAtMs)
-    })
+    return this.#batcher.ask(request, conclude)
   }
 
   peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
-    if (!this.#guard) return this.#askNow('peek', request, conclude)
+    const guard = this.#guard
+    if (!guard) return this.#askNow('peek', request, conclude)
     this.#pending += 1
     const sentAtMs = elapsedMs()
-    return this.#guard.peek([request]).then(([given]) => {
-      this.#answered()
-      return conclude(request, given, sentAtMs)
+    return new Promise((resolve, reject) => {
+      guard.peek([request], (given) => {
+        this.#answered()
+        try {
+          resolve(
+            conclude(request, Array.isArray(given) ? (given as readonly unknown[])[0] : given, sentAtMs),
+          )
+        } catch (error) {
+          reject(error)
+        }
+      })
     })
   }
 
