@@ -1,4 +1,4 @@
-import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
+import type { RefundAnswer, RefundPart, RefundRequest } from '../stores/contract.js'
 import { Batcher } from '../stores/batcher.js'
 import { newId } from './ids.js'
 import { Outbox } from './outbox.js'
@@ -20,16 +20,19 @@ export class GiveBacks {
   readonly #store: RefundingStore
   readonly #outbox: Outbox<RefundRequest, boolean>
   readonly #batcher: Batcher<RefundRequest>
+  readonly #onGivenBack: (keys: readonly string[]) => void
 
-  constructor(store: RefundingStore) {
+  /** @param onGivenBack called with the keys of each refund that the store has answered, also a late one */
+  constructor(store: RefundingStore, onGivenBack: (keys: readonly string[]) => void) {
     this.#store = store
+    this.#onGivenBack = onGivenBack
     this.#outbox = new Outbox<RefundRequest, boolean>({
       send: (batch, isForced) => store.refund(batch, isForced),
       isOpen: (shard) => store.isOpen(shard),
-      onDelivered: () => {},
+      onDelivered: ({ parts }) => this.#delivered(parts),
       onDropped: () => {},
     })
-    this.#batcher = new Batcher((batch) => this.#outbox.deliver(batch, false))
+    this.#batcher = new Batcher((batch, onAnswers) => void this.#outbox.deliver(batch, false).then(onAnswers))
   }
 
   /**
@@ -41,6 +44,7 @@ export class GiveBacks {
       return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
     }
     const [answer] = await this.#store.refund([request], false)
+    this.#delivered(request.parts)
     return meaningOf(answer)
   }
 
@@ -52,6 +56,10 @@ export class GiveBacks {
   async end(): Promise<void> {
     this.#batcher.flush()
     await this.#outbox.end()
+  }
+
+  #delivered(parts: readonly RefundPart[]): void {
+    this.#onGivenBack(parts.map(({ key }) => key))
   }
 }
 

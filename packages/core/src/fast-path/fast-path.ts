@@ -9,9 +9,14 @@ import type { Outcome } from '../stores/contract.js'
 export interface FastPath {
   /** The verdict if it is known, else undefined. Called for every request: must be quick, and never throw. */
   answer(request: Request): Verdict | undefined
-  /** Called with the store's outcome for any request, also for those from `due`. */
-  learn?(request: Request, outcome: Outcome): void
-  /** Called when subjects were reset: forget what is known of these keys. */
+  /**
+   * Called with the store's outcome for any request, also for those from `due`.
+   *
+   * @param sentAtMs when its batch was sent, in ms since the process started (`elapsedMs`). The outcome is no older, so
+   *                 one that was sent before `forget` was called may be of before that
+   */
+  learn?(request: Request, outcome: Outcome, sentAtMs: number): void
+  /** Called after subjects were reset or got units back, in this process: forget what is known of these keys. */
   forget?(keys: readonly string[]): void
   /** Requests that the fast path itself needs sent to the store now. Called after each outcome of the store. */
   due?(): readonly Request[]

@@ -25,8 +25,16 @@ export interface Backing {
   readonly giveBacks: GiveBacks
 }
 
-/** Makes the store, its fallback and the refunds, and connects them with each other. */
-export function makeBacking(options: BackingOptions, telling: Telling): Backing {
+/**
+ * Makes the store, its fallback and the refunds, and connects them with each other.
+ *
+ * @param onGivenBack called with the keys whose units the store has given back
+ */
+export function makeBacking(
+  options: BackingOptions,
+  telling: Telling,
+  onGivenBack: (keys: readonly string[]) => void,
+): Backing {
   const { deadlineMs, onStoreFailure, local } = options
   const store: StoreAccess = new StoreAccess(options.store, {
     deadlineMs,
@@ -37,7 +45,7 @@ export function makeBacking(options: BackingOptions, telling: Telling): Backing 
       await Promise.all([giveBacks.recover(shard), fallback.recover(shard)])
     },
   })
-  const giveBacks = new GiveBacks(store)
+  const giveBacks = new GiveBacks(store, onGivenBack)
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,

@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
+import { FastPaths } from '../fast-path/fast-paths.js'
 import { refundOf } from '../stores/receipts.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { Request } from '../requests/request.js'
@@ -32,7 +33,7 @@ export interface PipelineOptions extends BackingOptions {
  */
 export class Pipeline {
   readonly #telling: Telling
-  readonly #fastPaths: readonly FastPath[]
+  readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
@@ -46,8 +47,10 @@ export class Pipeline {
 
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
-    this.#fastPaths = options.fastPaths
-    const { store, fallback, giveBacks } = makeBacking(options, this.#telling)
+    this.#fastPaths = new FastPaths(options.fastPaths, (request, path) => this.#send(request, path))
+    const { store, fallback, giveBacks } = makeBacking(options, this.#telling, (keys) =>
+      this.#fastPaths.forget(keys),
+    )
     this.#store = store
     this.#fallback = fallback
     this.#giveBacks = giveBacks
@@ -70,7 +73,7 @@ export class Pipeline {
   }
 
   consume(request: Request): MaybePromise<Decision> {
-    const known = this.#answerFast(request)
+    const known = this.#fastPaths.answer(request)
     if (known) return this.#inKind(this.#conclude(request, [known]))
     if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#refusal(request)
@@ -80,7 +83,7 @@ export class Pipeline {
 
   /** Returns the decision that `consume` would, but takes nothing. */
   peek(request: Request): MaybePromise<Decision> {
-    const known = this.#answerFast(request)
+    const known = this.#fastPaths.answer(request)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
     const decide = (all: readonly Verdict[]): Decision => this.#decide(request, all, true)
     if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])
@@ -102,7 +105,7 @@ export class Pipeline {
     if (this.#closed) throw closedError()
     await this.#store.reset(keys, shard)
     this.#fallback.forget(keys)
-    for (const path of this.#fastPaths) path.forget?.(keys)
+    this.#fastPaths.forget(keys)
   }
 
   stats(): LimiterStats {
@@ -142,14 +145,6 @@ export class Pipeline {
     return asked.finally(() => this.#inTurn.delete(asked))
   }
 
-  #answerFast(request: Request): Verdict | undefined {
-    for (const path of this.#fastPaths) {
-      const known = path.answer(request)
-      if (known) return known
-    }
-    return undefined
-  }
-
   /** Decides one step of a request, by the store or its fallback. */
   #ask(step: Request): MaybePromise<Verdict> {
     const refused = this.#refusal(step)
@@ -159,9 +154,9 @@ export class Pipeline {
   #peek(step: Request): MaybePromise<Verdict> {
     const refused = this.#refusal(step)
     if (refused) return this.#fallback.peek(step, refused)
-    return this.#store.peek(step, (_, given) => {
+    return this.#store.peek(step, (_, given, sentAtMs) => {
       if (!isOutcome(given, step)) return this.#fallback.peek(step, this.#errorOf(given))
-      this.#learn(step, given)
+      this.#learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     })
   }
@@ -175,13 +170,13 @@ export class Pipeline {
   }
 
   // Made once, since a new function per request would cost time.
-  readonly #concludeAnswer = (request: Request, given: unknown): Decision =>
-    this.#conclude(request, [this.#readAnswer(request, given)])
+  readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): Decision =>
+    this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
 
   /** The verdict for a store's answer; if that is not an outcome, the failure policy's. */
-  readonly #readAnswer = (step: Request, given: unknown): Verdict => {
+  readonly #readAnswer = (step: Request, given: unknown, sentAtMs: number): Verdict => {
     if (isOutcome(given, step)) {
-      this.#learn(step, given)
+      this.#learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     }
     const error = this.#errorOf(given)
@@ -197,18 +192,15 @@ export class Pipeline {
     return error
   }
 
-  #learn(step: Request, outcome: Outcome): void {
+  #learn(step: Request, outcome: Outcome, sentAtMs: number): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome)
-    for (const path of this.#fastPaths) {
-      path.learn?.(step, outcome)
-      for (const request of path.due?.() ?? []) this.#send(request, path)
-    }
+    this.#fastPaths.learn(step, outcome, sentAtMs)
   }
 
   /** Sends a request of a fast path. No caller waits for it. */
   #send(request: Request, path: FastPath): void {
-    void this.#store.consume(request, (_, given) => {
-      if (isOutcome(given, request)) path.learn?.(request, given)
+    void this.#store.consume(request, (_, given, sentAtMs) => {
+      if (isOutcome(given, request)) path.learn?.(request, given, sentAtMs)
     })
   }
 

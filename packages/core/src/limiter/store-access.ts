@@ -1,18 +1,17 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { quiet, quietEach } from '../base/quiet.js'
+import { elapsedMs } from '../base/timers.js'
 import { processWide } from '../base/process-wide.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
-import { Batcher } from '../stores/batcher.js'
+import { Batcher, type Conclude } from '../stores/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
-
-type Conclude<Result> = (request: Request, given: unknown) => Result
 
 /**
  * The pipeline's access to the store. A synchronous store is called directly. Any other is called in batches, with a
@@ -32,7 +31,10 @@ export class StoreAccess {
     users.set(store, (users.get(store) ?? 0) + 1)
     const guard = store.synchronous ? undefined : new StoreGuard(store, options)
     this.#guard = guard
-    this.#batcher = new Batcher((batch) => guard?.consume(batch) ?? Promise.resolve([]))
+    this.#batcher = new Batcher(
+      (batch, onAnswers) => guard?.consume(batch, onAnswers),
+      () => this.#answered(),
+    )
   }
 
   get answersAtOnce(): boolean {
@@ -58,22 +60,28 @@ export class StoreAccess {
     return this.#guard?.states() ?? []
   }
 
-  /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
-  consume<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request))
+  consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
+    if (!this.#guard) return this.#askNow('consume', request, conclude)
     this.#pending += 1
-    return this.#batcher.ask(request, (asked, given) => {
-      this.#answered()
-      return conclude(asked, given)
-    })
+    return this.#batcher.ask(request, conclude)
   }
 
-  peek<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, askNow(this.#store, 'peek', request))
+  peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
+    const guard = this.#guard
+    if (!guard) return this.#askNow('peek', request, conclude)
     this.#pending += 1
-    return this.#guard.peek([request]).then(([given]) => {
-      this.#answered()
-      return conclude(request, given)
+    const sentAtMs = elapsedMs()
+    return new Promise((resolve, reject) => {
+      guard.peek([request], (given) => {
+        this.#answered()
+        try {
+          resolve(
+            conclude(request, Array.isArray(given) ? (given as readonly unknown[])[0] : given, sentAtMs),
+          )
+        } catch (error) {
+          reject(error)
+        }
+      })
     })
   }
 
@@ -110,6 +118,11 @@ export class StoreAccess {
     if (others === 0) await this.#store.close?.()
   }
 
+  #askNow<Result>(how: 'consume' | 'peek', request: Request, conclude: Conclude<Request, Result>): Result {
+    const sentAtMs = elapsedMs()
+    return conclude(request, answerNow(this.#store, how, request), sentAtMs)
+  }
+
   #answered(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#onIdle?.()
@@ -117,7 +130,7 @@ export class StoreAccess {
 }
 
 /** The answer of a synchronous store, or the error it throws. */
-function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
+function answerNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
   try {
     const answers = store[how]([request])
     quietEach(answers)

@@ -1,8 +1,10 @@
 import { eventually } from '@tollgate/testing'
+import { elapsedMs } from '../../src/base/timers.js'
 import { keepSilent } from '../../src/base/warnings.js'
 import type { FastPath } from '../../src/fast-path/fast-path.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/events.js'
+import { settleDecision } from '../../src/limiter/settlement.js'
 import { Pipeline } from '../../src/limiter/pipeline.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Request } from '../../src/requests/request.js'
@@ -31,6 +33,7 @@ const requestOf = (key: string, cost = 1): Request => {
 class FakePath implements FastPath {
   readonly learnt: string[] = []
   readonly forgotten: string[] = []
+  readonly sentAtMs: number[] = []
   readonly wanted: Request[] = []
   readonly #blocked: string
 
@@ -42,7 +45,8 @@ class FakePath implements FastPath {
     return keyOf(step) === this.#blocked ? { source: 'closed', allowed: false, step } : undefined
   }
 
-  learn(request: Request, { limits }: Parameters<NonNullable<FastPath['learn']>>[1]): void {
+  learn(request: Request, { limits }: Parameters<NonNullable<FastPath['learn']>>[1], sentAtMs: number): void {
+    this.sentAtMs.push(sentAtMs)
     this.learnt.push(`${keyOf(request)}: ${limits[0]?.remaining}`)
   }
 
@@ -115,6 +119,29 @@ describe.each(kinds)('fast paths before a store that %s', (_, make) => {
     await pipeline.peek(requestOf('acme'))
     for (const { learnt } of paths) expect(learnt).toEqual(['acme: 1', 'acme: 1', 'acme: 1'])
     expect(asked).toEqual(['acme', 'acme'])
+  })
+
+  test('paths learn when the call was sent that an outcome is of', async () => {
+    const { pipeline, paths } = start(make)
+    const times = [elapsedMs()]
+    for (const how of ['consume', 'peek'] as const) {
+      await pipeline[how](requestOf('acme'))
+      times.push(paths[0].sentAtMs.at(-1) ?? NaN, elapsedMs())
+    }
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    expect(times).toHaveLength(5)
+  })
+
+  test('paths forget a subject that gets units back, after the store has given them', async () => {
+    const { pipeline, paths } = start(make)
+    const decision = await pipeline.consume(requestOf('acme'))
+    const settlement = settleDecision(decision, 0, pipeline)
+    if (!settlement) throw new Error('not settled')
+    const given = pipeline.refund(settlement)
+    for (const { forgotten } of paths) expect(forgotten).toEqual([])
+    expect(await given).toEqual(['given'])
+    for (const { forgotten } of paths) expect(forgotten).toEqual(['acme'])
+    await pipeline.close()
   })
 
   test('paths forget a subject that is reset', async () => {

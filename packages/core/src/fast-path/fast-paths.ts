@@ -1,0 +1,40 @@
+import type { Request } from '../requests/request.js'
+import type { Verdict } from '../requests/verdict.js'
+import type { Outcome } from '../stores/contract.js'
+import type { FastPath } from './fast-path.js'
+
+/** The fast paths of a limiter, in the order in which they are asked. */
+export class FastPaths {
+  readonly #paths: readonly FastPath[]
+  /** Those that do more than answer. */
+  readonly #learning: readonly FastPath[]
+  readonly #send: (request: Request, path: FastPath) => void
+
+  /** @param send sends a request of a path, which no caller waits for */
+  constructor(paths: readonly FastPath[], send: (request: Request, path: FastPath) => void) {
+    this.#paths = paths
+    this.#learning = paths.filter(({ learn, forget, due }) => learn ?? forget ?? due)
+    this.#send = send
+  }
+
+  /** The verdict of the first path that knows it. */
+  answer(request: Request): Verdict | undefined {
+    for (const path of this.#paths) {
+      const known = path.answer(request)
+      if (known) return known
+    }
+    return undefined
+  }
+
+  /** Tells all paths the store's outcome for a caller's request, and sends the requests they have due. */
+  learn(request: Request, outcome: Outcome, sentAtMs: number): void {
+    for (const path of this.#learning) {
+      path.learn?.(request, outcome, sentAtMs)
+      if (path.due) for (const due of path.due()) this.#send(due, path)
+    }
+  }
+
+  forget(keys: readonly string[]): void {
+    for (const path of this.#learning) path.forget?.(keys)
+  }
+}
