@@ -62,13 +62,14 @@ export function outcomeAt(denial: RememberedDenial, now: number): Outcome {
 
 function tellAt(denial: RememberedDenial, now: number): void {
   const { outcome, sentAt, arrivedAt, stillUntil } = denial
-  const ageUs = (now - arrivedAt) * 1000
+  // Whole µs, as the store's times are: else an error in the last digit could be told as 1 ms.
+  const ageUs = Math.round((now - arrivedAt) * 1000)
   let toldUntil = now + 1
   /** The time left of `us`. Notes when it changes: in whole ms, and when it is over at the earliest. */
   const left = (us: number): number => {
     const rest = us - ageUs
     toldUntil = Math.min(toldUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)
-    return now < sentAt + us / 1000 ? Math.ceil(rest) : 0
+    return now < sentAt + us / 1000 ? rest : 0
   }
   const limits = outcome.limits.map(({ wait, remaining, reset }): LimitOutcome => {
     const waitNow = isNever(wait) ? wait : left(wait)
@@ -76,7 +77,7 @@ function tellAt(denial: RememberedDenial, now: number): void {
     const isCertain = now < stillUntil && (reset === 0 || resetNow > 0)
     return { wait: waitNow, remaining: isCertain ? remaining : UNKNOWN, reset: resetNow }
   })
-  denial.told = { at: Math.floor(outcome.at + ageUs), limits }
+  denial.told = { at: outcome.at + ageUs, limits }
   denial.toldAt = now
   denial.toldUntil = Math.min(toldUntil, endOfCertainty(denial, now))
 }
