@@ -22,6 +22,10 @@ export class LruMap<T> {
     this.#longestIdle = Math.max(LONGEST_IDLE, most >> 2)
   }
 
+  get size(): number {
+    return this.#entries.size
+  }
+
   get(key: string): T | undefined {
     return this.#entries.get(key)
   }

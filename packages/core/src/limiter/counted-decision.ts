@@ -11,7 +11,15 @@ import {
   type DenialReason,
   type LimitState,
 } from './decision.js'
-import { limitsIn, statesOf, statesOfAll, toldParts, toMs } from './told-limits.js'
+import {
+  limitsIn,
+  limitsToldBy,
+  ownersToldBy,
+  statesOf,
+  statesOfAll,
+  toldParts,
+  toMs,
+} from './told-limits.js'
 
 /** How a decision was made. */
 export interface Origin {
@@ -81,7 +89,7 @@ export class CountedDecision implements Decision {
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const denial = decision.#denial
-    if (denial) return limitsIn(denial)
+    if (denial) return limitsToldBy(denial)
     const { limits } = decision.#request
     return decision.limits.length === limits.length
       ? limits
@@ -90,7 +98,8 @@ export class CountedDecision implements Decision {
 
   /** The subject of each of those limits. */
   static ownersOf(decision: CountedDecision): readonly Subject[] {
-    const told = decision.#denial?.step.parts ?? toldParts(decision.#verdicts)
+    if (decision.#denial) return ownersToldBy(decision.#denial)
+    const told = toldParts(decision.#verdicts)
     const { parts } = decision.#request
     return ownersOf(parts.filter((part) => told.includes(part)))
   }
@@ -118,6 +127,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   unlimited: 3,
   blocked: 3,
   store: 4,
+  cache: 4,
 }
 
 /** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */

@@ -3,6 +3,8 @@ import { needOptions } from '../base/option-checks.js'
 import { onceAMinute } from '../base/rare-warnings.js'
 import { keepSilent, warn, type Warn } from '../base/warnings.js'
 import { blocked } from '../fast-path/blocked.js'
+import { Denials } from '../fast-path/denials.js'
+import type { FastPath } from '../fast-path/fast-path.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
@@ -12,7 +14,7 @@ import { PlanResolver } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject.js'
-import type { StoreAbilities } from '../stores/contract.js'
+import type { Store, StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import type { BackingOptions } from './backing.js'
 import type { Decision } from './decision.js'
@@ -91,8 +93,9 @@ class StoreLimiter implements Limiter {
       warn: warnOf,
     })
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
+    const failure = failureOptions(options)
     this.#pipeline = new Pipeline(
-      { ...failureOptions(options), store, begin, warn: warnOf, fastPaths: [blocked, unlimited] },
+      { ...failure, store, begin, warn: warnOf, fastPaths: fastPathsOf(options, store, failure.deadlineMs) },
       this.#events,
     )
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
@@ -202,6 +205,13 @@ class StoreLimiter implements Limiter {
     this.#freeName()
     await this.#pipeline.close()
   }
+}
+
+/** A store that answers at once is memory itself. If a test sets the store's time, denials are remembered on demand. */
+function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: number): FastPath[] {
+  const { synchronous, testClock: clock } = store
+  const isOff = denials === false || synchronous || (clock !== undefined && denials === undefined)
+  return isOff ? [blocked, unlimited] : [blocked, unlimited, new Denials({ ...denials, deadlineMs, clock })]
 }
 
 function failureOptions(

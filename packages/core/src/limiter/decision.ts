@@ -22,10 +22,18 @@ export interface LimitState {
 }
 
 /**
- * What decided: the `store`; `unlimited` or `blocked`: the plan needs no store; `list`: the block list; or, since the
+ * What decided: the `store`; `cache`: this process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block list; or, since the
  * store could not answer, the failure policy: `local`, `open` or `closed`.
  */
-export type DecisionSource = 'store' | 'unlimited' | 'blocked' | 'list' | 'local' | 'open' | 'closed'
+export type DecisionSource =
+  | 'store'
+  | 'cache'
+  | 'unlimited'
+  | 'blocked'
+  | 'list'
+  | 'local'
+  | 'open'
+  | 'closed'
 
 /**
  * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or a
@@ -51,7 +59,8 @@ export interface Decision {
   readonly cost: number
   /**
    * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
-   * store decided; of a denial in several steps, only those of the step that denied. Empty when the plan is unlimited
+   * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
+   * only those whose numbers are certain. Empty when the plan is unlimited
    * or blocked, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
@@ -70,7 +79,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(

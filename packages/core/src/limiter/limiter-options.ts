@@ -2,6 +2,7 @@ import type { PlanOptions } from '../plans/plans.js'
 import type { Store } from '../stores/contract.js'
 import { needPolicyOption, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
+import { needRememberOptions, type RememberOptions } from '../fast-path/denial-options.js'
 import type { PlanOf } from '../requests/plan-cache.js'
 import type { PlanCacheOptions } from '../requests/plan-cache-options.js'
 import { needName } from '../requests/scope.js'
@@ -29,6 +30,11 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   /** The longest that a request waits for the store, in ms, from 1 to 60 000. Default: 100. */
   readonly deadlineMs?: number
   /**
+   * Denials of the store are remembered, and the same request is denied from memory until the moment that the store
+   * named, so that a flood hardly reaches it. `false`: every request asks the store. A memory store needs none.
+   */
+  readonly denials?: false | RememberOptions
+  /**
    * Looks up the plan of subjects that name none, for example in a database. `planCache` says how long answers are
    * remembered. While a look-up fails, the previous answer is used, else the default plan.
    */
@@ -49,6 +55,7 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'onStoreFailure',
   'local',
   'deadlineMs',
+  'denials',
   'plans',
   'limit',
   'defaultPlan',
@@ -95,7 +102,8 @@ const KNOWN: KnownOptions = {
 /** @throws {ConfigError} when an option of a limiter is wrong; plans are checked elsewhere */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, KNOWN)
-  const { store, name, onStoreFailure, local, deadlineMs, planOf, planCache, hashIds, warnings } = options
+  const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds, warnings } =
+    options
   if (store !== undefined) checkStore(store, 'store')
   if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
@@ -106,6 +114,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   ) {
     throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
+  if (denials !== undefined) needRememberOptions('denials', denials)
   if (planCache !== undefined && planOf === undefined) {
     throw new ConfigError(
       'planCache',

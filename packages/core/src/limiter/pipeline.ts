@@ -213,7 +213,7 @@ export class Pipeline {
 
   #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
     const [{ source, allowed }] = verdicts as readonly [Verdict, ...Verdict[]]
-    if (verdicts.length === 1 && source !== 'store' && source !== 'local') {
+    if (verdicts.length === 1 && source !== 'store' && source !== 'local' && source !== 'cache') {
       return decideWithoutLimits(request, { source, allowed })
     }
     return new CountedDecision(request, verdicts, { isPeek, by: this })

@@ -40,6 +40,7 @@ type Counts = { -readonly [Key in keyof DecisionCounts]: number }
 export class Stats {
   readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
     store: { allowed: 0, denied: 0 },
+    cache: { allowed: 0, denied: 0 },
     unlimited: { allowed: 0, denied: 0 },
     blocked: { allowed: 0, denied: 0 },
     local: { allowed: 0, denied: 0 },

@@ -1,8 +1,9 @@
-import type { Verdict } from '../requests/verdict.js'
+import { UNKNOWN, type Verdict } from '../requests/verdict.js'
 import { NO_LIMITS, type LimitState } from './decision.js'
 import type { Limit } from '../plans/limit.js'
-import type { Part, Request } from '../requests/request.js'
-import type { LimitOutcome } from '../stores/contract.js'
+import type { Subject } from '../plans/subject.js'
+import { ownersOf, type Part, type Request } from '../requests/request.js'
+import type { LimitOutcome, Outcome } from '../stores/contract.js'
 
 /**
  * The limits that a decision reports. Only those the store counted: a local share does not show what is left of the
@@ -10,8 +11,36 @@ import type { LimitOutcome } from '../stores/contract.js'
  */
 export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
+  if (source === 'cache' && outcome) return statesOfCache(verdict, outcome)
   if (source !== 'store' || !outcome) return NO_LIMITS
   return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+}
+
+/** A remembered denial reports only numbers that are still certain. */
+function statesOfCache(verdict: Verdict, { limits }: Outcome): readonly LimitState[] {
+  const of = limitsIn(verdict)
+  const states: LimitState[] = []
+  for (let i = 0; i < limits.length; i += 1) {
+    const limit = limits[i] as LimitOutcome
+    if (limit.remaining !== UNKNOWN) states.push(stateOf(limit, of[i] as Limit))
+  }
+  return states
+}
+
+/** The limits that the decision reports of a denial: the same array for all with the same limits, if these are all. */
+export function limitsToldBy(denial: Verdict): readonly Limit[] {
+  return known(denial, limitsIn(denial))
+}
+
+/** The subject of each of them. */
+export function ownersToldBy(denial: Verdict): readonly Subject[] {
+  return known(denial, ownersOf(denial.parts ?? denial.step.parts))
+}
+
+function known<T>({ outcome }: Verdict, ofEach: readonly T[]): readonly T[] {
+  const limits = outcome?.limits ?? []
+  if (!limits.some(({ remaining }) => remaining === UNKNOWN)) return ofEach
+  return ofEach.filter((_, i) => limits[i]?.remaining !== UNKNOWN)
 }
 
 /** Limits of all steps, in the order of the request's parts. */

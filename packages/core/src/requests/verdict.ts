@@ -4,16 +4,19 @@ import type { Part, Request } from './request.js'
 
 /** The answer to a request, or to one step of it, and what gave it. */
 export interface Verdict {
-  readonly source: 'store' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
+  readonly source: 'store' | 'cache' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
   readonly allowed: boolean
   readonly step: Request
-  /** From the store, or from the local limiter. */
+  /** From the store, from its remembered denial, or from the local limiter. */
   readonly outcome?: Outcome
   /** The parts that the outcome covers, if not all of the step. */
   readonly parts?: readonly Part[]
   /** Why the store did not decide. */
   readonly error?: StoreError
 }
+
+/** In the outcome of a remembered denial: `remaining` is not known any more, since others may have taken units. */
+export const UNKNOWN = -1
 
 /** Makes the verdict for an outcome. */
 export function verdictOf(source: 'store' | 'local', step: Request, outcome: Outcome): Verdict {

@@ -117,6 +117,11 @@ export interface StoreAbilities {
   /** The clock that decides: `server`: one for all processes; `process`: each process's own. Default: `process`. */
   readonly clock?: 'server' | 'process'
   /**
+   * Set when a test sets the time that the store counts by: returns it in ms. Limiters then remember no denials, unless
+   * their option `denials` asks for it; these age by this clock.
+   */
+  readonly testClock?: (() => number) | undefined
+  /**
    * Stores with the same object here write the same keys, such as those of one Redis client and prefix: two limiters of
    * a process on them must have different names. A wrapper passes it on. Left out: only this store writes its keys.
    */

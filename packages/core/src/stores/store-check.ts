@@ -5,7 +5,7 @@ import type { LimitSet } from '../plans/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
 
 const METHODS = ['consume', 'peek', 'refund', 'reset'] as const
-const OPTIONAL_METHODS = ['ready', 'observe', 'close'] as const
+const OPTIONAL_METHODS = ['ready', 'observe', 'close', 'testClock'] as const
 const PAGE = `${pageOf('writing-a-store.md')} says what a store has`
 
 /**

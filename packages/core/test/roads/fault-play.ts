@@ -121,7 +121,7 @@ export class FaultPlay {
   #enter(id: string, { allowed, source }: Decision, cost: number, phase: Phase): void {
     const books = this.#booksOf(id)
     const wasSent = phase !== 'during' || !this.#world.isUnsent
-    if (source === 'store') {
+    if (source === 'store' || source === 'cache') {
       if (!allowed) return
       books.least += cost
       books.most += cost

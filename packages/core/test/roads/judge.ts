@@ -37,10 +37,25 @@ export class Judge {
     this.#is = is
   }
 
-  /** Law 9: the store has decided. */
-  answered(decision: Decision): boolean {
-    this.#case.check(9, decision.source === 'store', () => `decided by ${decision.source}`)
-    return decision.source === 'store'
+  /** Law 9: the store has decided, or denied the same before. */
+  answered({ source, allowed }: Decision): boolean {
+    const isStores = source === 'store' || (source === 'cache' && !allowed)
+    this.#case.check(9, isStores, () => `decided by ${source}`)
+    return isStores
+  }
+
+  /** Laws 3 and 4 of a denial from memory: right as of now, and what it tells is certain, even if it is not all. */
+  fromMemory(decision: Decision, asked: Asked): void {
+    const { lines, cost, now } = asked
+    const violated = lines.filter(({ name }) => decision.violated.includes(name))
+    const says = (): string => `cost ${cost}, ${this.#show(lines, now)}, told from memory ${show(decision)}`
+    const isNamed = violated.length > 0 && violated.length === decision.violated.length
+    this.#case.check(3, isNamed, () => `violated what is not asked: ${says()}`)
+    for (const line of violated) {
+      this.#case.check(3, this.#oracle.room(line, now).least < cost, () => `${line.name} had room: ${says()}`)
+    }
+    this.told(decision, asked)
+    this.#retry(decision, violated, asked)
   }
 
   /** The limits of the request that the decision lists, found by their names. */
@@ -135,9 +150,12 @@ export class Judge {
   }
 
   /** Law 4: after `retryAfterMs` the limits that denied have room; 1 ms earlier they do not. */
-  retry(decision: Decision, { lines, cost, now }: Asked): void {
+  retry(decision: Decision, asked: Asked): void {
+    this.#retry(decision, this.linesTold(decision, asked.lines), asked)
+  }
+
+  #retry(decision: Decision, told: readonly Line[], { cost, now }: Asked): void {
     if (this.#is.isLive) return
-    const told = this.linesTold(decision, lines)
     const wait = decision.retryAfterMs
     const never = told.some(({ spec }) => capacityOf(spec) < cost)
     const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(told, now)}`

@@ -44,6 +44,10 @@ export class Ledger {
     const { oracle, judge, nowUs, grouping } = this.#play
     const asked = askedOf(this.#play, ask)
     const { lines } = asked
+    if (decision.source === 'cache') {
+      if (!isRace) judge.fromMemory(decision, asked)
+      return undefined
+    }
     if (decision.source !== 'store') return undefined
     judge.tellsWhole(decision, lines)
     if (!isRace) judge.verdict(decision, asked)
@@ -91,7 +95,7 @@ export class Ledger {
     }
     asks.forEach((ask, i) => {
       const decision = decisions[i]
-      if (decision?.allowed !== false) return
+      if (decision?.allowed !== false || decision.source === 'cache') return
       const lines = oracle.linesOf(ask)
       const told = judge.linesTold(decision, lines)
       const isDue = lines.some((line, at) => {

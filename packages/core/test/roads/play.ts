@@ -196,10 +196,10 @@ export class Play {
 
   async #unchanged(ask: Ask, before: Decision): Promise<void> {
     const isAtOnce = !this.isInSteps(this.oracle.linesOf(ask))
-    const holds = ({ limits }: Decision): boolean =>
-      isAtOnce
+    const holds = ({ limits, source }: Decision): boolean =>
+      isAtOnce && source === 'store'
         ? JSON.stringify(limits) === JSON.stringify(before.limits)
-        : // Units of earlier denied requests may come back meanwhile.
+        : // Units of earlier denied requests may come back meanwhile, and a denial from memory tells fewer limits.
           limits.every(({ name, remaining }) => {
             return !before.limits.some((limit) => limit.name === name && limit.remaining > remaining)
           })

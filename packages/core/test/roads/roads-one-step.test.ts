@@ -26,6 +26,25 @@ const server: Road = {
   },
 }
 
+let remembered = 0
+
+/** As above, and denials are remembered by the schedule's clock, for half a second at most. */
+const remembering: Road = {
+  name: 'one server, denials remembered',
+  grouping: 'all',
+  limiter: (options, clock) => {
+    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}`, now: () => clock.now })
+    return createLimiter({
+      ...options,
+      store,
+      deadlineMs: 10_000,
+      onStoreFailure: 'closed',
+      local: { instances: 1 },
+      denials: { recheckMs: 500 },
+    }).on('limited', ({ source }) => void (remembered += source === 'cache' ? 1 : 0))
+  },
+}
+
 const memory: Road = {
   name: 'memory',
   grouping: 'all',
@@ -78,6 +97,9 @@ const SCHEDULES = 1200
 
 beforeAll(async () => {
   await forEachOf(seeds(SCHEDULES), playOnBoth)
+  await forEachOf(seeds(400), async (seed) => {
+    tally.add(remembering.name, (await playOn(remembering, seed)).case)
+  })
   await leavesNothing(sharedRedis(), seeds(1000), (done) => tally.add(server.name, done))
   const real = Date.now
   const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + skew)
@@ -98,7 +120,11 @@ afterAll(async () => {
 
 describeLaws(tally, { road: memory.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 1000 })
 describeLaws(tally, { road: server.name, laws: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11], schedules: 1000 })
+describeLaws(tally, { road: remembering.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 300 })
 describeLaws(tally, { road: skewed.name, laws: [6], schedules: 1000 })
+
+const unlessOne = process.env['TOLLGATE_ROADS_SEED'] === undefined ? test : test.skip
+unlessOne('denials came from memory', () => expect(remembered).toBeGreaterThan(100))
 
 test('law 10: keys are short, and have only printable ASCII characters', async () => {
   const keys = await sharedRedis().keys(`${prefix}*`)

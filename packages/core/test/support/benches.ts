@@ -59,7 +59,8 @@ export const jointBenches: readonly Bench[] = [
   {
     store: 'a store that is not atomic',
     limiter: (options, clock) => {
-      const store = asyncStore({ atomic: false }, memoryStore({ now: () => clock.now }))
+      const now = (): number => clock.now
+      const store = asyncStore({ atomic: false, testClock: now }, memoryStore({ now }))
       return createLimiter({ ...options, store, deadlineMs: 10_000 })
     },
   },

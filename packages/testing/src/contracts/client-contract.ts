@@ -323,11 +323,12 @@ async function sameAsMemory(client: RedisClient): Promise<void> {
 }
 
 /** A memory store with the same shards as another store, so that both decide in the same steps. */
-function inAsManyShards(memory: Store, { shards = 1 }: Store): Store {
+function inAsManyShards(memory: Store, { shards = 1, testClock }: Store): Store {
   return {
     synchronous: false,
     atomic: true,
     shards,
+    testClock,
     consume: async (batch) => memory.consume(batch),
     peek: async (batch) => memory.peek(batch),
     refund: async (batch) => memory.refund(batch),

@@ -33,6 +33,7 @@ export class ReplicatedStore implements Store {
   readonly clock = 'server'
   readonly shards?: number
   readonly space?: object
+  readonly testClock?: () => number
   readonly #store: Store
   readonly #wait: () => Promise<unknown>
 
@@ -53,6 +54,7 @@ export class ReplicatedStore implements Store {
     }
     if (store.shards !== undefined) this.shards = store.shards
     if (store.space !== undefined) this.space = store.space
+    if (store.testClock !== undefined) this.testClock = store.testClock
     this.#store = store
     this.#wait = waiter(wait, options)
   }

@@ -38,6 +38,7 @@ export class RedisStore implements Store {
   readonly clock = 'server'
   readonly shards?: number
   readonly space: object
+  readonly testClock?: () => number
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
@@ -55,6 +56,7 @@ export class RedisStore implements Store {
     this.#port = port
     this.#layout = layout
     this.#now = now
+    if (now) this.testClock = now
     this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
     this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))

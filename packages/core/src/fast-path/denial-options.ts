@@ -1,0 +1,32 @@
+import { ConfigError } from '../base/errors.js'
+import { needOptions } from '../base/option-checks.js'
+
+/** How denials of the store are answered from memory. */
+export interface RememberOptions {
+  /**
+   * After how long a denied subject is asked for at the store again, in ms, from 1 to 60 000. What other processes do
+   * shows within this time and that of one call: a reset, a refund, a larger plan. Default: 1000.
+   */
+  readonly recheckMs?: number
+  /** How many denied keys are remembered, at least 1: the oldest is forgotten for a new one. Default: 10 000. */
+  readonly size?: number
+}
+
+const LONGEST_RECHECK_MS = 60_000
+
+/** @throws {ConfigError} when it is neither false nor valid options */
+export function needRememberOptions(path: string, given: unknown): void {
+  if (given === false) return
+  if (typeof given !== 'object') {
+    throw ConfigError.wrong(path, given, 'false to ask the store every time, or options: { recheckMs: 1000 }')
+  }
+  needOptions(given, ['recheckMs', 'size'], path)
+  const { recheckMs = 1, size = 1 } = given as RememberOptions
+  if (!(Number.isInteger(recheckMs) && recheckMs >= 1 && recheckMs <= LONGEST_RECHECK_MS)) {
+    const expected = `a whole number of ms from 1 to ${LONGEST_RECHECK_MS}`
+    throw ConfigError.wrong(`${path}.recheckMs`, recheckMs, expected)
+  }
+  if (!(Number.isSafeInteger(size) && size >= 1)) {
+    throw ConfigError.wrong(`${path}.size`, size, 'a whole number from 1, such as 10000')
+  }
+}

@@ -1,0 +1,171 @@
+import { GenerationalCache } from '../base/generational-cache.js'
+import { LruMap } from '../base/lru-map.js'
+import { elapsedMs } from '../base/timers.js'
+import type { Part, Request } from '../requests/request.js'
+import { unitsTaken, type Verdict } from '../requests/verdict.js'
+import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
+import type { RememberOptions } from './denial-options.js'
+import type { FastPath } from './fast-path.js'
+import { outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
+
+export interface DenialsOptions extends RememberOptions {
+  /** The longest that a request waits for the store, in ms. */
+  readonly deadlineMs: number
+  /** The clock that the store counts by, in ms, if that is a test's. Default: the time since the process started. */
+  readonly clock?: (() => number) | undefined
+}
+
+const MOST_KEYS = 10_000
+const RECHECK_MS = 1000
+/** A key is remembered with at most this many pairs of cost and limits. */
+const MOST_OF_A_KEY = 4
+
+/**
+ * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
+ * are only taken meanwhile, and that makes the wait no shorter. What gives units back in this process is told to
+ * `forget`. For all else one request asks the store after `recheckMs`, while the others are still denied.
+ *
+ * Only for windows and rates, where time alone gives units back. A limit of requests in flight gets them back when a
+ * request ends, in any process: it must never be remembered.
+ */
+export class Denials implements FastPath {
+  readonly #denials: LruMap<RememberedDenial>
+  /** When keys were last forgotten: an outcome of before that can come after it, on another connection. */
+  readonly #forgottenAt: GenerationalCache<number>
+  readonly #recheckMs: number
+  /** How long the others wait for the one that asks the store. */
+  readonly #graceMs: number
+  readonly #clock: () => number
+  readonly #isReal: boolean
+
+  constructor({ recheckMs = RECHECK_MS, size = MOST_KEYS, deadlineMs, clock }: DenialsOptions) {
+    this.#denials = new LruMap(size)
+    this.#forgottenAt = new GenerationalCache(size)
+    this.#recheckMs = recheckMs
+    this.#graceMs = Math.min(deadlineMs, recheckMs)
+    this.#clock = clock ?? elapsedMs
+    this.#isReal = clock === undefined
+  }
+
+  answer(request: Request): Verdict | undefined {
+    if (this.#denials.size === 0) return undefined
+    const { parts } = request
+    if (parts.length !== 1) return this.#answerJoint(request)
+    const denial = this.#find(parts[0] as Part)
+    if (!denial) return undefined
+    const now = this.#clock()
+    if (!this.#holds(denial, now)) return undefined
+    if (now >= denial.recheckAt) return this.#recheck(denial, now)
+    return { source: 'cache', allowed: false, step: request, outcome: outcomeAt(denial, now) }
+  }
+
+  learn(step: Request, outcome: Outcome, sentAtMs: number): void {
+    const { parts, grant } = step
+    if (unitsTaken(step, outcome) > 0) {
+      // They make the waits of others longer. And if this cost was denied before, the store has changed its mind.
+      if (this.#denials.size > 0) for (const { key } of parts) this.#denials.delete(key)
+      return
+    }
+    if (grant !== 'all') return
+    const arrivedAt = this.#clock()
+    const sentAt = this.#isReal ? sentAtMs : arrivedAt - (elapsedMs() - sentAtMs)
+    const given = { at: outcome.at, sentAt, sentAtMs, arrivedAt }
+    let next = 0
+    for (const part of parts) {
+      const end = next + part.set.limits.length
+      const limits = parts.length === 1 ? outcome.limits : outcome.limits.slice(next, end)
+      next = end
+      this.#learnPart(part, limits, given)
+    }
+  }
+
+  forget(keys: readonly string[]): void {
+    const now = elapsedMs()
+    for (const key of keys) {
+      this.#denials.delete(key)
+      this.#forgottenAt.set(key, now)
+    }
+  }
+
+  /** Denied if any part is: those that are known to be are told, and the longest of their waits. */
+  #answerJoint(request: Request): Verdict | undefined {
+    let now: number | undefined
+    let due: RememberedDenial[] | undefined
+    let parts: Part[] | undefined
+    const limits: LimitOutcome[] = []
+    let at = 0
+    for (const part of request.parts) {
+      const denial = this.#find(part)
+      if (!denial) continue
+      now ??= this.#clock()
+      if (!this.#holds(denial, now)) continue
+      if (now >= denial.recheckAt) {
+        due = [...(due ?? []), denial]
+        continue
+      }
+      const told = outcomeAt(denial, now)
+      at = told.at
+      limits.push(...told.limits)
+      parts = [...(parts ?? []), part]
+    }
+    if (parts) return { source: 'cache', allowed: false, step: request, outcome: { at, limits }, parts }
+    if (now !== undefined) for (const denial of due ?? []) this.#recheck(denial, now)
+    return undefined
+  }
+
+  #find({ key, set, cost }: SubRequest): RememberedDenial | undefined {
+    let denial = this.#denials.get(key)
+    while (denial && (denial.set !== set || denial.cost !== cost)) denial = denial.next
+    return denial
+  }
+
+  /** Whether a denial still denies. A test's clock can go back, and then it says nothing of that time. */
+  #holds({ arrivedAt, until }: RememberedDenial, now: number): boolean {
+    return now < until && now >= arrivedAt
+  }
+
+  /** Lets this request ask the store. Unless the answer confirms it, the denial ends soon. */
+  #recheck(denial: RememberedDenial, now: number): undefined {
+    denial.recheckAt = Infinity
+    denial.until = Math.min(denial.until, now + this.#graceMs)
+  }
+
+  #learnPart({ key, set, cost }: SubRequest, limits: readonly LimitOutcome[], given: Given): void {
+    const isDenied = limits.some(({ wait }) => wait !== 0)
+    if (!isDenied) return this.#denials.delete(key)
+    if ((this.#forgottenAt.get(key) ?? -Infinity) >= given.sentAtMs) return
+    const { at, sentAt, arrivedAt } = given
+    const known = this.#find({ key, set, cost })
+    // The same answer to another request of the same batch.
+    if (known?.outcome.at === at && known.sentAt === sentAt) return
+    const outcome = { at, limits }
+    const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs: this.#recheckMs })
+    const others = without(this.#denials.get(key), { set, cost, now: arrivedAt })
+    if (made) made.next = others
+    const first = made ?? others
+    if (first) this.#denials.use(key, first)
+    else this.#denials.delete(key)
+  }
+}
+
+/** A store's answer, with its times by the clock that denials age by. */
+interface Given extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
+  readonly at: number
+  readonly sentAtMs: number
+}
+
+type Replaced = Pick<RememberedDenial, 'set' | 'cost'> & { readonly now: number }
+
+/** The newest denials of a key that still hold, without the one for this cost and these limits. */
+function without(
+  first: RememberedDenial | undefined,
+  { set, cost, now }: Replaced,
+): RememberedDenial | undefined {
+  const kept: RememberedDenial[] = []
+  for (let denial = first; denial; denial = denial.next) {
+    if ((denial.set !== set || denial.cost !== cost) && now < denial.until) kept.push(denial)
+  }
+  return kept
+    .slice(0, MOST_OF_A_KEY - 1)
+    .reduceRight<RememberedDenial | undefined>((next, denial) => Object.assign(denial, { next }), undefined)
+}

@@ -1,0 +1,99 @@
+import type { LimitSet } from '../plans/limit-set.js'
+import { UNKNOWN } from '../requests/verdict.js'
+import type { LimitOutcome, Outcome } from '../stores/contract.js'
+
+/** A denial of the store for one key. Times are ms of the clock that denials age by. */
+export interface RememberedDenial {
+  readonly set: LimitSet
+  readonly cost: number
+  /** As the store told it: the limits of this key only. */
+  readonly outcome: Outcome
+  /** Before the call was sent. The store decided no earlier, so until `sentAt` and the wait nothing fits. */
+  readonly sentAt: number
+  /** When the reply was read. The store decided no later, so after `arrivedAt` and the wait it fits. */
+  readonly arrivedAt: number
+  /** Until then some limit has no unit left: no request can pass, so the others stand still as well. */
+  readonly stillUntil: number
+  /** It denies until then: the cost may fit, or the store has not confirmed it. */
+  until: number
+  /** From then on one request asks the store whether it still holds. */
+  recheckAt: number
+  /** The outcome as of `toldAt`, and until when it is the same in whole ms. */
+  told: Outcome
+  toldAt: number
+  toldUntil: number
+  /** A denial of the same key for another cost or other limits. */
+  next: RememberedDenial | undefined
+}
+
+export interface Learnt {
+  readonly set: LimitSet
+  readonly cost: number
+  readonly outcome: Outcome
+  readonly sentAt: number
+  readonly arrivedAt: number
+  readonly recheckMs: number
+}
+
+/** Returns undefined when it would deny nothing: it is over by now. */
+export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
+  const { outcome, sentAt, arrivedAt } = learnt
+  let fitsAt = sentAt
+  let stillUntil = sentAt
+  for (const { wait, remaining, reset } of outcome.limits) {
+    fitsAt = Math.max(fitsAt, isNever(wait) ? Infinity : sentAt + wait / 1000)
+    if (remaining === 0) stillUntil = Math.max(stillUntil, sentAt + reset / 1000)
+  }
+  const recheckAt = sentAt + learnt.recheckMs
+  if (arrivedAt >= Math.min(fitsAt, recheckAt)) return undefined
+  const { set, cost } = learnt
+  const times = { sentAt, arrivedAt, stillUntil, until: fitsAt, recheckAt }
+  return { set, cost, outcome, ...times, told: outcome, toldAt: Infinity, toldUntil: 0, next: undefined }
+}
+
+/**
+ * What the store told, as of `now`, which must be before `until`. Only what is certain: a limit that has let its cost
+ * pass since is not violated any more, and where another unit may have come or gone, `remaining` is not known.
+ */
+export function outcomeAt(denial: RememberedDenial, now: number): Outcome {
+  if (now >= denial.toldUntil || now < denial.toldAt) tellAt(denial, now)
+  return denial.told
+}
+
+function tellAt(denial: RememberedDenial, now: number): void {
+  const { outcome, sentAt, arrivedAt, stillUntil } = denial
+  // Whole µs, as the store's times are: else an error in the last digit could be told as 1 ms.
+  const ageUs = Math.round((now - arrivedAt) * 1000)
+  let toldUntil = now + 1
+  /** The time left of `us`. Notes when it changes: in whole ms, and when it is over at the earliest. */
+  const left = (us: number): number => {
+    const rest = us - ageUs
+    toldUntil = Math.min(toldUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)
+    return now < sentAt + us / 1000 ? rest : 0
+  }
+  const limits = outcome.limits.map(({ wait, remaining, reset }): LimitOutcome => {
+    const waitNow = isNever(wait) ? wait : left(wait)
+    const resetNow = left(reset)
+    const isCertain = now < stillUntil && (reset === 0 || resetNow > 0)
+    return { wait: waitNow, remaining: isCertain ? remaining : UNKNOWN, reset: resetNow }
+  })
+  denial.told = { at: outcome.at + ageUs, limits }
+  denial.toldAt = now
+  denial.toldUntil = Math.min(toldUntil, endOfCertainty(denial, now))
+}
+
+/** The next time at which something that is certain now no longer is. */
+function endOfCertainty({ outcome, sentAt, stillUntil }: RememberedDenial, now: number): number {
+  let next = Infinity
+  const note = (at: number): void => void (at > now && at < next && (next = at))
+  note(stillUntil)
+  for (const { wait, reset } of outcome.limits) {
+    note(sentAt + wait / 1000)
+    note(sentAt + reset / 1000)
+  }
+  return next
+}
+
+function isNever(wait: number): boolean {
+  return wait < 0
+}
