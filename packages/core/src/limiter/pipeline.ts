@@ -33,6 +33,8 @@ export interface PipelineOptions extends BackingOptions {
 export class Pipeline {
   readonly #telling: Telling
   readonly #fastPaths: readonly FastPath[]
+  /** Those that want to know what the store answers. */
+  readonly #learning: readonly FastPath[]
   readonly #store: StoreAccess
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
@@ -47,6 +49,7 @@ export class Pipeline {
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
     this.#fastPaths = options.fastPaths
+    this.#learning = options.fastPaths.filter(({ learn, due }) => learn ?? due)
     const { store, fallback, giveBacks } = makeBacking(options, this.#telling)
     this.#store = store
     this.#fallback = fallback
@@ -199,7 +202,7 @@ export class Pipeline {
 
   #learn(step: Request, outcome: Outcome): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome)
-    for (const path of this.#fastPaths) {
+    for (const path of this.#learning) {
       path.learn?.(step, outcome)
       for (const request of path.due?.() ?? []) this.#send(request, path)
     }
@@ -214,13 +217,13 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    const failed = verdicts.find(({ error }) => error)?.error
+    const failed = verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
     this.#telling.decision(decision, failed, request.context as EventContext)
     return decision
   }
 
   #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
-    const [{ source, allowed }] = verdicts as readonly [Verdict, ...Verdict[]]
+    const { source, allowed } = verdicts[0] as Verdict
     if (verdicts.length === 1 && source !== 'store' && source !== 'local') {
       return decideWithoutLimits(request, { source, allowed })
     }

@@ -1,7 +1,7 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { quiet, quietEach } from '../base/quiet.js'
 import { processWide } from '../base/process-wide.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
@@ -60,7 +60,7 @@ export class StoreAccess {
 
   /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
   consume<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request))
+    if (!this.#guard) return conclude(request, takeNow(this.#store, request))
     this.#pending += 1
     return this.#batcher.ask(request, (asked, given) => {
       this.#answered()
@@ -69,7 +69,7 @@ export class StoreAccess {
   }
 
   peek<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, askNow(this.#store, 'peek', request))
+    if (!this.#guard) return conclude(request, peekNow(this.#store, request))
     this.#pending += 1
     return this.#guard.peek([request]).then(([given]) => {
       this.#answered()
@@ -117,14 +117,28 @@ export class StoreAccess {
 }
 
 /** The answer of a synchronous store, or the error it throws. */
-function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
+function takeNow(store: Store, request: Request): unknown {
   try {
-    const answers = store[how]([request])
-    quietEach(answers)
-    return answers instanceof Promise ? answers : answers[0]
+    return onlyOf(store.consume([request]))
   } catch (error) {
     return error
   }
+}
+
+/** The same of a peek. */
+function peekNow(store: Store, request: Request): unknown {
+  try {
+    return onlyOf(store.peek([request]))
+  } catch (error) {
+    return error
+  }
+}
+
+/** The only answer of a list. Promises in a list that is wrong are silenced. */
+function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
+  if (Array.isArray(answers) && answers.length === 1 && !isPromise(answers[0])) return answers[0]
+  quietEach(answers)
+  return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
 }
 
 /** The error for a store's answer that is not an outcome. */

@@ -11,7 +11,10 @@ import type { LimitOutcome } from '../stores/contract.js'
 export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
   if (source !== 'store' || !outcome) return NO_LIMITS
-  return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+  const { limits } = outcome
+  // The common case, without a closure for each decision.
+  if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, step.limits[0] as Limit)]
+  return limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
 }
 
 /** Limits of all steps, in the order of the request's parts. */
