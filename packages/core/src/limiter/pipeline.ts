@@ -1,5 +1,6 @@
 import { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { Deadlines } from '../failure/deadlines.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
@@ -55,7 +56,7 @@ export class Pipeline {
     this.#fallback = fallback
     this.#giveBacks = giveBacks
     this.#steps = {
-      deadlineMs: options.deadlineMs,
+      deadlines: new Deadlines(options.deadlineMs),
       ask: (step) => this.#ask(step),
       fallBack: (step, error) => this.#fallback.decide(step, error),
       onLate: ({ source, step, outcome }) => {

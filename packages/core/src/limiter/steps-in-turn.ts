@@ -1,11 +1,12 @@
-import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
+import { elapsedMs } from '../base/timers.js'
 import { StoreError } from '../base/errors.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { Deadlines, Timed } from '../failure/deadlines.js'
 import type { Request, Turn } from '../requests/request.js'
 import { unitsTaken, type Verdict } from '../requests/verdict.js'
 
 export interface StepsOptions {
-  readonly deadlineMs: number
+  readonly deadlines: Deadlines
   /** Has one step decided, by the store or its fallback. Never rejects. */
   readonly ask: (step: Request) => MaybePromise<Verdict>
   /** The failure policy's verdict on a step that the store can no longer decide. */
@@ -71,41 +72,48 @@ function takenBy({ step, outcome }: Verdict): number {
 }
 
 /** The deadline that the steps of a request share. */
-class TurnClock {
+class TurnClock implements Timed {
+  readonly isAwaited = true
+  sinceMs = 0
+  older: Timed | undefined = undefined
+  newer: Timed | undefined = undefined
   readonly #options: StepsOptions
   readonly #turn: Turn = { isOver: false }
-  readonly #over: Promise<undefined>
-  #timer: NodeJS.Timeout | undefined
+  /** Has the failure policy decide the step that is being asked for. */
+  #onOver = (): void => {}
 
   constructor(options: StepsOptions) {
     this.#options = options
-    this.#over = new Promise((resolve) => {
-      const end = (): void => {
-        this.#turn.isOver = true
-        resolve(undefined)
-      }
-      // When the process was busy, replies that have arrived are read before the immediate runs: they are not late.
-      this.#timer = setTimeout(() => setImmediate(end), options.deadlineMs)
-    })
+    options.deadlines.add(this, elapsedMs())
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    if (!this.#turn.isOver) this.#options.deadlines.remove(this)
   }
 
-  async ask(given: Request): Promise<Verdict> {
-    const step = { ...given, turn: this.#turn }
-    if (this.#turn.isOver) return this.#fallBack(step)
-    const asked = Promise.resolve(this.#options.ask(step))
-    const verdict = await Promise.race([asked, this.#over])
-    if (verdict) return verdict
-    // The store may still decide it.
-    void asked.then((late) => this.#options.onLate(late))
-    return this.#fallBack(step)
+  expire(): void {
+    this.#turn.isOver = true
+    this.#onOver()
+  }
+
+  ask(given: Request): MaybePromise<Verdict> {
+    const turn = this.#turn
+    const step = { ...given, turn }
+    if (turn.isOver) return this.#fallBack(step)
+    const asked = this.#options.ask(step)
+    if (!isPromise(asked)) return asked
+    return new Promise((resolve) => {
+      this.#onOver = () => resolve(this.#fallBack(step))
+      void asked.then((verdict) => {
+        // The store may still decide it late.
+        if (turn.isOver) this.#options.onLate(verdict)
+        else resolve(verdict)
+      })
+    })
   }
 
   #fallBack(step: Request): Verdict {
-    const message = `the store did not answer within ${this.#options.deadlineMs} ms`
+    const message = `the store did not answer within ${this.#options.deadlines.deadlineMs} ms`
     return this.#options.fallBack(step, new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
   }
 }

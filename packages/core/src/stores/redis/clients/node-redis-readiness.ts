@@ -29,11 +29,14 @@ export function readiness(
       throw error
     })
   }
+  let starting: Promise<unknown> | undefined
   const becoming = shared(async () => {
+    // A start reports its error before it is over: until then the client is open, and nothing would come of waiting.
+    await starting?.catch(() => {})
     if (client.isOpen) return untilReady(client, signs, () => undefined)
     if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw clientClosed()
     if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
-    await untilReady(client, signs, start)
+    await untilReady(client, signs, () => (starting = start().finally(() => (starting = undefined))))
     // Set here, too, since a pool has no event for it.
     wasReady = true
   })
