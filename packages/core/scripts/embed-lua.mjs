@@ -9,7 +9,7 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts that contain all algorithms, and the parts of these that each needs besides deciding. */
-const scripts = { consume: ['tail', 'force'], refund: ['tail', 'refund'] }
+const scripts = { consume: ['quick', 'tail', 'force'], refund: ['tail', 'refund'] }
 
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
@@ -30,14 +30,40 @@ const localOf = (name) => name.replaceAll('-', '_')
  * it: each function that a script makes costs time at every run.
  */
 function algorithm(name, parts) {
-  const [main, ...others] = read('algorithms', `${name}.lua`).split('-- @part ')
-  const wanted = others.filter((text) => parts.includes(text.slice(0, text.indexOf('\n'))))
-  return [main, ...wanted.map(partOf)].join('').replace(/^-- @include (.+)$/gm, (_, path) => read(path))
+  const { main, others } = partsOf(name)
+  const wanted = Object.entries(others).filter(([part]) => parts.includes(part))
+  return [
+    main,
+    ...wanted.map(([part, code]) => (part === 'force' ? `if with_force then\n${code}\nend\n` : code)),
+  ].join('')
 }
 
-function partOf(text) {
-  const code = text.slice(text.indexOf('\n') + 1)
-  return text.startsWith('force\n') ? `if with_force then\n${code}\nend\n` : code
+function partsOf(name) {
+  const [main, ...others] = read('algorithms', `${name}.lua`).split('-- @part ')
+  const split = others.map((text) => [
+    text.slice(0, text.indexOf('\n')),
+    withIncludes(text.slice(text.indexOf('\n') + 1)),
+  ])
+  return { main: withIncludes(main), others: Object.fromEntries(split) }
+}
+
+function withIncludes(text) {
+  return text.replace(/^-- @include (.+)$/gm, (_, path) => read(path))
+}
+
+/**
+ * The quick part of an algorithm as a function of its own, with the packing of its state, for a script that begins with
+ * it. An algorithm can be without one.
+ */
+function quickOf(name) {
+  const { main, others } = partsOf(name)
+  const quick = others.quick?.replace(`function ${localOf(name)}.quick`, 'local function quick')
+  const [, format, size] = /format = '(\w+)', size = (\d+)/.exec(main)
+  return [
+    quick ?? 'local function quick()\nreturn function() end\nend\n',
+    `local PACKING, SIZE, VARIES = HEADER_FORMAT .. 'I4${format}', HEADER + STATE_ID + ${size}, `,
+    `${main.includes('varies = true')}\n`,
+  ].join('')
 }
 
 // The algorithms are made by one function, so that a script makes only those it uses. This function also holds the
@@ -57,8 +83,7 @@ function include(part) {
 /** @param only the algorithm of a script for a single one */
 function assemble(script, only) {
   const text = read('stores/redis', `${script}.lua`).replace(/^ *-- @include (.+)$/gm, (_, part) => {
-    if (part === 'algorithm')
-      return `${algorithm(only, [])}\nlocal algorithm, algorithm_name = ${localOf(only)}, '${only}'\n`
+    if (part === 'quick') return `${quickOf(only)}local algorithm_name = '${only}'\n`
     if (part === 'algorithms') return algorithms(scripts[script] ?? ['tail'])
     return include(part)
   })

@@ -57,6 +57,25 @@ function calendar_window.lifetime(limit)
   return limit.ends - now
 end
 
+-- @part quick
+-- Returns nil when now is outside the starts that were sent.
+function calendar_window.quick(quota, first, second, third, fourth)
+  local start, ends = first, second
+  if now >= third then
+    start, ends = third, fourth
+  elseif now >= second then
+    start, ends = second, third
+  end
+  if now < start or now >= ends then return nil end
+  local left = ends - now
+  return function(cost, last, count)
+    if not last or last < start and now >= last then count = 0 end
+    count = count + cost
+    if count > quota then return nil end
+    return quota - count, left, left, count
+  end
+end
+
 -- @part force
 function calendar_window.force(limit, used)
   local granted = 0

@@ -60,6 +60,16 @@ export const calendarWindow: Implementation<
   wire: ['quota', 'start0', 'start1', 'start2', 'start3'],
 
   create: () => ({ count: 0, now: 0, countNow: 0, startNow: 0, endNow: 0 }),
+  packing: {
+    size: 1,
+    unpack(state, numbers, at) {
+      state.count = numbers[at] as number
+    },
+    pack({ count }, numbers, at) {
+      numbers[at] = count
+      return true
+    },
+  },
 
   load(state, last, now, params) {
     pickWindow(state, now, params)

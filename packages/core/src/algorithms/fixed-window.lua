@@ -52,6 +52,20 @@ function fixed_window.lifetime(limit)
   return limit.window - limit.age
 end
 
+-- @part quick
+function fixed_window.quick(quota, window)
+  return function(cost, last, age, count)
+    if last and now > last then age = age + now - last end
+    if not last or count == 0 or age >= window then
+      age, count = 0, 0
+    end
+    count = count + cost
+    if count > quota then return nil end
+    local left = window - age
+    return quota - count, left, left, age, count
+  end
+end
+
 -- @part force
 function fixed_window.force(limit, used)
   local granted = 0

@@ -32,6 +32,18 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
   wire: ['quota', 'windowUs'],
 
   create: () => ({ age: 0, count: 0, now: 0, ageNow: 0, countNow: 0 }),
+  packing: {
+    size: 2,
+    unpack(state, numbers, at) {
+      state.age = numbers[at] as number
+      state.count = numbers[at + 1] as number
+    },
+    pack({ age, count }, numbers, at) {
+      numbers[at] = age
+      numbers[at + 1] = count
+      return true
+    },
+  },
 
   load(state, last, now, { windowUs }) {
     state.now = now

@@ -64,6 +64,8 @@ export interface Implementation<State, Params, Options = object, Name extends st
   readonly wire: readonly (keyof Params & string)[]
   /** The state of a subject that has used nothing. */
   create(): State
+  /** Left out: the memory store keeps each state as an object. */
+  readonly packing?: Packing<State>
   /**
    * Computes the state as of `now` (µs); `last` is the time of the last write (µs). The stored state stays as written
    * until `take`, `force` or `give`. A clock that went back counts as no time passed.
@@ -88,6 +90,16 @@ export interface Implementation<State, Params, Options = object, Name extends st
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
+}
+
+/** How the memory store keeps a state as a few numbers, which take less room and time than an object. */
+export interface Packing<State> {
+  /** How many numbers. When all of them are 0, they stand for the state that `create` returns. */
+  readonly size: number
+  /** Makes the state, which may have been another subject's, what the numbers from `at` on say. */
+  unpack(state: State, numbers: Float64Array, at: number): void
+  /** Writes the stored state as numbers. Returns false if they cannot hold it: it is then kept as an object. */
+  pack(state: State, numbers: Float64Array, at: number): boolean
 }
 
 /** A result of `wait`: the cost never fits. */

@@ -43,6 +43,18 @@ export const slidingWindow: Implementation<
   wire: ['quota', 'windowUs'],
 
   create: () => ({ current: 0, previous: 0, currentNow: 0, previousNow: 0, startNow: 0, leftNow: 0, now: 0 }),
+  packing: {
+    size: 2,
+    unpack(state, numbers, at) {
+      state.current = numbers[at] as number
+      state.previous = numbers[at + 1] as number
+    },
+    pack({ current, previous }, numbers, at) {
+      numbers[at] = current
+      numbers[at + 1] = previous
+      return true
+    },
+  },
 
   load(state, last, now, { windowUs }) {
     const settled = Math.min(last, now)

@@ -102,6 +102,33 @@ function token_bucket.lifetime(limit)
   return limit.filled / limit.pace
 end
 
+-- @part quick
+-- For a bucket at this very scale, within its brim and without notes.
+function token_bucket.quick(burst, scale, rate)
+  local unit = 2 ^ scale
+  local depth = burst * unit
+  return function(cost, last, kept, filled, notes)
+    local level = 0
+    if last then
+      if kept ~= scale or notes > 0 or filled > depth then return nil end
+      level = filled
+      if now > last then
+        level = filled - floor((now - last) * rate + 0.5)
+        if level < 0 then level = 0 end
+      end
+    end
+    level = level + cost * unit
+    if level > depth then return nil end
+    local remaining = floor((depth - level) / unit)
+    local excess = level + (remaining + 1) * unit - depth
+    local reset = ceil((excess - 0.5) / rate)
+    while floor(reset * rate + 0.5) < excess do
+      reset = reset + 1
+    end
+    return remaining, reset, level / rate, scale, level, 0
+  end
+end
+
 -- @part tail
 local NOTE_FORMAT = '>I1I7I6I6'
 

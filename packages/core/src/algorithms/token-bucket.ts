@@ -3,7 +3,7 @@ import { ConfigError } from '../base/errors.js'
 import { isUnits, shareOfUnits } from '../base/units.js'
 import { NEVER, type Implementation } from './implementation.js'
 import { steadyTerms, type LimitTerms } from './limit-terms.js'
-import { drained, noted, NOTHING_WENT_BACK } from './token-bucket-refunds.js'
+import { drained, noted, NOTHING_WENT_BACK, type WentBack } from './token-bucket-refunds.js'
 import {
   drainUs,
   measure,
@@ -75,15 +75,30 @@ export const tokenBucket: Implementation<
     wentBack: NOTHING_WENT_BACK,
     wentBackNow: NOTHING_WENT_BACK,
   }),
+  packing: {
+    size: 2,
+    unpack(state, numbers, at) {
+      state.level = numbers[at] as number
+      state.scale = numbers[at + 1] as number
+      state.wentBack = NOTHING_WENT_BACK
+    },
+    pack({ level, scale, wentBack }, numbers, at) {
+      numbers[at] = level
+      numbers[at + 1] = scale
+      return wentBack.length === 0
+    },
+  },
 
   load(state, last, now, params) {
     measure(state, params)
     state.elapsed = Math.max(now - last, 0)
     state.levelNow = Math.max(state.filled - drained(state.elapsed, state.pace), 0)
     state.now = now
-    const newest = state.wentBack.at(-1)
-    const isGone = newest !== undefined && now - newest.when >= drainUs(params)
-    state.wentBackNow = isGone ? NOTHING_WENT_BACK : state.wentBack
+    const { wentBack } = state
+    state.wentBackNow = wentBack
+    if (wentBack.length === 0) return
+    const newest = wentBack.at(-1) as WentBack
+    if (now - newest.when >= drainUs(params)) state.wentBackNow = NOTHING_WENT_BACK
   },
 
   remaining: ({ unit, levelNow }, { burst }) => Math.max(Math.floor((burst * unit - levelNow) / unit), 0),

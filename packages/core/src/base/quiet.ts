@@ -14,7 +14,14 @@ export function quiet(given: unknown): void {
 /** The same of the elements of a list, at every request: looks at nothing but the elements themselves. */
 export function quietEach(given: unknown): void {
   if (!Array.isArray(given)) return
-  for (const one of given as unknown[]) attempt(() => silence(one), undefined)
+  for (const one of given as unknown[]) {
+    // Not by `attempt`: a closure for each would cost more than the rest.
+    try {
+      silence(one)
+    } catch {
+      // It has a `then` that throws.
+    }
+  }
 }
 
 /** @param depth how far down to look */

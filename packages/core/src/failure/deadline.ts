@@ -1,66 +1,96 @@
 import { StoreError, toStoreError } from '../base/errors.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { elapsedMs } from '../base/timers.js'
 import type { Call } from '../stores/contract.js'
-import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
+import type { Deadlines, Timed } from './deadlines.js'
 
-/** Receives the result of one call of a store. */
-export interface CallListener<T> {
+/** What a call asks of a store, and what is done with the answer: `onValue` or `onError` is called once. */
+export interface Question<T> {
+  ask(call: Call): MaybePromise<T>
   onValue(value: T): void
   onError(error: StoreError): void
-  /** Called for a result after the deadline, when `onError` has told the caller already. */
-  onLate(value: T | StoreError): void
+  /** Called with a value that came after the deadline, when `onError` was called already. */
+  onLate?(value: T): void
+}
+
+/** Learns how the calls of a shard end. Each of its functions is called before the question's own. */
+export interface CallListener {
+  onValue(value: unknown): void
+  onError(error: StoreError, call: DeadlineCall<never>): void
+  /** Called for a result after the deadline, when `onError` has been called already. */
+  onLate(call: DeadlineCall<never>): void
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  readonly listener: CallListener
+  readonly deadlines: Deadlines
+  /** Whether it is sent even while the breaker is open. No request waits for such a call. */
+  readonly isForced: boolean
 }
 
 /**
- * Calls a store and ends within the deadline in any case. The listener gets a value or an error within the deadline,
+ * Calls a store and ends within the deadline in any case. The question gets a value or an error within the deadline,
  * and `onLate` if the store answers after it. Waiting for the store to be ready counts, too; a call whose deadline has
  * passed by then is not sent.
  */
-export class DeadlineCall<T> implements Call {
+export class DeadlineCall<T> implements Call, Timed {
   isOver = false
-  readonly #ask: (call: Call) => MaybePromise<T>
-  readonly #listener: CallListener<T>
-  readonly #timer: NodeJS.Timeout
-  #isSent = false
-  #isSettled = false
+  isSent = false
+  readonly isForced: boolean
+  readonly isAwaited: boolean
+  sinceMs = 0
+  older: Timed | undefined = undefined
+  newer: Timed | undefined = undefined
+  readonly #question: Question<T>
+  readonly #listener: CallListener
+  readonly #deadlines: Deadlines
 
-  /** @param isAwaited whether a request waits for the result; if not, the timer does not keep the process alive */
-  constructor(
-    ask: (call: Call) => MaybePromise<T>,
-    listener: CallListener<T>,
-    deadlineMs: number,
-    isAwaited = true,
-  ) {
-    this.#ask = ask
+  /** The deadline begins now. */
+  constructor(question: Question<T>, { listener, deadlines, isForced }: CallOptions) {
+    this.#question = question
     this.#listener = listener
-    // When the process was busy, replies that have arrived are read before the immediate runs: they are not late.
-    this.#timer = setTimeout(() => setImmediate(() => this.#expire(deadlineMs)), deadlineMs)
-    if (!isAwaited) this.#timer.unref()
-  }
-
-  get isSent(): boolean {
-    return this.#isSent
+    this.#deadlines = deadlines
+    this.isForced = isForced
+    this.isAwaited = !isForced
+    deadlines.add(this, elapsedMs())
   }
 
   send(): void {
-    this.#isSent = true
+    this.isSent = true
+    let asked: MaybePromise<T>
+    let isLater: boolean
     try {
-      const asked = this.#ask(this)
-      if (!isPromise(asked)) return this.#succeed(asked)
-      // Promise.resolve, since a thenable that is not a real promise may call back more than once.
-      Promise.resolve(asked).then(
-        (value) => this.#succeed(value),
-        (error: unknown) => this.fail(error),
-      )
+      asked = this.#question.ask(this)
+      isLater = isPromise(asked)
     } catch (error) {
-      this.fail(error)
+      return this.fail(error)
     }
+    if (!isLater) return this.#succeed(asked as T)
+    // Promise.resolve, since a thenable that is not a real promise may call back more than once.
+    Promise.resolve(asked).then(
+      (value) => this.#succeed(value),
+      (error: unknown) => this.fail(error),
+    )
   }
 
   fail(thrown: unknown): void {
     const error = toStoreError(thrown)
-    if (this.#settle()) this.#listener.onLate(error)
-    else this.#listener.onError(error)
+    if (this.isOver) return this.#listener.onLate(this as never)
+    this.#deadlines.remove(this)
+    this.#end(error)
+  }
+
+  /** Called by the deadlines, which have removed it. */
+  expire(): void {
+    this.isOver = true
+    const message = `the store did not answer within ${this.#deadlines.deadlineMs} ms`
+    this.#end(new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+  }
+
+  #end(error: StoreError): void {
+    this.#listener.onError(error, this as never)
+    this.#question.onError(error)
   }
 
   #succeed(given: T): void {
@@ -70,26 +100,18 @@ export class DeadlineCall<T> implements Call {
     } catch (error) {
       return this.fail(error)
     }
-    if (this.#settle()) this.#listener.onLate(value)
-    else this.#listener.onValue(value)
-  }
-
-  /** Returns whether the deadline has passed. */
-  #settle(): boolean {
-    this.#isSettled = true
-    clearTimeout(this.#timer)
-    return this.isOver
-  }
-
-  #expire(deadlineMs: number): void {
-    if (this.#isSettled) return
-    this.isOver = true
-    const message = `the store did not answer within ${deadlineMs} ms`
-    this.#listener.onError(new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+    if (this.isOver) {
+      this.#listener.onLate(this as never)
+      this.#question.onLate?.(value)
+      return
+    }
+    this.#deadlines.remove(this)
+    this.#listener.onValue(value)
+    this.#question.onValue(value)
   }
 }
 
 /** Copies a list, since reading a user's own list can throw. Here that is a fault; later, requests would hang. */
 function copied<T>(given: T): T {
-  return Array.isArray(given) ? (Array.from(given) as T) : given
+  return Array.isArray(given) ? ([...(given as readonly unknown[])] as T) : given
 }

@@ -32,7 +32,7 @@ export class GiveBacks {
       onDelivered: ({ parts }) => this.#delivered(parts),
       onDropped: () => {},
     })
-    this.#batcher = new Batcher((batch) => this.#outbox.deliver(batch, false))
+    this.#batcher = new Batcher((batch, onAnswers) => void this.#outbox.deliver(batch, false).then(onAnswers))
   }
 
   /**

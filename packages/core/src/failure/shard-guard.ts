@@ -3,46 +3,46 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Call, Store, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { Breaker, type BreakerState } from './breaker.js'
-import { DeadlineCall, type CallListener } from './deadline.js'
+import { DeadlineCall, type CallListener, type CallOptions, type Question } from './deadline.js'
+import type { Deadlines } from './deadlines.js'
 import { probeOf } from './probe.js'
 import type { ReadyQueue } from './ready-queue.js'
 
 export interface ShardGuardOptions {
-  /** How long a call may take, in ms, including the wait for the store to be ready. */
-  readonly deadlineMs: number
   readonly onBreaker: (state: BreakerState, shard: number, error: StoreError | undefined) => void
   /** Called before the shard decides requests again, to tell it what was admitted meanwhile. Never rejects. */
   readonly recover: (shard: number) => Promise<void>
 }
 
-/** Options of one call. */
-export interface Way<T> {
-  /** Call the store even while the breaker is open. */
-  readonly isForced?: boolean
-  /** Called with a value that came after the deadline, when the caller had got another answer. */
-  readonly onLate?: (value: T) => void
+/** What all shards of a store share. */
+export interface GuardedStore {
+  readonly store: Store
+  readonly queue: ReadyQueue
+  readonly deadlines: Deadlines
 }
 
 /**
  * Calls one shard of a store and ends within the deadline in any case. After a few failures in a row it rejects calls
  * at once, until the store answers a probe.
  */
-export class ShardGuard {
+export class ShardGuard implements CallListener {
   readonly breaker: Breaker
   readonly #shard: number
   readonly #store: Store
   readonly #queue: ReadyQueue
-  readonly #deadlineMs: number
+  readonly #awaited: CallOptions
+  readonly #forced: CallOptions
   /** The error for calls while the breaker is open. Made once, since creating an error costs more than the answer. */
   #refusal: StoreError | undefined
   /** Forced calls, such as probes, that are past their deadline without a reply. */
   #overdue = 0
 
-  constructor(shard: number, store: Store, queue: ReadyQueue, options: ShardGuardOptions) {
+  constructor(shard: number, { store, queue, deadlines }: GuardedStore, options: ShardGuardOptions) {
     this.#shard = shard
     this.#store = store
     this.#queue = queue
-    this.#deadlineMs = options.deadlineMs
+    this.#awaited = { listener: this, deadlines, isForced: false }
+    this.#forced = { listener: this, deadlines, isForced: true }
     this.breaker = new Breaker({
       probe: () => this.#probe(),
       recover: () => options.recover(shard),
@@ -59,43 +59,44 @@ export class ShardGuard {
     return this.breaker.state === 'closed' ? undefined : this.#refusal
   }
 
+  /** Makes one call. The question gets its value within the deadline, or an error, which is told at once if the breaker is open. */
+  ask<T>(question: Question<T>, isForced = false): void {
+    const refused = isForced ? undefined : this.refusal
+    if (refused) return question.onError(refused)
+    this.#queue.enter(new DeadlineCall(question, isForced ? this.#forced : this.#awaited))
+  }
+
   /**
    * Resolves to what `ask` returns.
    *
+   * @param isForced call the store even while the breaker is open
    * @throws {StoreError} when `ask` fails or takes longer than the deadline, or the breaker is open
    */
-  call<T>(ask: (call: Call) => MaybePromise<T>, { isForced = false, onLate }: Way<T> = {}): Promise<T> {
-    const refused = isForced ? undefined : this.refusal
-    if (refused) return Promise.reject(refused)
-    return new Promise<T>((resolve, reject) => {
-      const listener: CallListener<T> = {
-        onValue: (value) => {
-          const error = systemicErrorIn(value)
-          if (error) this.breaker.fail(error)
-          else this.breaker.succeed()
-          resolve(value)
-        },
-        onError: (error) => {
-          if (isForced && call.isOver && call.isSent) this.#overdue += 1
-          this.#queue.leave(call)
-          if (!error.isOfRequest) this.breaker.fail(error)
-          reject(error)
-        },
-        onLate: (value) => {
-          if (isForced) this.#overdue -= 1
-          this.breaker.wake()
-          if (!isA(value, StoreError)) onLate?.(value)
-        },
-      }
-      const call = new DeadlineCall(ask, listener, this.#deadlineMs, !isForced)
-      this.#queue.enter(call)
-    })
+  call<T>(ask: (call: Call) => MaybePromise<T>, isForced = false): Promise<T> {
+    return new Promise<T>((onValue, onError) => this.ask({ ask, onValue, onError }, isForced))
+  }
+
+  onValue(value: unknown): void {
+    const error = systemicErrorIn(value)
+    if (error) this.breaker.fail(error)
+    else this.breaker.succeed()
+  }
+
+  onError(error: StoreError, call: DeadlineCall<never>): void {
+    if (call.isForced && call.isOver && call.isSent) this.#overdue += 1
+    this.#queue.leave(call)
+    if (!error.isOfRequest) this.breaker.fail(error)
+  }
+
+  onLate({ isForced }: DeadlineCall<never>): void {
+    if (isForced) this.#overdue -= 1
+    this.breaker.wake()
   }
 
   /** Takes a unit rather than reads, since a store that can be read may still refuse writes. */
   #probe(): Promise<boolean> {
     const request: StoreRequest = probeOf(this.#shard)
-    return this.call((call) => this.#store.consume([request], call), { isForced: true }).then(
+    return this.call((call) => this.#store.consume([request], call), true).then(
       ([answer]) => isOutcome(answer, request),
       () => false,
     )

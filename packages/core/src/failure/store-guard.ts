@@ -1,21 +1,24 @@
-import { isA, show, StoreError } from '../base/errors.js'
-import { pageOf } from '../base/pages.js'
-import { quiet, quietEach } from '../base/quiet.js'
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
-import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+import type { StoreError } from '../base/errors.js'
+import { quietEach } from '../base/quiet.js'
+import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
+import {
+  Consumption,
+  notAList,
+  Peek,
+  type Asked,
+  type Asking,
+  type BatchListener,
+  type OnAnswers,
+} from './consumption.js'
+import { Deadlines } from './deadlines.js'
 import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
-import { ShardGuard, type ShardGuardOptions } from './shard-guard.js'
+import { ShardGuard, type GuardedStore, type ShardGuardOptions } from './shard-guard.js'
 
-/** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
-export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
-
-export interface StoreGuardOptions extends ShardGuardOptions {
-  /** Called once per failed batch, with the number of requests that got no outcome. */
-  readonly onFailure: (error: StoreError, requests: number) => void
-  /** Called when the store decided requests that the failure policy had answered already. */
-  readonly onLate: (batch: readonly Asked[], answers: readonly Answer[]) => void
+export interface StoreGuardOptions extends ShardGuardOptions, BatchListener {
+  /** How long a call may take, in ms, including the wait for the store to be ready. */
+  readonly deadlineMs: number
 }
 
 /**
@@ -28,13 +31,15 @@ export interface StoreGuardOptions extends ShardGuardOptions {
 export class StoreGuard {
   readonly #store: Store
   readonly #options: StoreGuardOptions
-  readonly #queue: ReadyQueue
+  readonly #guarded: GuardedStore
+  readonly #asking: Asking
   readonly #shards = new Map<number, ShardGuard>()
 
   constructor(store: Store, options: StoreGuardOptions) {
     this.#store = store
     this.#options = options
-    this.#queue = new ReadyQueue(store)
+    this.#asking = { store, listener: options }
+    this.#guarded = { store, queue: new ReadyQueue(store), deadlines: new Deadlines(options.deadlineMs) }
   }
 
   /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
@@ -52,31 +57,25 @@ export class StoreGuard {
     return new Map([...this.#shards].map(([shard, { breaker }]) => [shard, breaker.state]))
   }
 
-  /** Never rejects. */
-  consume(batch: readonly Asked[]): Promise<readonly Answer[]> {
-    const asked = this.#of(batch[0]?.shard ?? 0).call((call) => this.#send(batch, call), {
-      onLate: (answers) => {
-        quietEach(answers)
-        this.#options.onLate(batch, answers)
-      },
-    })
-    return this.#check(batch, asked)
+  /**
+   * Never throws.
+   *
+   * @param onAnswers called once, with the answers in the order of the batch, or with the error of all
+   */
+  consume(batch: readonly Asked[], onAnswers: OnAnswers): void {
+    this.#of(batch[0]?.shard ?? 0).ask(new Consumption(batch, onAnswers, this.#asking))
   }
 
-  /** Never rejects. */
-  peek(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    const guard = this.#of(batch[0]?.shard ?? 0)
-    return this.#check(
-      batch,
-      guard.call((call) => this.#store.peek(batch, call)),
-    )
+  /** As `consume`. */
+  peek(batch: readonly StoreRequest[], onAnswers: OnAnswers): void {
+    this.#of(batch[0]?.shard ?? 0).ask(new Peek(batch, onAnswers, this.#asking))
   }
 
   /** Counts what has been admitted already; works while the breaker is open, too. Never rejects. */
   async charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
-      const answers = await guard.call((call) => this.#store.consume(batch, call), { isForced: true })
+      const answers = await guard.call((call) => this.#store.consume(batch, call), true)
       quietEach(answers)
       return Array.isArray(answers) ? answers : batch.map(() => notAList(answers))
     } catch (error) {
@@ -93,7 +92,7 @@ export class StoreGuard {
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
     try {
-      return readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), { isForced }))
+      return readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), isForced))
     } catch (error) {
       // A refusal by the breaker is not reported: the failures before it were.
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, batch.length)
@@ -120,52 +119,8 @@ export class StoreGuard {
   #of(shard: number): ShardGuard {
     const known = this.#shards.get(shard)
     if (known) return known
-    const guard = new ShardGuard(shard, this.#store, this.#queue, this.#options)
+    const guard = new ShardGuard(shard, this.#guarded, this.#options)
     this.#shards.set(shard, guard)
     return guard
   }
-
-  /** Sends a batch without the requests that the failure policy answered while they waited. */
-  #send(batch: readonly Asked[], call: Call): MaybePromise<readonly Answer[]> {
-    if (!batch.some(({ turn }) => turn)) return this.#store.consume(batch, call)
-    const sent = batch.filter(({ turn }) => !turn?.isOver)
-    const ofAll = {
-      get isOver(): boolean {
-        return call.isOver || sent.some(({ turn }) => turn?.isOver)
-      },
-    }
-    const answers = sent.length > 0 ? this.#store.consume(sent, ofAll) : []
-    if (sent.length === batch.length) return answers
-    const late = new StoreError('too late to ask the store: raise deadlineMs if this comes often', {
-      code: 'ERR_TOLLGATE_STORE_TIMEOUT',
-      isOfRequest: true,
-    })
-    return chain(answers, (given) => batch.map((request) => given[sent.indexOf(request)] ?? late))
-  }
-
-  #check(batch: readonly StoreRequest[], asked: Promise<readonly Answer[]>): Promise<readonly Answer[]> {
-    return asked.then(
-      (answers) => (Array.isArray(answers) ? this.#tellOf(answers) : this.#fail(batch, notAList(answers))),
-      (error: StoreError) => this.#fail(batch, error),
-    )
-  }
-
-  #fail(batch: readonly StoreRequest[], error: StoreError): readonly Answer[] {
-    this.#options.onFailure(error, batch.length)
-    return batch.map(() => error)
-  }
-
-  #tellOf(answers: readonly Answer[]): readonly Answer[] {
-    quietEach(answers)
-    const failed = answers.filter((answer) => isA(answer, StoreError))
-    if (failed[0]) this.#options.onFailure(failed[0], failed.length)
-    return answers
-  }
-}
-
-function notAList(given: unknown): StoreError {
-  quiet(given)
-  return new StoreError(
-    `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
-  )
 }

@@ -120,6 +120,11 @@ export class Events {
     if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
   }
 
+  /** Whether anybody listens to an event, here or on its channel. */
+  isHeard(name: EventName): boolean {
+    return this.#listeners[name].length > 0 || this.#channels[name].hasSubscribers
+  }
+
   emit<Name extends EventName>(name: Name, ...args: LimiterEvents[Name]): void {
     for (const listener of this.#listeners[name] as readonly Listener<Name>[]) {
       try {

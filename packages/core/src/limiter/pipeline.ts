@@ -206,13 +206,13 @@ export class Pipeline {
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = this.#decide(request, verdicts, false)
-    const failed = verdicts.find(({ error }) => error)?.error
+    const failed = verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
     this.#telling.decision(decision, failed, request.context as EventContext)
     return decision
   }
 
   #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
-    const [{ source, allowed }] = verdicts as readonly [Verdict, ...Verdict[]]
+    const { source, allowed } = verdicts[0] as Verdict
     if (verdicts.length === 1 && source !== 'store' && source !== 'local' && source !== 'cache') {
       return decideWithoutLimits(request, { source, allowed })
     }

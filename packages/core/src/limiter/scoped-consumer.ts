@@ -5,7 +5,7 @@ import type { Request } from '../requests/request.js'
 import type { Scope } from '../requests/scope.js'
 import type { Subjects } from '../requests/subject.js'
 import { ConfigError } from '../base/errors.js'
-import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
@@ -28,13 +28,16 @@ export class ScopedConsumer implements Consumer {
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#build(subjects, options)
     const context = options?.context
-    if (context === undefined) return chain(request, (built) => this.#pipeline.consume(built))
-    return chain(request, (built) => this.#pipeline.consume({ ...built, context }))
+    if (isPromise(request))
+      return request.then((built) => this.#pipeline.consume(withContext(built, context)))
+    return this.#pipeline.consume(withContext(request, context))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#build(subjects, options)
-    return chain(request, (built) => this.#pipeline.peek(built))
+    return isPromise(request)
+      ? request.then((built) => this.#pipeline.peek(built))
+      : this.#pipeline.peek(request)
   }
 
   #build(subjects: Subjects, options: ConsumeOptions | undefined): MaybePromise<Request> {
@@ -50,6 +53,10 @@ export class ScopedConsumer implements Consumer {
   async reset(subject: Subject | string): Promise<void> {
     await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
   }
+}
+
+function withContext(request: Request, context: object | undefined): Request {
+  return context === undefined ? request : { ...request, context }
 }
 
 const CONSUME_OPTIONS: KnownOptions = {

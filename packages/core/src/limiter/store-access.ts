@@ -2,7 +2,7 @@ import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { quiet, quietEach } from '../base/quiet.js'
 import { elapsedMs } from '../base/timers.js'
 import { processWide } from '../base/process-wide.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
@@ -12,6 +12,9 @@ import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '.
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
+
+/** When a synchronous store was asked: nobody needs to know, and reading the clock would cost time. */
+const AT_ONCE = 0
 
 /**
  * The pipeline's access to the store. A synchronous store is called directly. Any other is called in batches, with a
@@ -31,7 +34,10 @@ export class StoreAccess {
     users.set(store, (users.get(store) ?? 0) + 1)
     const guard = store.synchronous ? undefined : new StoreGuard(store, options)
     this.#guard = guard
-    this.#batcher = new Batcher((batch) => guard?.consume(batch) ?? Promise.resolve([]))
+    this.#batcher = new Batcher(
+      (batch, onAnswers) => guard?.consume(batch, onAnswers),
+      () => this.#answered(),
+    )
   }
 
   get answersAtOnce(): boolean {
@@ -58,21 +64,27 @@ export class StoreAccess {
   }
 
   consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
-    if (!this.#guard) return this.#askNow('consume', request, conclude)
+    if (!this.#guard) return conclude(request, takeNow(this.#store, request), AT_ONCE)
     this.#pending += 1
-    return this.#batcher.ask(request, (asked, given, sentAtMs) => {
-      this.#answered()
-      return conclude(asked, given, sentAtMs)
-    })
+    return this.#batcher.ask(request, conclude)
   }
 
   peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
-    if (!this.#guard) return this.#askNow('peek', request, conclude)
+    const guard = this.#guard
+    if (!guard) return conclude(request, peekNow(this.#store, request), AT_ONCE)
     this.#pending += 1
     const sentAtMs = elapsedMs()
-    return this.#guard.peek([request]).then(([given]) => {
-      this.#answered()
-      return conclude(request, given, sentAtMs)
+    return new Promise((resolve, reject) => {
+      guard.peek([request], (given) => {
+        this.#answered()
+        try {
+          resolve(
+            conclude(request, Array.isArray(given) ? (given as readonly unknown[])[0] : given, sentAtMs),
+          )
+        } catch (error) {
+          reject(error)
+        }
+      })
     })
   }
 
@@ -109,11 +121,6 @@ export class StoreAccess {
     if (others === 0) await this.#store.close?.()
   }
 
-  #askNow<Result>(how: 'consume' | 'peek', request: Request, conclude: Conclude<Request, Result>): Result {
-    const sentAtMs = elapsedMs()
-    return conclude(request, answerNow(this.#store, how, request), sentAtMs)
-  }
-
   #answered(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#onIdle?.()
@@ -121,14 +128,28 @@ export class StoreAccess {
 }
 
 /** The answer of a synchronous store, or the error it throws. */
-function answerNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
+function takeNow(store: Store, request: Request): unknown {
   try {
-    const answers = store[how]([request])
-    quietEach(answers)
-    return answers instanceof Promise ? answers : answers[0]
+    return onlyOf(store.consume([request]))
   } catch (error) {
     return error
   }
+}
+
+/** The same of a peek. */
+function peekNow(store: Store, request: Request): unknown {
+  try {
+    return onlyOf(store.peek([request]))
+  } catch (error) {
+    return error
+  }
+}
+
+/** The only answer of a list. Promises in a list that is wrong are silenced. */
+function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
+  if (Array.isArray(answers) && answers.length === 1 && !isPromise(answers[0])) return answers[0]
+  quietEach(answers)
+  return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
 }
 
 /** The error for a store's answer that is not an outcome. */

@@ -25,9 +25,11 @@ export class Telling {
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)
     this.#stats.decision(decision)
-    const args: LimiterEvents['decision'] = context ? [decision, context] : [decision]
-    this.#events.emit('decision', ...args)
-    if (!decision.allowed) this.#events.emit('limited', ...args)
+    // Most often nobody listens.
+    if (this.#events.isHeard('decision')) this.#events.emit('decision', ...argsOf(decision, context))
+    if (!decision.allowed && this.#events.isHeard('limited')) {
+      this.#events.emit('limited', ...argsOf(decision, context))
+    }
   }
 
   storeError(error: StoreError, requests: number): void {
@@ -59,4 +61,8 @@ export class Telling {
   stats(pending: number): LimiterStats {
     return this.#stats.read(pending)
   }
+}
+
+function argsOf(decision: Decision, context: EventContext | undefined): LimiterEvents['decision'] {
+  return context ? [decision, context] : [decision]
 }

@@ -13,7 +13,10 @@ export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
   if (source === 'cache' && outcome) return statesOfCache(verdict, outcome)
   if (source !== 'store' || !outcome) return NO_LIMITS
-  return outcome.limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+  const { limits } = outcome
+  // The common case, without a closure for each decision.
+  if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, step.limits[0] as Limit)]
+  return limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
 }
 
 /** A remembered denial reports only numbers that are still certain. */

@@ -63,10 +63,15 @@ export class RequestBuilder {
   build(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
     const subjects = readSubjects(given)
     if (!subjects) throw noSubject(given)
-    const [first] = subjects
-    if (subjects.some(asWritten)) this.#warnOfAddress()
-    if (subjects.length > 1 || scope.stacked.length > 0) return this.#buildJoint(subjects, cost, scope)
-    return chain(this.#planOf(first, scope), (plan) => this.#single(first, plan, scope, cost))
+    const subject = subjects[0]
+    if (subjects.length > 1 || scope.stacked.length > 0) {
+      if (subjects.some(asWritten)) this.#warnOfAddress()
+      return this.#buildJoint(subjects, cost, scope)
+    }
+    if (subject.kind === 'ip' && asWritten(subject)) this.#warnOfAddress()
+    const found = this.#planOf(subject, scope)
+    if (isPromise(found)) return found.then((plan) => this.#single(subject, plan, scope, cost))
+    return this.#single(subject, found, scope, cost)
   }
 
   /**

@@ -1,7 +1,5 @@
 // Expired state leaves while other requests come, at a bounded cost per request; and early evictions are reported.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LimitSet } from '../../src/plans/limit-set.js'
-import { createEntry, writeEntry } from '../../src/stores/memory/entry.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { ask, FIVE, one, part, setOf, storeAt } from './support.js'
 
@@ -51,20 +49,23 @@ test('idle subjects leave while one other is busy', () => {
   expect(store.size).toBe(1)
 })
 
-test('units used on other plans leave once they cannot count', () => {
+test('units used on other plans are held as long as they can count, and no longer', () => {
+  const { store, clock } = storeAt()
   const DAY = setOf('5/d')
-  const entry = createEntry('a', DAY)
-  const write = (set: LimitSet, now: number): void => {
-    writeEntry(entry, { set, states: set.limits.map(() => ({})) }, { now, keptUs: 0 })
+  const start = clock.now
+  const heldAt = (ms: number): boolean => {
+    clock.now = start + ms
+    for (let i = 0; i < 300; i += 1) one(store, ask(part('busy')))
+    return store.size === 2
   }
-  const dayUs = 86_400_000_000
-  write(DAY, 0)
-  write(FIVE, 1)
-  expect([entry.others.length, entry.expires]).toEqual([1, dayUs])
-  write(FIVE, dayUs - 1)
-  expect(entry.others).toHaveLength(1)
-  write(FIVE, dayUs)
-  expect([entry.others.length, entry.expires]).toEqual([0, dayUs + 60_000_000])
+  const dayMs = 86_400_000 + 3_600_000
+  one(store, ask(part('a', 1, DAY)))
+  one(store, ask(part('a')))
+  expect(heldAt(dayMs - 1)).toBe(true)
+  one(store, ask(part('a')))
+  expect(heldAt(dayMs)).toBe(true)
+  one(store, ask(part('a')))
+  expect([heldAt(dayMs + KEPT_S * 1000 - 1), heldAt(dayMs + KEPT_S * 1000)]).toEqual([true, false])
 })
 
 test('a denied, peeked or refunded request adds no subject', () => {

@@ -1,55 +1,82 @@
-import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
-import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
+import type { LimitSet } from '../../plans/limit-set.js'
 import type { LimitOutcome } from '../contract.js'
-import { partsOf, type Entry } from './entry.js'
+import { findParts, othersBeside, partsOf } from './other-limits.js'
+import { prepareSet, type PreparedLimit, type PreparedSet } from './prepared-set.js'
+import {
+  EXPIRES,
+  LAST,
+  MORE,
+  MORE_LIMITS,
+  MORE_STATES,
+  NONE,
+  STATES,
+  type OtherPart,
+  type Records,
+} from './records.js'
 
 /** An outcome that is still being filled in. */
 export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
 
 const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
+/** The numbers of a subject that has used nothing. */
+const ZEROS = new Float64Array(64)
 
 /**
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
  * collection of an object per request is expensive.
  */
 export class LoadedSubject {
-  key = ''
-  set = NOTHING
-  /** What the store keeps for the subject; undefined when nothing counts. */
-  entry: Entry | undefined
-  /** The state of each limit, in order. */
-  states: readonly object[] = []
   /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0
-  readonly #params: Params[] = []
+  readonly #records: Records
+  /** How much longer subjects are kept under a test's clock, in µs. */
+  readonly #keptUs: number
+  readonly #prepared = new WeakMap<LimitSet, PreparedSet>()
+  #key = ''
+  #set = NOTHING
+  #size = 0
+  #limits: readonly PreparedLimit[] = []
+  #ttlUs = 0
+  /** The subject's record; NONE when nothing of it counts. */
+  #id = NONE
+  #removals = 0
 
-  load(key: string, set: LimitSet, entry: Entry | undefined, now: number): void {
-    this.key = key
-    this.set = set
-    this.entry = entry
-    this.isKnown = entry !== undefined
-    this.last = entry?.last ?? 0
-    const { limits } = set
-    let lasts: readonly number[] | undefined
-    if (!entry) this.states = limits.map((limit) => algorithmOf(limit).create())
-    else if (entry.set === set) this.states = entry.states
-    else lasts = this.#find(entry)
-    for (let i = 0; i < limits.length; i += 1) {
-      const limit = limits[i] as CompiledLimit
-      const params = (this.#params[i] = limit.paramsAt(now / 1000))
-      const last = lasts?.[i] ?? (entry ? entry.last : now)
-      algorithmOf(limit).load(this.states[i] as object, last, now, params)
-    }
+  constructor(records: Records, keptUs: number) {
+    this.#records = records
+    this.#keptUs = keptUs
   }
 
-  /** Adds one outcome per limit, with the µs until the cost fits. Returns whether it fits all of them now. */
-  wait(cost: number, outcomes: LimitOutcomeDraft[]): boolean {
+  /** Whether the store keeps anything of the subject that counts. */
+  get isKept(): boolean {
+    return this.#id !== NONE
+  }
+
+  get limitCount(): number {
+    return this.#limits.length
+  }
+
+  load(key: string, set: LimitSet, now: number): void {
+    if (set !== this.#set) this.#enter(set)
+    const records = this.#records
+    const id = records.find(key)
+    this.#key = key
+    this.#removals = records.removals
+    this.#id = id !== NONE && records.expires(id) > now ? id : NONE
+    if (this.#id === NONE) this.#loadNew(now)
+    else if (records.sets[id] === set) this.#loadSame(id, now)
+    else this.#loadOther(id, now)
+  }
+
+  /** Puts in an outcome for each limit, with the µs until the cost fits. Returns whether it fits all of them now. */
+  wait(cost: number, outcomes: LimitOutcomeDraft[], first: number): boolean {
+    const limits = this.#limits
     let fits = true
-    for (let i = 0; i < this.states.length; i += 1) {
-      const wait = this.#algorithm(i).wait(this.states[i] as object, cost, this.#params[i] as Params)
-      outcomes.push({ wait, remaining: 0, reset: 0 })
+    for (let i = 0; i < limits.length; i += 1) {
+      const { algorithm, state, params } = limits[i] as PreparedLimit
+      const wait = algorithm.wait(state, cost, params)
+      outcomes[first + i] = { wait, remaining: 0, reset: 0 }
       if (wait !== 0) fits = false
     }
     return fits
@@ -58,92 +85,190 @@ export class LoadedSubject {
   /** How many units fit all limits now. */
   fitting(): number {
     let least = Number.MAX_SAFE_INTEGER
-    for (let i = 0; i < this.states.length; i += 1) {
-      least = Math.min(
-        least,
-        this.#algorithm(i).remaining(this.states[i] as object, this.#params[i] as Params),
-      )
+    for (const { algorithm, state, params } of this.#limits) {
+      least = Math.min(least, algorithm.remaining(state, params))
     }
     return least
   }
 
   take(cost: number): void {
-    for (let i = 0; i < this.states.length; i += 1) {
-      this.#algorithm(i).take(this.states[i] as object, cost, this.#params[i] as Params)
+    const limits = this.#limits
+    for (let i = 0; i < limits.length; i += 1) {
+      const { algorithm, state, params } = limits[i] as PreparedLimit
+      algorithm.take(state, cost, params)
     }
   }
 
   /** Takes from each limit the units used of it. Returns how many were taken from each. */
   force(used: readonly (readonly Usage[])[]): number[] {
-    return this.states.map((state, i) => {
+    return this.#limits.map(({ algorithm, state, params }, i) => {
       const own = used[i] ?? []
-      if (own.length > 0) return this.#algorithm(i).force(state, own, this.#params[i] as Params)
-      this.#algorithm(i).take(state, 0, this.#params[i] as Params)
+      if (own.length > 0) return algorithm.force(state, own, params)
+      algorithm.take(state, 0, params)
       return 0
     })
   }
 
   /** Whether a stored state is from a limit so different that this set cannot give units back to it. */
   isOther(): boolean {
-    return this.states.some((state, i) => this.#algorithm(i).isOther?.(state, this.#params[i] as Params))
+    return this.#limits.some(({ algorithm, state, params }) => algorithm.isOther?.(state, params))
   }
 
   /** Gives units back to each limit. Returns whether any were given. */
   give(receipts: readonly Receipt[]): boolean {
     let anyGiven = false
-    for (let i = 0; i < this.states.length; i += 1) {
-      const [state, params] = [this.states[i] as object, this.#params[i] as Params]
+    for (const [i, { algorithm, state, params }] of this.#limits.entries()) {
       const receipt = receipts[i]
-      if (receipt === undefined || receipt.units === 0) this.#algorithm(i).take(state, 0, params)
-      else if (this.#algorithm(i).give(state, receipt, params)) anyGiven = true
+      if (receipt === undefined || receipt.units === 0) algorithm.take(state, 0, params)
+      else if (algorithm.give(state, receipt, params)) anyGiven = true
     }
     return anyGiven
   }
 
-  /** Fills in its outcomes, which begin at `first`. Returns where the outcomes of the next subject begin. */
-  tell(outcomes: LimitOutcomeDraft[], first: number): number {
-    for (let i = 0; i < this.states.length; i += 1) {
-      const algorithm = this.#algorithm(i)
-      const [state, params] = [this.states[i] as object, this.#params[i] as Params]
+  /** Fills in its outcomes, which begin at `first`. */
+  tell(outcomes: LimitOutcomeDraft[], first: number): void {
+    const limits = this.#limits
+    for (let i = 0; i < limits.length; i += 1) {
+      const { algorithm, state, params } = limits[i] as PreparedLimit
       const outcome = outcomes[first + i] as LimitOutcomeDraft
-      outcome.remaining = algorithm.remaining(state, params)
-      outcome.reset = Math.max(algorithm.wait(state, outcome.remaining + 1, params), 0)
+      const remaining = algorithm.remaining(state, params)
+      outcome.remaining = remaining
+      outcome.reset = Math.max(algorithm.wait(state, remaining + 1, params), 0)
     }
-    return first + this.states.length
   }
 
-  #algorithm(i: number): AnyImplementation {
-    return algorithmOf(this.set.limits[i] as CompiledLimit)
+  /** Makes the subject the most recently used. */
+  use(now: number): void {
+    const id = this.#current()
+    if (id !== NONE) this.#records.use(id, now)
   }
 
-  /**
-   * Finds the states of the limits, by state id, in an entry that another set wrote. Searches in the same order as the
-   * Redis script. Returns when each state was written, in µs.
-   */
-  #find(entry: Entry): number[] {
-    const parts = [...partsOf(entry), ...entry.others]
-    const ownCount = entry.states.length
-    const taken = new Set<object>()
-    const lasts: number[] = []
-    let next = 0
+  /** Writes the states. States of other limits are kept as long as they count. */
+  write(now: number): void {
+    const records = this.#records
+    let id = this.#current()
+    let others: readonly OtherPart[] | undefined
+    if (id !== NONE && (records.sets[id] !== this.#set || records.othersOf(id).length > 0)) {
+      others = othersBeside(this.#partsOf(id), this.#set, now)
+      if (!records.isOfSize(id, this.#size)) {
+        records.delete(this.#key)
+        id = NONE
+      }
+    }
+    const isNew = id === NONE
+    if (isNew) id = records.add(this.#key, this.#size, now)
+    this.#store(id, now, others)
+    if (!isNew) records.use(id, now)
+  }
+
+  /** Its record: another part of the request may have taken the place of this subject, for want of room. */
+  #current(): number {
+    const records = this.#records
+    if (this.#id === NONE || records.removals === this.#removals) return this.#id
+    return records.keyOf(this.#id) === this.#key ? this.#id : NONE
+  }
+
+  #store(id: number, now: number, others: readonly OtherPart[] | undefined): void {
+    const records = this.#records
+    const page = records.page(id)
+    const at = records.at(id)
+    const more = this.#storeStates(id, page, at + STATES)
+    let expires = now + this.#ttlUs + this.#keptUs
+    if (records.sets[id] !== this.#set) records.sets[id] = this.#set
+    page[at + LAST] = now
+    page[at + MORE] = more
+    page[at + EXPIRES] = expires
+    if (others === undefined) return
+    records.others.delete(id)
+    if (others.length === 0) return
+    records.others.set(id, others)
+    for (const { ends } of others) expires = Math.max(expires, ends)
+    page[at + MORE] = more | MORE_LIMITS
+    page[at + EXPIRES] = expires
+  }
+
+  /** Stores each state: as numbers, or as an object if they cannot hold it. */
+  #storeStates(id: number, page: Float64Array, at: number): number {
+    const limits = this.#limits
+    let kept: (object | undefined)[] | undefined
+    for (let i = 0; i < limits.length; i += 1) {
+      const limit = limits[i] as PreparedLimit
+      const { packing, state } = limit
+      if (packing?.pack(state, page, at + limit.first)) continue
+      kept ??= limits.map(() => undefined)
+      kept[i] = state
+      if (state === limit.spare) limit.spare = limit.algorithm.create()
+    }
+    const { states } = this.#records
+    if (states[id] !== kept) states[id] = kept
+    return kept ? MORE_STATES : 0
+  }
+
+  #loadNew(now: number): void {
+    this.isKnown = false
     this.last = 0
-    this.states = this.set.limits.map((limit) => {
-      const isNext = next < ownCount && parts[next]?.stateId === limit.stateId
-      const part = isNext ? parts[next] : parts.find(({ stateId }) => stateId === limit.stateId)
-      next = isNext ? next + 1 : 0
-      lasts.push(part?.last ?? entry.last)
-      if (!part) return algorithmOf(limit).create()
-      this.last = Math.max(this.last, part.last)
-      // Two limits with the same state id must not share one state object.
-      const state = taken.has(part.state) ? structuredClone(part.state) : part.state
-      taken.add(part.state)
-      return state
-    })
-    this.isKnown = taken.size > 0
-    return lasts
+    for (const limit of this.#limits) this.#begin(limit, undefined, now, now)
   }
-}
 
-function algorithmOf({ algorithm }: CompiledLimit): AnyImplementation {
-  return implementations[algorithm]
+  #loadSame(id: number, now: number): void {
+    const records = this.#records
+    const page = records.page(id)
+    const at = records.at(id)
+    const last = page[at + LAST] as number
+    const kept = page[at + MORE] === 0 ? undefined : records.states[id]
+    const limits = this.#limits
+    this.isKnown = true
+    this.last = last
+    for (let i = 0; i < limits.length; i += 1) {
+      const limit = limits[i] as PreparedLimit
+      const state = kept?.[i] ?? limit.spare
+      if (state === limit.spare) limit.packing?.unpack(state, page, at + STATES + limit.first)
+      limit.state = state
+      limit.params = limit.paramsAt(now / 1000)
+      limit.algorithm.load(state, last, now, limit.params)
+    }
+  }
+
+  #loadOther(id: number, now: number): void {
+    const found = findParts(this.#partsOf(id), this.#set)
+    const before = this.#records.page(id)[this.#records.at(id) + LAST] as number
+    this.isKnown = false
+    this.last = 0
+    for (const [i, limit] of this.#limits.entries()) {
+      const part = found[i]
+      if (part) {
+        this.isKnown = true
+        this.last = Math.max(this.last, part.last)
+      }
+      this.#begin(limit, part?.state, part?.last ?? before, now)
+    }
+  }
+
+  /** @param state undefined: the subject has used nothing */
+  #begin(limit: PreparedLimit, state: object | undefined, last: number, now: number): void {
+    if (!state) limit.packing?.unpack(limit.spare, ZEROS, 0)
+    limit.state = state ?? (limit.packing ? limit.spare : limit.algorithm.create())
+    limit.params = limit.paramsAt(now / 1000)
+    limit.algorithm.load(limit.state, last, now, limit.params)
+  }
+
+  #enter(set: LimitSet): void {
+    const { limits, size, ttlUs } = this.#preparedOf(set)
+    this.#set = set
+    this.#limits = limits
+    this.#size = size
+    this.#ttlUs = ttlUs
+  }
+
+  #preparedOf(set: LimitSet): PreparedSet {
+    const known = this.#prepared.get(set)
+    if (known) return known
+    const prepared = prepareSet(set)
+    this.#prepared.set(set, prepared)
+    return prepared
+  }
+
+  #partsOf(id: number): ReturnType<typeof partsOf> {
+    return partsOf(this.#records, id, this.#preparedOf(this.#records.sets[id] as LimitSet), this.#keptUs)
+  }
 }

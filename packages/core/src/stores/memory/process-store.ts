@@ -1,5 +1,6 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import { microsecondClock } from '../../base/microsecond-clock.js'
+import type { LimitSet } from '../../plans/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Outcome,
@@ -8,11 +9,10 @@ import {
   type Store,
   type StoreRequest,
 } from '../contract.js'
-import { createEntry, writeEntry, type Entry } from './entry.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
-import { SubjectList } from './subject-list.js'
+import { Records } from './records.js'
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
 export class ProcessStore implements Store {
@@ -22,7 +22,7 @@ export class ProcessStore implements Store {
   readonly #now: () => number
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
-  readonly #subjects: SubjectList
+  readonly #records: Records
   readonly #evictions = new EvictionReport()
   /** By id: the units granted to requests, and whether refunds gave anything back. */
   readonly #grants = new RememberedIds<readonly number[]>()
@@ -34,20 +34,23 @@ export class ProcessStore implements Store {
   constructor(maxSubjects: number, now?: () => number) {
     this.#now = now ?? microsecondClock()
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
-    this.#subjects = new SubjectList(maxSubjects, (entry, at) => {
-      if (entry.expires - this.#keptUs > at) this.#evictions.add()
+    this.#records = new Records(maxSubjects, (expires, at) => {
+      if (expires - this.#keptUs > at) this.#evictions.add()
     })
   }
 
   /** How many subjects are held, for tests. */
   get size(): number {
-    return this.#subjects.size
+    return this.#records.size
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
-    return batch.map((request) =>
-      request.grant === 'force' ? this.#force(request) : this.#decide(request, true),
-    )
+    const outcomes: Outcome[] = new Array(batch.length)
+    for (let i = 0; i < batch.length; i += 1) {
+      const request = batch[i] as StoreRequest
+      outcomes[i] = request.grant === 'force' ? this.#force(request) : this.#decide(request, true)
+    }
+    return outcomes
   }
 
   peek(batch: readonly StoreRequest[]): Outcome[] {
@@ -66,7 +69,7 @@ export class ProcessStore implements Store {
   }
 
   reset(keys: readonly string[], _shard = 0): void {
-    for (const key of keys) this.#subjects.delete(key)
+    for (const key of keys) this.#records.delete(key)
   }
 
   observe(listener: EvictionListener): () => void {
@@ -79,21 +82,28 @@ export class ProcessStore implements Store {
 
   #decide({ parts, grant }: StoreRequest, mayTake: boolean): Outcome {
     const now = this.#clock()
-    const limits: LimitOutcomeDraft[] = []
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
+    let count = 0
+    for (let i = 0; i < parts.length; i += 1) {
+      count += (parts[i] as StoreRequest['parts'][number]).set.limits.length
+    }
+    const limits: LimitOutcomeDraft[] = new Array(count)
+    let first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const { key, set, cost } = parts[i] as StoreRequest['parts'][number]
       const subject = this.#load(i, key, set, now)
-      if (!subject.wait(cost, limits)) fits = false
+      if (!subject.wait(cost, limits, first)) fits = false
+      first += subject.limitCount
       if (grant === 'upTo') most = Math.min(most, cost, subject.fitting())
     }
-    let first = 0
+    first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const subject = this.#loaded[i] as LoadedSubject
       const cost = grant === 'upTo' ? most : fits ? (parts[i]?.cost ?? 0) : 0
       if (mayTake) this.#settle(subject, cost, now)
-      first = subject.tell(limits, first)
+      subject.tell(limits, first)
+      first += subject.limitCount
     }
     if (grant === 'upTo') for (const limit of limits) limit.granted = most
     return { at: now, limits }
@@ -109,7 +119,7 @@ export class ProcessStore implements Store {
       const first = limits.length
       if (!before) {
         granted.push(...subject.force(used))
-        this.#write(subject, now)
+        subject.write(now)
       }
       for (let i = 0; i < set.limits.length; i += 1) {
         limits.push({ wait: 0, remaining: 0, reset: 0, granted: (before ?? granted)[first + i] ?? 0 })
@@ -122,32 +132,25 @@ export class ProcessStore implements Store {
 
   #give({ key, set, receipts }: RefundPart, now: number): boolean {
     const subject = this.#load(0, key, set, now)
-    const { entry } = subject
-    if (!entry || !subject.isKnown || subject.isOther()) return false
+    if (!subject.isKnown || subject.isOther()) return false
     const given = subject.give(receipts)
-    writeEntry(entry, subject, { now, keptUs: this.#keptUs })
+    subject.write(now)
     return given
   }
 
   /** Loads the subject of a key into one of the reused objects. */
-  #load(place: number, key: string, set: Entry['set'], now: number): LoadedSubject {
-    const entry = this.#subjects.get(key)
-    const subject = (this.#loaded[place] ??= new LoadedSubject())
-    subject.load(key, set, entry && entry.expires > now ? entry : undefined, now)
+  #load(place: number, key: string, set: LimitSet, now: number): LoadedSubject {
+    const subject = (this.#loaded[place] ??= new LoadedSubject(this.#records, this.#keptUs))
+    subject.load(key, set, now)
     return subject
   }
 
   #settle(subject: LoadedSubject, cost: number, now: number): void {
-    const { entry, isKnown, last } = subject
-    if (cost > 0 || (isKnown && last > now + CLOCK_WENT_BACK_US)) {
+    if (cost > 0 || (subject.isKnown && subject.last > now + CLOCK_WENT_BACK_US)) {
       subject.take(cost)
-      this.#write(subject, now)
-    } else if (entry) this.#subjects.use(entry, now)
-  }
-
-  #write(subject: LoadedSubject, now: number): void {
-    const entry = (subject.entry ??= createEntry(subject.key, subject.set))
-    writeEntry(entry, subject, { now, keptUs: this.#keptUs })
-    this.#subjects.use(entry, now)
+      subject.write(now)
+    } else {
+      subject.use(now)
+    }
   }
 }

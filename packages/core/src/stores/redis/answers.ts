@@ -16,28 +16,78 @@ export function readReply(reply: unknown): readonly unknown[] {
   )
 }
 
+/** The only request of a batch. */
+export const ONLY: readonly (readonly number[])[] = [[0]]
+
+/**
+ * @param answered the places in the batch of the requests that the script answered one after another, in the order of
+ *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all
+ */
 export function readAnswers(
   batch: readonly StoreRequest[],
   reply: readonly unknown[],
+  answered: readonly (readonly number[])[],
 ): (Answer | typeof OUTSIDE)[] {
-  const at = Number(reply[0])
-  let next = 1
-  const take = (): number => Number(reply[next++])
-  return batch.map(({ parts, grant }) => {
-    const error = errorIn(reply[next])
+  const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
+  const reader = new Reader(reply)
+  for (const members of answered) {
+    reader.hasDenied = false
+    let last: Answer | typeof OUTSIDE = OUTSIDE
+    for (const member of members) {
+      if (!reader.hasDenied) last = reader.read(batch[member] as StoreRequest)
+      answers[member] = last
+    }
+  }
+  return answers
+}
+
+class Reader {
+  /** Whether an answer since this was set to false was a denial or an error. */
+  hasDenied = false
+  readonly #at: number
+  readonly #reply: readonly unknown[]
+  #next = 1
+
+  constructor(reply: readonly unknown[]) {
+    this.#at = Number(reply[0])
+    this.#reply = reply
+  }
+
+  read({ parts, grant }: StoreRequest): Answer | typeof OUTSIDE {
+    const error = errorIn(this.#reply[this.#next])
     if (error) {
-      next += 1
+      this.#next += 1
+      this.hasDenied = true
       return error
     }
     const limits: LimitOutcome[] = []
+    let isOutside = false
     for (const { set } of parts) {
       for (let i = 0; i < set.limits.length; i += 1) {
-        const outcome = { wait: take(), remaining: take(), reset: take() }
-        limits.push(grant === 'all' ? outcome : { ...outcome, granted: take() })
+        const outcome = this.#readLimit(grant !== 'all')
+        if (outcome.wait === OUTSIDE_CALENDAR) isOutside = true
+        limits.push(outcome)
       }
     }
-    return limits.some(({ wait }) => wait === OUTSIDE_CALENDAR) ? OUTSIDE : { at, limits }
-  })
+    return isOutside ? OUTSIDE : { at: this.#at, limits }
+  }
+
+  #readLimit(hasGranted: boolean): LimitOutcome {
+    let remaining = this.#number()
+    let wait = 0
+    // A limit that the cost does not fit tells -1 - remaining, and then how long it is to wait.
+    if (remaining < 0) {
+      remaining = -1 - remaining
+      wait = this.#number()
+      this.hasDenied = true
+    }
+    const reset = this.#number()
+    return hasGranted ? { wait, remaining, reset, granted: this.#number() } : { wait, remaining, reset }
+  }
+
+  #number(): number {
+    return Number(this.#reply[this.#next++])
+  }
 }
 
 export function readRefunds(reply: readonly unknown[]): (RefundAnswer | typeof OUTSIDE)[] {

@@ -4,59 +4,54 @@
 
   KEYS[1]       the subject
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take; or look: the same answer, but nothing changes
+  ARGV[2]       take; or look: the same answer, but nothing changes; general: as take, but never quickly (for tests)
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
   ARGV[5]       state id of the limit, as sets.lua says
   ARGV[6...]    the parameters of the limit, at most five
 
-  Returns       now, wait, remaining, reset, as consume; or now and an error text
+  Returns       now, and what consume says of a limit; or now and an error text
 
   State         as consume
   Complexity    O(1): a GET, and a SET when it is allowed
 ]]
 -- @include prelude.lua
--- @include algorithm
 -- @include value.lua
+-- @include quick
 
 local key, id, ttl, cost = KEYS[1], tonumber(ARGV[5]), ARGV[4], tonumber(ARGV[3])
 do
-  local old = call('GET', key)
-  local packing, size = HEADER_FORMAT .. 'I4' .. algorithm.format, HEADER + STATE_ID + algorithm.size
-  local limit = algorithm.prepare(
+  local take_quickly = quick(
     tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
   )
-  if not limit then return { now, OUTSIDE_CALENDAR, 0, 0 } end
+  if not take_quickly then return { now, -1, OUTSIDE_CALENDAR, 0 } end
 
-  local is_just_this, ends, last = true, 0, nil
-  if old then
-    is_just_this = false
-    if #old >= size then
-      local found_format, found, a, b, c
-      found_format, last, ends, found, a, b, c = unpack_bytes(packing, old)
-      if found_format == FORMAT and found == id then
-        is_just_this = (algorithm.load(limit, last, a, b, c, old, size + 1) or size + 1) == #old + 1
+  if ARGV[2] == 'take' then
+    local old, is_just_this = call('GET', key), true
+    local found_format, last, found, a, b, c
+    local ends = 0
+    if old then
+      is_just_this = #old == SIZE or VARIES and #old > SIZE
+      if is_just_this then
+        found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, old)
+        is_just_this = found_format == FORMAT and found == id
       end
     end
-  else
-    algorithm.start(limit)
-  end
-
-  if is_just_this then
-    local wait = algorithm.wait(limit, cost)
-    if ARGV[2] == 'take' and (wait == 0 or last and last > now + CLOCK_WENT_BACK) then
-      if wait == 0 then algorithm.take(limit, cost) end
-      local keep = ends * 1000000 >= now + algorithm.lifetime(limit)
-      if not keep then ends = min(floor((now + ttl * 1000) / 1000000), LAST_END) end
-      local value = pack_bytes(packing, FORMAT, now, ends, id, algorithm.save(limit))
-      if algorithm.with_tail then value = algorithm.with_tail(limit, value) end
-      write(key, value, old, keep, ttl)
+    if is_just_this then
+      local remaining, reset, lifetime, d, e, f, tail = take_quickly(cost, last, a, b, c, old, SIZE + 1)
+      if remaining then
+        local keep = old and ends * 1000000 >= now + lifetime
+        if not keep then ends = min(floor((now + ttl * 1000) / 1000000), LAST_END) end
+        local value = pack_bytes(PACKING, FORMAT, now, ends, id, d, e, f)
+        if tail then value = value .. tail end
+        write(key, value, old, keep, ttl)
+        return { now, remaining, reset }
+      end
     end
-    return { now, wait, algorithm.left(limit) }
   end
 end
 
--- The value holds more than this limit, or something else: decide the same way as consume does.
+-- The cost does not fit, or the value holds more than this limit, or something else: decide in the general way.
 -- @include algorithms
 -- @include sets.lua
 -- @include subject.lua

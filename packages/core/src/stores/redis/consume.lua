@@ -8,24 +8,26 @@
                 but nothing changes
   ARGV[3]       limit sets, as sets.lua says
   ARGV[4]       how long an id is remembered, in ms
-  ARGV[5...]    the requests. Equal ones in a row of one subject each, with the grant all: limit set (from 1), cost in
-                units (whole, from 1), number of requests. Any other request: 0, number of its subjects, its grant (all,
-                upTo, force, or once: force with an id), then for each subject: limit set, and cost; with force, in
-                place of the cost, JSON: for each limit a list of units and how many µs ago they were used, the oldest
-                first
+  ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
+                1), number of keys, how many of them are asked several times, and for each of these: its place in the
+                run (from 1), and how many times. A key is at most once in a run. Any other request: 0, number of its
+                subjects, its grant (all, upTo, force, or once: force with an id), then for each subject: limit set, and
+                cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs ago they
+                were used, the oldest first
 
-  Returns       now, then for each request, for each limit of its sets: wait, remaining, reset, and, unless the grant
-                is all, granted. A request that could not be decided has one error text instead; the others are not
-                affected
-    wait        µs until the cost fits: 0 it fits (with all, it was taken if every limit says 0), -1 it never can,
-                -2 the calendar sent does not cover now and nothing was done: send it again with another; 0 with force
+  Returns       now, then for each request, for each limit of its sets: remaining and reset if the cost fits the limit,
+                else -1 - remaining, wait and reset; then, unless the grant is all, granted. Of the requests for one key
+                of a run, a denial is the answer to all that follow. A request that could not be decided has one error
+                text instead, which is also the answer to those that follow it in the same way; others are not affected
+    wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:
+                send it again with another. With all, the cost was taken if it fits every limit; with force it fits
     remaining   units left after this request
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
     granted     units taken: with upTo the same for all limits, with force each limit's own
 
   State         one string per key, as value.lua says, gone when the longest window is over. One string per id: the
                 units granted to it, as JSON; a request with a known id changes nothing
-  Complexity    O(n) for n subjects: a GET each, and a SET for each that is allowed
+  Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
 -- @include prelude.lua
 
@@ -43,8 +45,11 @@ end
 -- @include subject.lua
 -- @include decide.lua
 
-local sets, run = read_sets(ARGV[3]), 5
-local request, run_left = 0, 0
+-- @include quick.lua
+
+-- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
+local request = 0
+local sets, at = read_sets(ARGV[3]), 5
 
 -- Made when first needed: most batches do not need it.
 local decide_parts
@@ -55,9 +60,8 @@ local function make_together()
   return decide_together
 end
 
--- Reads and decides one request with several subjects, or one with a grant other than `all`. Returns where the next one
--- begins.
-local function read_together(at)
+-- Reads and decides one request with several subjects, or one with a grant other than `all`.
+local function read_together()
   decide_parts = decide_parts or make_together()
   local parts, grant, id_key = {}, ARGV[at + 2], nil
   for i = 1, tonumber(ARGV[at + 1]) do
@@ -71,39 +75,68 @@ local function read_together(at)
     request = request + 1
     grant, id_key = 'force', KEYS[request]
   end
+  at = at + 3 + 2 * #parts
   local first_size = size
   local decided, err = pcall(decide_parts, parts, grant, id_key)
   if not decided then
     size = first_size + 1
     reply[size] = message(err)
   end
-  return at + 3 + 2 * #parts
 end
 
--- Stops at a request that fails. The next call goes on with the request after it.
-local function serve()
-  while run < #ARGV do
-    local set = sets[tonumber(ARGV[run])]
-    if not set then
-      run = read_together(run)
+-- Decides equal requests for one key, the first denial for all that follow.
+local function decide_in_turn(set, key, cost, times)
+  local done, fits = 0, true
+  while fits and done < times do
+    local first_size = size
+    local decided, result = pcall(decide, set, key, cost)
+    if decided then
+      fits = result
     else
-      local cost = tonumber(ARGV[run + 1])
-      if run_left == 0 then run_left = tonumber(ARGV[run + 2]) end
-      while run_left > 0 do
-        request, run_left = request + 1, run_left - 1
-        decide(set, KEYS[request], cost)
-      end
-      run = run + 3
+      fits, size = false, first_size + 1
+      reply[size] = message(result)
     end
+    done = done + 1
   end
 end
 
-repeat
-  local served, err = pcall(serve)
-  if not served then
-    size = size + 1
-    reply[size] = message(err)
-    if run_left == 0 then run = run + 3 end
+local run_done
+
+-- What cannot be done quickly is done in the general way. Stops where Redis refuses to write.
+local function decide_quickly(set, cost, count, times)
+  local values = call('MGET', unpack(KEYS, request + 1, request + count))
+  local take_from = #set == 1 and take_one or take_several
+  for i = 1, count do
+    local key, wanted = KEYS[request + i], times and times[i] or 1
+    local taken = take_from(set, key, values[i], cost, wanted)
+    if taken < wanted then decide_in_turn(set, key, cost, wanted - taken) end
+    run_done = i
   end
-until served
+end
+
+local function read_run(set)
+  local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
+  at = at + 4
+  if repeated > 0 then times = {} end
+  for _ = 1, repeated do
+    times[tonumber(ARGV[at])] = tonumber(ARGV[at + 1])
+    at = at + 2
+  end
+  run_done = 0
+  if set.is_quick == nil then set.is_quick = ARGV[2] == 'take' and prepare_quick(set) end
+  if set.is_quick then pcall(decide_quickly, set, cost, count, times) end
+  for i = run_done + 1, count do
+    decide_in_turn(set, KEYS[request + i], cost, times and times[i] or 1)
+  end
+  request = request + count
+end
+
+while at < #ARGV do
+  local set = sets[tonumber(ARGV[at])]
+  if set then
+    read_run(set)
+  else
+    read_together()
+  end
+end
 return reply

@@ -1,34 +1,44 @@
+-- The general way: decides any request, of any value.
 -- The answers are collected in `reply`. `take`: units are taken, else only looked at.
 local take = ARGV[2] ~= 'look'
 local reply, size = { now, 0, 0, 0 }, 1
 
--- Decides a request of one subject: the whole cost or nothing.
+-- Tells of one limit: remaining and reset; or, where it has to wait, -1 - remaining, wait and reset.
+local function tell(wait, remaining, reset)
+  if wait == 0 then
+    reply[size + 1], reply[size + 2] = remaining, reset
+    size = size + 2
+  else
+    reply[size + 1], reply[size + 2], reply[size + 3] = -1 - remaining, wait, reset
+    size = size + 3
+  end
+end
+
+-- Decides a request of one subject: the whole cost or nothing. Returns whether it fits.
 local function decide(set, key, cost)
-  local fits, at = true, size
-  if not set.is_outside then
-    load_limits(set, call('GET', key))
-    for i = 1, #set do
-      local limit = set[i]
-      local wait = limit.algorithm.wait(limit, cost)
-      limit.waits = wait
-      if wait ~= 0 then fits = false end
+  if set.is_outside then
+    for _ = 1, #set do
+      tell(OUTSIDE_CALENDAR, 0, 0)
     end
-    if take then
-      for i = 1, fits and #set or 0 do
-        set[i].algorithm.take(set[i], cost)
-      end
-      if fits or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
+    return false
+  end
+  local fits = true
+  load_limits(set, call('GET', key))
+  for i = 1, #set do
+    local limit = set[i]
+    local wait = limit.algorithm.wait(limit, cost)
+    limit.waits = wait
+    if wait ~= 0 then fits = false end
+  end
+  if take then
+    for i = 1, fits and #set or 0 do
+      set[i].algorithm.take(set[i], cost)
     end
+    if fits or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
   end
   for i = 1, #set do
     local limit = set[i]
-    if set.is_outside then
-      reply[at + 1], reply[at + 2], reply[at + 3] = OUTSIDE_CALENDAR, 0, 0
-    else
-      reply[at + 1] = limit.waits
-      reply[at + 2], reply[at + 3] = limit.algorithm.left(limit)
-    end
-    at = at + 3
+    tell(limit.waits, limit.algorithm.left(limit))
   end
-  size = at
+  return fits
 end

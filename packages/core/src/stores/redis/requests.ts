@@ -3,6 +3,7 @@ import type { RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
+import { Runs, type Run } from './runs.js'
 
 /** Keys and arguments of a script. */
 export interface Encoded {
@@ -10,35 +11,55 @@ export interface Encoded {
   readonly args: ScriptArg[]
 }
 
-/** Requests as consume.lua reads them. Those of one subject in a row with the same set and cost are sent as a group. */
-export function encodeRequests(batch: readonly StoreRequest[], sets: LimitSets, layout: Layout): Encoded {
-  const keys: string[] = []
-  const args: ScriptArg[] = []
-  let last: SubRequest | undefined
-  let count = 0
+/** Requests as consume.lua reads them, and where their answers are. */
+export interface EncodedRequests extends Encoded {
+  /** The places in the batch of the requests that the script answers one after another, in the order of its reply. */
+  readonly answered: (readonly number[])[]
+}
+
+/**
+ * Requests as consume.lua reads them. Those of one key are sent in runs. A request of another kind is decided after all
+ * that come before it.
+ */
+export function encodeRequests(
+  batch: readonly StoreRequest[],
+  sets: LimitSets,
+  layout: Layout,
+): EncodedRequests {
+  const encoded: EncodedRequests = { keys: [], args: [], answered: [] }
+  let runs: Runs | undefined
+  const shard = batch[0]?.shard ?? 0
   const close = (): void => {
-    if (last) args.push(sets.indexOf(last.set), last.cost, count)
-    last = undefined
+    for (const run of runs?.list ?? []) {
+      for (const { key } of run.groups) encoded.keys.push(layout.nameOf(key, shard))
+      encodeRun(encoded, run, sets.indexOf(run.set))
+    }
+    runs = undefined
   }
-  for (const request of batch) {
-    const { shard, parts, grant, id } = request
-    for (const { key } of parts) keys.push(layout.nameOf(key, shard))
-    const [first] = parts
-    if (first && parts.length === 1 && grant === 'all') {
-      if (last?.set !== first.set || last.cost !== first.cost) {
-        close()
-        last = first
-        count = 0
-      }
-      count += 1
-      continue
+  batch.forEach((request, i) => {
+    const { parts, grant, id } = request
+    if (parts.length === 1 && grant === 'all') {
+      runs ??= new Runs()
+      runs.add(parts[0] as SubRequest, i)
+      return
     }
     close()
-    args.push(...encodeTogether(request, sets))
-    if (grant === 'force' && id !== undefined) keys.push(layout.nameOfId(id, shard))
-  }
+    for (const { key } of parts) encoded.keys.push(layout.nameOf(key, shard))
+    encoded.args.push(...encodeTogether(request, sets))
+    encoded.answered.push([i])
+    if (grant === 'force' && id !== undefined) encoded.keys.push(layout.nameOfId(id, shard))
+  })
   close()
-  return { keys, args }
+  return encoded
+}
+
+function encodeRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
+  const repeated: number[] = []
+  groups.forEach(({ members }, i) => {
+    answered.push(members)
+    if (members.length > 1) repeated.push(i + 1, members.length)
+  })
+  args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
 }
 
 function encodeTogether({ parts, grant, id }: StoreRequest, sets: LimitSets): ScriptArg[] {

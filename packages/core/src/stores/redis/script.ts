@@ -35,35 +35,42 @@ export class Script {
 
   /** @throws {StoreError} */
   run(sending: Sending): Promise<unknown> {
-    return this.#send(sending, 1).catch((error: unknown) => {
-      throw storeErrorOf(error)
-    })
+    return this.#send(sending, 1)
   }
 
   #send(sending: Sending, tries: number): Promise<unknown> {
-    const { keys, args, shard, call } = sending
-    return this.#port.evalsha(this.#sha1, keys, args).catch(async (error: unknown) => {
-      if (!isNoScript(error)) throw error
-      refuseLate(call)
-      // Redis has forgotten the script each time, so send its text with the request.
-      if (tries === MOST_TRIES) return this.#port.eval(this.#text, keys, args)
-      const loading = this.#loading.get(shard)
-      if (!loading) return this.#load(sending)
-      // An error goes to the caller that sent the text; this one tries again.
-      await loading.catch(() => {})
-      refuseLate(call)
-      return this.#send(sending, tries + 1)
-    })
+    return this.#port
+      .evalsha(this.#sha1, sending.keys, sending.args)
+      .catch((error: unknown) => this.#recover(error, sending, tries))
   }
 
-  async #load({ keys, args, shard }: Sending): Promise<unknown> {
-    const loading = this.#port.eval(this.#text, keys, args)
-    this.#loading.set(shard, loading)
+  async #recover(error: unknown, sending: Sending, tries: number): Promise<unknown> {
+    if (!isNoScript(error)) throw storeErrorOf(error)
+    refuseLate(sending.call)
+    // Redis has forgotten the script each time, so send its text with the request.
+    if (tries === MOST_TRIES) return this.#sendText(sending)
+    const loading = this.#loading.get(sending.shard)
+    if (!loading) return this.#load(sending)
+    // An error goes to the caller that sent the text; this one tries again.
+    await loading.catch(() => {})
+    refuseLate(sending.call)
+    return this.#send(sending, tries + 1)
+  }
+
+  async #load(sending: Sending): Promise<unknown> {
+    const loading = this.#sendText(sending)
+    this.#loading.set(sending.shard, loading)
     try {
       return await loading
     } finally {
-      this.#loading.delete(shard)
+      this.#loading.delete(sending.shard)
     }
+  }
+
+  #sendText({ keys, args }: Sending): Promise<unknown> {
+    return this.#port.eval(this.#text, keys, args).catch((error: unknown) => {
+      throw storeErrorOf(error)
+    })
   }
 }
 

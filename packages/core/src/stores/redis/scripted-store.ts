@@ -14,7 +14,7 @@ import type { Layout } from './layout.js'
 import { refuseLate, Script } from './script.js'
 import type { AlgorithmName } from '../../algorithms/registry.js'
 import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
-import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
+import { ONLY, readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
 import { encodeRefunds, encodeRequests } from './requests.js'
 import { againIfOutside } from './outside.js'
 import { storeErrorOf } from './replies.js'
@@ -132,7 +132,9 @@ export class RedisStore implements Store {
     const script = this.#consumeOne[(set.limits[0] as CompiledLimit).algorithm]
     const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
     const keys = [this.#layout.nameOf(key, shard)]
-    return script.run({ keys, args, shard, call }).then((given) => readAnswers(batch, this.#learnTime(given)))
+    return script
+      .run({ keys, args, shard, call })
+      .then((given) => readAnswers(batch, this.#learnTime(given), ONLY))
   }
 
   #ask(
@@ -141,12 +143,12 @@ export class RedisStore implements Store {
     call: Call | undefined,
   ): Promise<(Answer | typeof OUTSIDE)[]> {
     const sets = this.#limitSets()
-    const { keys, args } = encodeRequests(batch, sets, this.#layout)
+    const { keys, args, answered } = encodeRequests(batch, sets, this.#layout)
     const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
     const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
     return this.#consume
       .run({ keys, args: sent, shard: shardOf(batch), call })
-      .then((given) => readAnswers(batch, this.#learnTime(given)))
+      .then((given) => readAnswers(batch, this.#learnTime(given), answered))
   }
 
   #learnTime(given: unknown): readonly unknown[] {

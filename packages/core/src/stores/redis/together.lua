@@ -79,9 +79,7 @@ local function tell_together(parts, grant)
     local set = parts[i].set
     for j = 1, #set do
       local limit = set[j]
-      reply[size + 1] = limit.waits
-      reply[size + 2], reply[size + 3] = limit.algorithm.left(limit)
-      size = size + 3
+      tell(limit.waits, limit.algorithm.left(limit))
       if grant ~= 'all' then
         size = size + 1
         reply[size] = limit.granted
@@ -93,8 +91,7 @@ end
 local function tell_all_outside(parts, grant)
   for i = 1, #parts do
     for _ = 1, #parts[i].set do
-      reply[size + 1], reply[size + 2], reply[size + 3] = OUTSIDE_CALENDAR, 0, 0
-      size = size + 3
+      tell(OUTSIDE_CALENDAR, 0, 0)
       if grant ~= 'all' then
         size = size + 1
         reply[size] = 0

@@ -38,23 +38,41 @@ test('the requests of one tick are one EVALSHA; those of two ticks are two', asy
   expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([2, 0])
 })
 
-test('a lone request leaves in the same tick, without a timer', async () => {
+test('a lone request leaves in the same tick, without a timer or a turn of the event loop', async () => {
   const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = createLimiter({ limit: '1000/min', store, local: { instances: 1 } })
+  const limiter = createLimiter({ limit: '1000/min', store, deadlineMs: 60_000, local: { instances: 1 } })
   await limiter.consume('acme')
   // Not with a spy on the globals: Tollgate takes its timers from node:timers.
-  const timers: string[] = []
-  const hook = createHook({ init: (_, type) => void (type === 'Timeout' && timers.push(type)) }).enable()
+  const made: string[] = []
+  const hook = createHook({ init: (_, type) => void made.push(type) }).enable()
   const sent = jest.spyOn(client, 'evalsha')
   const decision = limiter.consume('acme')
-  // The deadline's timer, the only one, starts when the batch has left.
-  expect(timers).toEqual([])
-  await new Promise(setImmediate)
-  expect(sent).toHaveBeenCalledTimes(1)
-  await decision
+  await Promise.resolve()
   hook.disable()
-  expect(timers).not.toEqual([])
+  expect(sent).toHaveBeenCalledTimes(1)
+  expect(made).toContain('PROMISE')
+  expect(made.filter((type) => ['Timeout', 'Immediate'].includes(type))).toEqual([])
+  await decision
   sent.mockRestore()
+})
+
+test('while Redis decides one part of what callers ask again and again, another is concluded', async () => {
+  const limiter = createLimiter({
+    limit: '100000/min',
+    store: redisStore(client, { prefix: testPrefix() }),
+    deadlineMs: 60_000,
+    local: { instances: 1 },
+  })
+  await limiter.consume('acme')
+  await client.config('RESETSTAT')
+  const asked = Array.from({ length: 64 }, async () => {
+    for (let i = 0; i < 20; i += 1) await limiter.consume('acme')
+  })
+  await Promise.all(asked)
+  // The first call has all 64, and each of the others about half.
+  const calls = await callsOf('evalsha')
+  expect(calls).toBeGreaterThan(30)
+  expect(calls).toBeLessThan(80)
 })
 
 test('a batch too large for one script is split', async () => {

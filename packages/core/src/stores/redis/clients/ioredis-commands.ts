@@ -1,4 +1,5 @@
 import { clientClosed, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'
+import { evalshaOf } from './ioredis-evalsha.js'
 import { storeErrorOf } from '../replies.js'
 
 export interface Commands extends Emitter {
@@ -23,7 +24,7 @@ export interface IoredisClient {
 
 export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval' | 'del' | 'info'> {
   return {
-    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    evalsha: evalshaOf(client),
     eval: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
     del: (keys) => client.del(...keys),
     info: (section) => client.info(section),

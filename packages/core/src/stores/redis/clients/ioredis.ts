@@ -68,6 +68,15 @@ function answeredOrLost(client: Single): (sent: Promise<unknown>) => Promise<unk
   return (sent) =>
     new Promise((resolve, reject) => {
       waiting.add(reject)
-      sent.then(resolve, reject).finally(() => waiting.delete(reject))
+      sent.then(
+        (reply) => {
+          waiting.delete(reject)
+          resolve(reply)
+        },
+        (error: unknown) => {
+          waiting.delete(reject)
+          reject(error as Error)
+        },
+      )
     })
 }

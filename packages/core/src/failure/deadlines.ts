@@ -1,0 +1,79 @@
+import { elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
+
+/** Something that must end within the deadline. Held in a list with the others: the oldest is the next to be late. */
+export interface Timed {
+  /** Whether a request waits for it; if not, it does not keep the process alive. */
+  readonly isAwaited: boolean
+  /** When it began, in ms since the process started. Set by `add`, as are the two below. */
+  sinceMs: number
+  older: Timed | undefined
+  newer: Timed | undefined
+  expire(): void
+}
+
+/**
+ * The deadline of all calls, with one timer for them all: making and clearing a timer for each costs more than the rest of a
+ * call. It runs once in a deadline at most, and keeps the process alive only while a request waits. What is added ends
+ * `deadlineMs` later, and up to 2 ms after that: timers count in whole ms.
+ */
+export class Deadlines {
+  readonly deadlineMs: number
+  #oldest: Timed | undefined
+  #newest: Timed | undefined
+  /** How many of them a request waits for. */
+  #awaited = 0
+  #timer: NodeJS.Timeout | undefined
+  /** Whether the timer has fired, and what is late will be ended when the event loop has read what has arrived. */
+  #isEnding = false
+
+  /** @param deadlineMs in ms */
+  constructor(deadlineMs: number) {
+    this.deadlineMs = deadlineMs
+  }
+
+  /** @param nowMs the time, in ms since the process started */
+  add(one: Timed, nowMs: number): void {
+    one.sinceMs = nowMs
+    one.older = this.#newest
+    if (this.#newest) this.#newest.newer = one
+    else this.#oldest = one
+    this.#newest = one
+    if (one.isAwaited && (this.#awaited += 1) === 1) this.#timer?.ref()
+    if (!this.#timer && !this.#isEnding) this.#arm(this.deadlineMs)
+  }
+
+  /** Called once for each that was added, when it ends or is late. */
+  remove(one: Timed): void {
+    const { older, newer } = one
+    if (older) older.newer = newer
+    else this.#oldest = newer
+    if (newer) newer.older = older
+    else this.#newest = older
+    one.older = one.newer = undefined
+    // The timer stays: the next call will want it.
+    if (one.isAwaited && (this.#awaited -= 1) === 0) this.#timer?.unref()
+  }
+
+  #arm(ms: number): void {
+    this.#timer = setTimeout(this.#fire, ms)
+    if (this.#awaited === 0) this.#timer.unref()
+  }
+
+  readonly #fire = (): void => {
+    this.#timer = undefined
+    if (!this.#oldest) return
+    this.#isEnding = true
+    const lateSinceMs = elapsedMs() - this.deadlineMs
+    // When the process was busy, replies that have arrived are read before the immediate runs: they are not late.
+    setImmediate(() => this.#end(lateSinceMs))
+  }
+
+  #end(lateSinceMs: number): void {
+    for (let one = this.#oldest; one && one.sinceMs <= lateSinceMs; one = this.#oldest) {
+      this.remove(one)
+      one.expire()
+    }
+    this.#isEnding = false
+    if (this.#oldest) this.#arm(Math.max(1, Math.ceil(this.#oldest.sinceMs + this.deadlineMs - elapsedMs())))
+  }
+}

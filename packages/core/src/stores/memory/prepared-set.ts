@@ -1,0 +1,44 @@
+import type { Packing } from '../../algorithms/implementation.js'
+import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
+import type { LimitSet, Params } from '../../plans/limit-set.js'
+
+/** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
+export class PreparedLimit {
+  readonly algorithm: AnyImplementation
+  readonly paramsAt: (nowMs: number) => Params
+  readonly packing: Packing<object> | undefined
+  /** Where its numbers begin among those of the set. */
+  readonly first: number
+  /** The state of the subject that is being decided. */
+  state: object
+  params: Params = {}
+  /** The state that the next subject's numbers are read into. Garbage collection of one for each would cost more. */
+  spare: object
+
+  constructor({ limits }: LimitSet, i: number, first: number) {
+    const { algorithm, paramsAt } = limits[i] as LimitSet['limits'][number]
+    this.algorithm = implementations[algorithm]
+    this.paramsAt = paramsAt
+    this.packing = this.algorithm.packing
+    this.first = first
+    this.state = this.spare = this.algorithm.create()
+  }
+}
+
+export interface PreparedSet {
+  readonly limits: readonly PreparedLimit[]
+  /** How many numbers the states of its limits take. */
+  readonly size: number
+  /** How long a subject's state is kept, in µs. */
+  readonly ttlUs: number
+}
+
+export function prepareSet(set: LimitSet): PreparedSet {
+  let size = 0
+  const limits = set.limits.map((_, i) => {
+    const limit = new PreparedLimit(set, i, size)
+    size += limit.packing?.size ?? 0
+    return limit
+  })
+  return { limits, size, ttlUs: set.ttlMs * 1000 }
+}

@@ -1,0 +1,190 @@
+import type { LimitSet } from '../../plans/limit-set.js'
+import { IdleOrder } from './idle-order.js'
+
+/** No record. */
+export const NONE = -1
+
+/** Places in a record: when it was written, and when nothing of it counts any more, in µs. */
+export const LAST = 0
+export const EXPIRES = 1
+/** Set when more is kept of the subject than these numbers: MORE_STATES, MORE_LIMITS, or both. */
+export const MORE = 2
+/** The first number of the states of the set's limits, in order. */
+export const STATES = 3
+
+/** A state does not fit into numbers, and is kept as an object. */
+export const MORE_STATES = 1
+/** There are states of limits that the set of the last write does not have: the subject was on another plan then. */
+export const MORE_LIMITS = 2
+
+/** How many entries are checked for expiry whenever a known entry is used. */
+const LOOKS_AT_USED = 2
+/** The same for a new entry. More than one, so that the checks pass through all records faster than they grow. */
+const LOOKS_AT_NEW = 4
+
+const PAGE_BITS = 8
+const PAGE_SIZE = 1 << PAGE_BITS
+const IN_PAGE = PAGE_SIZE - 1
+
+/** The state of a limit that the set of the last write does not have. */
+export interface OtherPart {
+  readonly stateId: number
+  readonly state: object
+  /** When it was written, and when it stops counting, in µs. */
+  readonly last: number
+  readonly ends: number
+}
+
+const NO_PARTS: readonly OtherPart[] = []
+
+/**
+ * What is kept of each subject, up to a maximum: a few numbers beside each other, in pages of records of one length.
+ * With an object for each, most of a decision's time would go by waiting for memory. A record has a number; another
+ * subject may get it later. Nothing runs in the background: each use of a subject checks a few others and removes those
+ * that have expired.
+ */
+export class Records {
+  /** The limits of the last write, by the record's number. */
+  readonly sets: (LimitSet | undefined)[] = []
+  /** The states that numbers cannot hold, in the order of the set's limits. */
+  readonly states: (readonly (object | undefined)[] | undefined)[] = []
+  readonly others = new Map<number, readonly OtherPart[]>()
+  /** How many records have been removed: as long as it stays, so do the numbers of all subjects. */
+  removals = 0
+  readonly #most: number
+  readonly #onEvicted: (expires: number, now: number) => void
+  readonly #ids = new Map<string, number>()
+  readonly #keys: string[] = []
+  readonly #pages: Float64Array[] = []
+  readonly #lengths: number[] = []
+  /** Numbers without a subject, by the length of their records. */
+  readonly #free = new Map<number, number[]>()
+  readonly #order = new IdleOrder()
+  /** The record to check next. */
+  #next = 0
+
+  /** @param onEvicted is called for a record that was removed for want of room */
+  constructor(most: number, onEvicted: (expires: number, now: number) => void) {
+    this.#most = most
+    this.#onEvicted = onEvicted
+  }
+
+  get size(): number {
+    return this.#ids.size
+  }
+
+  /** The number of a subject's record, or NONE. */
+  find(key: string): number {
+    return this.#ids.get(key) ?? NONE
+  }
+
+  keyOf(id: number): string | undefined {
+    return this.#keys[id]
+  }
+
+  /** The numbers among which a record is, and where it begins. */
+  page(id: number): Float64Array {
+    return this.#pages[id >> PAGE_BITS] as Float64Array
+  }
+
+  at(id: number): number {
+    return (id & IN_PAGE) * (this.#lengths[id >> PAGE_BITS] as number)
+  }
+
+  expires(id: number): number {
+    return this.page(id)[this.at(id) + EXPIRES] as number
+  }
+
+  /** The states of limits that the set of the last write does not have. */
+  othersOf(id: number): readonly OtherPart[] {
+    return (this.page(id)[this.at(id) + MORE] as number) & MORE_LIMITS
+      ? (this.others.get(id) ?? NO_PARTS)
+      : NO_PARTS
+  }
+
+  /** Makes a subject the most recently used. */
+  use(id: number, now: number): void {
+    this.#order.use(id)
+    this.#sweep(LOOKS_AT_USED, now)
+  }
+
+  /** Makes a record of this many numbers beside the first ones, which are all 0. */
+  add(key: string, size: number, now: number): number {
+    // Removes an expired record of the same key.
+    this.delete(key)
+    this.#sweep(LOOKS_AT_NEW, now)
+    const { oldest } = this.#order
+    if (this.#ids.size >= this.#most && oldest !== NONE) {
+      const expires = this.expires(oldest)
+      this.#remove(oldest)
+      this.#onEvicted(expires, now)
+    }
+    const id = this.#take(STATES + size)
+    this.#ids.set(key, id)
+    this.#keys[id] = key
+    this.#order.add(id)
+    return id
+  }
+
+  /** Whether a record has room for just this many numbers beside the first ones. */
+  isOfSize(id: number, size: number): boolean {
+    return this.#lengths[id >> PAGE_BITS] === STATES + size
+  }
+
+  delete(key: string): void {
+    const id = this.#ids.get(key)
+    if (id !== undefined) this.#remove(id)
+  }
+
+  #sweep(looks: number, now: number): void {
+    let left = looks
+    // If all records live equally long, the expired ones are the oldest.
+    while (left > 0 && this.#order.oldest !== NONE && this.expires(this.#order.oldest) <= now) {
+      this.#remove(this.#order.oldest)
+      left -= 1
+    }
+    const count = this.#keys.length
+    for (; left > 0 && count > 0; left -= 1) {
+      if (this.#next >= count) this.#next = 0
+      if (this.expires(this.#next) <= now) this.#remove(this.#next)
+      this.#next += 1
+    }
+  }
+
+  #remove(id: number): void {
+    const at = this.at(id)
+    this.page(id).fill(0, at, at + (this.#lengths[id >> PAGE_BITS] as number))
+    this.page(id)[at + EXPIRES] = Infinity
+    this.#ids.delete(this.#keys[id] as string)
+    this.#keys[id] = ''
+    this.sets[id] = this.states[id] = undefined
+    this.others.delete(id)
+    this.#order.remove(id)
+    this.#free.get(this.#lengths[id >> PAGE_BITS] as number)?.push(id)
+    this.removals += 1
+  }
+
+  #take(length: number): number {
+    const free = this.#free.get(length)
+    const id = free?.pop()
+    if (id !== undefined) return id
+    this.#addPage(length, free ?? [])
+    return this.#take(length)
+  }
+
+  #addPage(length: number, free: number[]): void {
+    const page = new Float64Array(PAGE_SIZE * length)
+    const first = this.#pages.push(page) * PAGE_SIZE - PAGE_SIZE
+    this.#lengths.push(length)
+    this.#free.set(length, free)
+    for (let i = 0; i < PAGE_SIZE; i += 1) {
+      this.#keys.push('')
+      this.sets.push(undefined)
+      this.states.push(undefined)
+      // A record without a subject never expires.
+      page[i * length + EXPIRES] = Infinity
+      free.push(first + PAGE_SIZE - 1 - i)
+    }
+    this.#order.grow(PAGE_SIZE)
+  }
+}

@@ -1,0 +1,52 @@
+import type { LimitSet } from '../../plans/limit-set.js'
+import type { SubRequest } from '../contract.js'
+
+/** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
+const MOST_KEYS = 1000
+
+/** The requests of a batch for one key with the same limits and cost, by their place in the batch. */
+export interface Group {
+  readonly key: string
+  readonly run: Run
+  readonly members: number[]
+}
+
+/** Groups with the same limits and cost. No key is twice in a run. */
+export interface Run {
+  readonly set: LimitSet
+  readonly cost: number
+  readonly groups: Group[]
+}
+
+/**
+ * Gathers requests of one key each into runs. Requests for one key stay in order. Those for different keys need no
+ * order: no decision depends on another key.
+ */
+export class Runs {
+  readonly list: Run[] = []
+  readonly #latest = new Map<string, Group>()
+
+  /** @param member the request's place in the batch */
+  add({ key, set, cost }: SubRequest, member: number): void {
+    const before = this.#latest.get(key)
+    if (before && before.run.set === set && before.run.cost === cost) {
+      before.members.push(member)
+      return
+    }
+    const run = this.#runAfter(before?.run, set, cost)
+    const group = { key, run, members: [member] }
+    run.groups.push(group)
+    this.#latest.set(key, group)
+  }
+
+  #runAfter(before: Run | undefined, set: LimitSet, cost: number): Run {
+    for (let i = this.list.length - 1; i >= 0; i -= 1) {
+      const run = this.list[i] as Run
+      if (run === before) break
+      if (run.set === set && run.cost === cost && run.groups.length < MOST_KEYS) return run
+    }
+    const run: Run = { set, cost, groups: [] }
+    this.list.push(run)
+    return run
+  }
+}
