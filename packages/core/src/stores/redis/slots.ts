@@ -10,10 +10,18 @@ export function slotOf(key: string): number {
 /** CRC-16/XMODEM, of the text in UTF-8, as Redis computes it. */
 function crc16(text: string): number {
   let crc = 0
-  for (const byte of Buffer.from(text)) {
-    crc ^= byte << 8
-    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i)
+    // Tags of shards are digits. Making a Buffer of each would take longer than all else.
+    if (code > 127) return Buffer.from(text).reduce(withByte, 0)
+    crc = withByte(crc, code)
   }
+  return crc
+}
+
+function withByte(before: number, byte: number): number {
+  let crc = before ^ (byte << 8)
+  for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff
   return crc
 }
 

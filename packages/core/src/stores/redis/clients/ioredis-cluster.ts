@@ -56,13 +56,14 @@ export function ioredisClusterPort(client: Cluster, observe: RedisPort['observe'
     isWarm = true
   })
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)
+  const unreachable = unreachableOn(client)
   return {
     isCluster: true,
     observe,
     ready: () => (client.status === 'ready' && isWarm ? undefined : becoming()),
-    evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? evalsha(sha1, keys, args),
-    eval: (text, keys, args) => unreachable(client, keys[0]) ?? evaluate(text, keys, args),
-    del: (keys) => unreachable(client, keys[0]) ?? del(keys),
+    evalsha: (sha1, keys, args) => unreachable(keys[0]) ?? evalsha(sha1, keys, args),
+    eval: (text, keys, args) => unreachable(keys[0]) ?? evaluate(text, keys, args),
+    del: (keys) => unreachable(keys[0]) ?? del(keys),
     info,
   }
 }
@@ -75,13 +76,21 @@ async function connectNodes(client: Cluster): Promise<void> {
 }
 
 /** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
-function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
-  const address = client.slots[slotOf(key)]?.[0]
-  const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
-  if (!node || node.status === 'ready' || node.status === 'wait') return undefined
-  return Promise.reject(
-    new StoreError(`the Redis at ${address} cannot be reached; the client connects again by itself`, {
-      reason: 'unreachable',
-    }),
-  )
+function unreachableOn(client: Cluster): (key?: string) => Promise<never> | undefined {
+  // The client makes a list of its servers each time that it is asked for them.
+  const known = new Map<string, Node>()
+  client.on('-node', () => known.clear())
+  return (key = '') => {
+    const address = client.slots[slotOf(key)]?.[0]
+    if (address === undefined || known.get(address)?.status === 'ready') return undefined
+    const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
+    if (!node) return undefined
+    known.set(address, node)
+    if (node.status === 'ready' || node.status === 'wait') return undefined
+    return Promise.reject(
+      new StoreError(`the Redis at ${address} cannot be reached; the client connects again by itself`, {
+        reason: 'unreachable',
+      }),
+    )
+  }
 }

@@ -28,4 +28,5 @@ export interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeL
 
 export interface ClientSettings {
   readonly disableOfflineQueue?: boolean
+  readonly keyPrefix?: unknown
 }

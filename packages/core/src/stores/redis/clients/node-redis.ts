@@ -9,6 +9,10 @@ interface Primary {
   readonly client?: { readonly isReady: boolean }
 }
 
+interface Single extends Client {
+  sendCommand(args: readonly string[]): Promise<unknown>
+}
+
 interface Cluster extends Client {
   readonly masters: readonly Primary[]
   readonly slots: readonly ({ readonly master: Primary } | undefined)[]
@@ -51,14 +55,31 @@ export function isLegacyNodeRedis(client: object): boolean {
 export function nodeRedisPort(client: object): RedisPort {
   return 'masters' in client && 'slots' in client
     ? clusterPort(client as Cluster)
-    : singlePort(client as Client)
+    : singlePort(client as Single)
 }
 
 function callOf(keys: readonly string[], args: readonly ScriptArg[]): ScriptCall {
   return { keys: [...keys], arguments: args.map(String) }
 }
 
-function singlePort(client: Client): RedisPort {
+/**
+ * EVALSHA as a list of texts, since the client's own method takes longer to put the same list together. That method is
+ * for clients with a prefix, and for pools and sentinels, which choose a connection.
+ */
+function evalshaOf(client: Single): RedisPort['evalsha'] {
+  const ordinary = client.evalSha
+  const isPlain = client.options !== undefined && !client.options.keyPrefix
+  return (sha1, keys, args) => {
+    // The user may have put another method in its place meanwhile, such as to watch it.
+    if (!isPlain || client.evalSha !== ordinary) return client.evalSha(sha1, callOf(keys, args))
+    const list = ['EVALSHA', sha1, String(keys.length)]
+    for (const key of keys) list.push(key)
+    for (const arg of args) list.push(String(arg))
+    return client.sendCommand(list)
+  }
+}
+
+function singlePort(client: Single): RedisPort {
   // Only plain clients have options; those of pools and sentinels cannot be read.
   if (client.options) warnOf('This node-redis client', client.options, CLIENT_SETTINGS)
   const isReady = (): boolean => client.isReady ?? client.isOpen
@@ -66,7 +87,7 @@ function singlePort(client: Client): RedisPort {
     isCluster: false,
     observe: faultsOf(client, 'ready', isReady()),
     ready: readiness(client, isReady, { ready: 'ready', closed: 'end' }),
-    evalsha: (sha1, keys, args) => client.evalSha(sha1, callOf(keys, args)),
+    evalsha: evalshaOf(client),
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
     del: (keys) => client.del([...keys]),
     info: (section) => client.info(section),
