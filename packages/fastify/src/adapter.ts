@@ -1,6 +1,7 @@
 import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
 import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { configOf } from './last.js'
 
 /** A hook for any stage before the handler. */
 export type RateLimitHook = (
@@ -40,14 +41,22 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   // Headers are set on Node's response, so that they are also sent if the application writes to it directly, such as an
   // event stream. Fastify's own headers would later overwrite them, so one of the same name is removed.
-  setHeader: (reply, name, value) => void reply.removeHeader(name).raw.setHeader(name, value),
+  setHeader: (reply, name, value) => {
+    if (reply.hasHeader(name)) reply.removeHeader(name)
+    reply.raw.setHeader(name, value)
+  },
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
-    // A buffer, since Fastify adds a charset to strings, which this media type does not have.
-    reply.removeHeader('Content-Type').raw.setHeader('Content-Type', answer.contentType)
-    void reply.code(answer.status).send(Buffer.from(answer.body))
+    fastify.setHeader(reply, 'Content-Type', answer.contentType)
+    // Without a serializer Fastify adds a charset to strings, which this media type does not have. Node sends a string
+    // in one piece with the headers, a buffer would be a second one.
+    void reply.code(answer.status).serializer(unchanged).send(answer.body)
   },
   onEnd: (reply, listener) => onResponseEnd(reply.raw, listener),
+}
+
+function unchanged(body: string): string {
+  return body
 }
 
 /** Whether each server trusts all proxies. Cached, since the setting belongs to the server. */
@@ -76,26 +85,28 @@ export function noteErrorHandler(route: { readonly errorHandler?: unknown; confi
 
 /** Fastify binds the error handlers that an application sets, but not its default one. The function's name shows it. */
 function hasErrorHandler({ server, request }: FastifyReply): boolean {
-  return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in request.routeOptions.config
+  return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in configOf(request)
 }
 
 /**
  * Makes a hook that decides each request once.
  *
  * @param find    finds the limiter of a request; undefined if the request is not limited
- * @param decided the requests that were decided. Hooks that share this set decide each request only once.
+ * @param decided marks the requests that were decided. Hooks that share this symbol decide each request only once.
  */
 export function makeHook(
   find: (request: FastifyRequest) => Http | undefined,
-  decided = new WeakSet<FastifyRequest>(),
+  decided: symbol = Symbol('tollgate.decided'),
 ): RateLimitHook {
   return function rateLimit(request, reply, ...rest) {
-    const done = rest.at(-1) as HookHandlerDoneFunction
+    // In the stage `preParsing` a payload comes before it.
+    const done = rest[rest.length - 1] as HookHandlerDoneFunction
+    const marks = request as unknown as Record<symbol, boolean | undefined>
     const admit = (): MaybePromise<boolean> => {
       // After reply.callNotFound() Fastify runs the hooks again.
-      const http = decided.has(request) ? undefined : find(request)
+      const http = marks[decided] ? undefined : find(request)
       if (!http) return true
-      decided.add(request)
+      marks[decided] = true
       return http.admit(request, reply)
     }
     admitThen(admit, done as (thrown?: object) => void)

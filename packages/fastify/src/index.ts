@@ -11,7 +11,7 @@ import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
 import { STAGES, type Stage } from './last.js'
 import { warnOfLateIdentity } from './late-identity.js'
-import { mount, type Route } from './mount.js'
+import { mount, type Find, type Route } from './mount.js'
 
 export * from '@tollgate/core'
 export type { RateLimitHook } from './adapter.js'
@@ -68,7 +68,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const http = createHttpLimiter(fastify, given)
   // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
-  const decided = new WeakSet<FastifyRequest>()
+  const decided = Symbol('tollgate.decided')
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
     const made = atPlace(http, own)
@@ -76,14 +76,14 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   }
 
   const ofRoutes = new WeakMap<object, Http>()
-  const find = (server: FastifyInstance, route: Route): Http | undefined => {
-    const own = route.config?.rateLimit
+  const find: Find = (server, config, of) => {
+    const own = config?.rateLimit
     if (own === false) return undefined
     // With several registrations around a route, its options apply to the innermost one, and there to the last.
     if (own === undefined || server.rateLimit !== rateLimit) return http
     const known = ofRoutes.get(own as object)
     if (known) return known
-    const made = atRoute(http, route, own)
+    const made = atRoute(http, of.routeOptions, own)
     ofRoutes.set(own as object, made)
     return made
   }

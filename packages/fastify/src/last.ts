@@ -1,4 +1,4 @@
-import type { FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify'
 
 /** The stages of a request before its handler, in order. */
 export const STAGES = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
@@ -58,13 +58,29 @@ function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[
  * @returns false when this version of Fastify has no such list
  */
 export function runLast(request: FastifyRequest, stage: Stage, hook: Hook): boolean {
-  const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === CONTEXT)
-  const context = symbol && (request as unknown as Record<symbol, Partial<Record<Stage, unknown>>>)[symbol]
-  const hooks = context?.[stage]
+  const hooks = contextOf(request)?.[stage]
   if (!Array.isArray(hooks)) return false
   // Fastify iterates over this list by index, so it will reach the new hook. The hook stays in the list of the route.
   if (!hooks.includes(hook)) hooks.push(hook)
   return true
 }
 
+/** What Fastify keeps of a route. */
+type RouteContext = Partial<Record<Stage, unknown>> & { readonly config?: FastifyContextConfig }
+
 const CONTEXT = 'fastify.context'
+/** Where requests have it. Each copy of Fastify has a symbol of its own: for another one this finds nothing. */
+let contextSymbol: symbol | undefined
+
+function contextOf(request: FastifyRequest): RouteContext | undefined {
+  const given = request as unknown as Readonly<Record<symbol, RouteContext | undefined>>
+  const known = contextSymbol && given[contextSymbol]
+  if (known) return known
+  contextSymbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === CONTEXT)
+  return contextSymbol && given[contextSymbol]
+}
+
+/** The config of a request's route. `routeOptions` has it, too, but makes an object of all options at each read. */
+export function configOf(request: FastifyRequest): FastifyContextConfig {
+  return contextOf(request)?.config ?? request.routeOptions.config
+}

@@ -1,7 +1,7 @@
 import { warn } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { makeHook, noteErrorHandler, type Http } from './adapter.js'
-import { addLast, runLast, type Stage } from './last.js'
+import { addLast, configOf, runLast, type Stage } from './last.js'
 
 /** The properties that a route has both when it is declared and during a request. */
 export interface Route {
@@ -10,8 +10,17 @@ export interface Route {
   readonly config?: { readonly rateLimit?: unknown }
 }
 
-/** Finds the limiter of a route; undefined if the route is not limited. Throws when the route's options are wrong. */
-export type Find = (server: FastifyInstance, route: Route) => Http | undefined
+/**
+ * Finds the limiter of a route; undefined if the route is not limited.
+ *
+ * @param of read only for the error
+ * @throws {ConfigError} when the route's options are wrong
+ */
+export type Find = (
+  server: FastifyInstance,
+  config: Route['config'],
+  of: { readonly routeOptions: Route },
+) => Http | undefined
 
 /** The hook that decides a request. */
 interface Place {
@@ -29,17 +38,19 @@ const IN_FRONT: Place = { stage: 'onRequest', isLast: false }
  * Limits the requests of a context: of its routes and those of nested contexts, no matter when they are declared, and
  * requests that match no route. Each request is decided once.
  *
- * @param decided the requests that were decided already
+ * @param decided marks the requests that were decided already
  * @param stage   the option `hook`
  * @returns       tells whether a route was declared since this call
  */
 export function mount(
   app: FastifyInstance,
   find: Find,
-  decided: WeakSet<FastifyRequest>,
+  decided: symbol,
   stage: Stage | undefined,
 ): () => boolean {
-  const decide = makeHook((request) => find(request.server, request.routeOptions), decided)
+  const findFor = (request: FastifyRequest): Http | undefined =>
+    find(request.server, configOf(request), request)
+  const decide = makeHook(findFor, decided)
   // Marks the config of routes that were given their own hook by addLast.
   const isDecidedLast = Symbol('tollgate.isDecidedLast')
 
@@ -47,7 +58,7 @@ export function mount(
   app.addHook('onRoute', function (route) {
     hasRoutes = true
     // Called now, so that wrong options throw where the route is declared.
-    const http = find(this, route)
+    const http = find(this, route.config, { routeOptions: route })
     noteErrorHandler(route)
     const place = http && placeOf(http, stage)
     if (!place?.isLast) return
@@ -56,9 +67,8 @@ export function mount(
   })
 
   const findAt = (own: Stage, request: FastifyRequest): Http | undefined => {
-    const { routeOptions, server } = request
-    if (isDecidedLast in routeOptions.config) return undefined
-    const http = find(server, routeOptions)
+    if (isDecidedLast in configOf(request)) return undefined
+    const http = findFor(request)
     const isHere = http && isAt(own, placeOf(http, stage), () => runLast(request, own, decide))
     return isHere ? http : undefined
   }

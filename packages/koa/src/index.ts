@@ -27,7 +27,8 @@ const koa: HttpAdapter<Context, Response> = {
   attach: (ctx, decision, property) => void (ctx.state[property] = decision),
   isSent: (response) => response.headerSent,
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),
-  setHeader: (response, name, value) => response.set(name, value),
+  // Koa's `set` checks again whether headers were sent.
+  setHeader: (response, name, value) => void response.res.setHeader(name, value),
   end: (response, { status, contentType, body }) => {
     // An earlier middleware may have set this to false, to answer through Node's response itself.
     response.ctx.respond = true

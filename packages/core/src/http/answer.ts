@@ -3,8 +3,8 @@ import { needOptions } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
 import { needDecision } from './decision-check.js'
 import type { HeaderOptions } from './header-options.js'
-import { headerWriter } from './headers.js'
-import { problemOf, renderProblem } from './problem.js'
+import { headerWriter, type HeaderAccess, type HeaderWriter } from './headers.js'
+import { mediaTypeFor, problemOf, renderProblem } from './problem.js'
 import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './retry.js'
 
 /** How denials are answered. */
@@ -34,6 +34,13 @@ export interface Answer {
   readonly body: string | undefined
 }
 
+type Headers = Record<string, string>
+
+const onRecord: HeaderAccess<Headers> = {
+  getHeader: (headers, name) => headers[name],
+  setHeader: (headers, name, value) => void (headers[name] = value),
+}
+
 const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs', 'namePlan']
 
 /**
@@ -50,14 +57,14 @@ export function answerOf(decision: Decision, options: AnswerOptions = {}): Answe
   needOptions(options, ANSWER_OPTIONS, 'answerOf')
   checkAccept(options.accept)
   checkDenialOptions(options)
-  const headers: Record<string, string> = {}
-  const set = (name: string, value: string): void => void (headers[name] = value)
-  writerOf(options.headers)(decision, { get: (name) => headers[name], set })
+  const headers: Headers = {}
+  writerOf(options.headers)(decision, onRecord, headers)
   if (decision.allowed) return { status: undefined, headers, body: undefined }
-  const retry = writeDenial(decision, options, set)
+  const retry = retryOf(decision, options)
+  writeDenial(retry, onRecord, headers)
   const problem = problemOf(decision, retry, options.namePlan)
-  const { status, contentType, body } = renderProblem(problem, options.accept ?? undefined)
-  set('Content-Type', contentType)
+  const { status, contentType, body } = renderProblem(problem, mediaTypeFor(options.accept ?? undefined))
+  headers['Content-Type'] = contentType
   return { status, headers, body }
 }
 
@@ -75,25 +82,21 @@ export function checkDenialOptions(options: DenialOptions): void {
   }
 }
 
-/** Sets the headers that only denials have. Returns when to retry; undefined when waiting would not help. */
-export function writeDenial(
-  decision: Decision,
-  options: RetryOptions,
-  set: (name: string, value: string) => void,
-): Retry | undefined {
-  const retry = retryOf(decision, options)
-  set('Cache-Control', 'no-store')
-  if (retry) set('Retry-After', String(retry.seconds))
-  return retry
+/**
+ * Sets the headers that only denials have.
+ *
+ * @param retry undefined when waiting would not help
+ */
+export function writeDenial<Res>(retry: Retry | undefined, access: HeaderAccess<Res>, res: Res): void {
+  access.setHeader(res, 'Cache-Control', 'no-store')
+  if (retry) access.setHeader(res, 'Retry-After', String(retry.seconds))
 }
 
-type HeaderWriter = ReturnType<typeof headerWriter>
-
-const usualWriter = headerWriter()
+const usualWriter = headerWriter<Headers>()
 /** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
-const writers = new WeakMap<object, HeaderWriter>()
+const writers = new WeakMap<object, HeaderWriter<Headers>>()
 
-function writerOf(options: AnswerOptions['headers']): HeaderWriter {
+function writerOf(options: AnswerOptions['headers']): HeaderWriter<Headers> {
   if (options === undefined) return usualWriter
   const known = typeof options === 'object' && options !== null ? writers.get(options) : undefined
   if (known) return known
@@ -102,7 +105,7 @@ function writerOf(options: AnswerOptions['headers']): HeaderWriter {
     // The hash needs the limiter's secret, which cannot be read from a decision.
     throw new ConfigError('headers.partitionKey', 'only rateLimit of an adapter can send it: leave it out')
   }
-  const made = headerWriter(options)
+  const made = headerWriter<Headers>(options)
   if (options !== false) writers.set(options, made)
   return made
 }

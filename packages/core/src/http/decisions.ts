@@ -19,7 +19,8 @@ interface Passed {
 const MOST_KEPT = 32
 
 interface WithDecisions {
-  [PASSED]?: Passed[]
+  /** Without a list while there is one, as of most requests. */
+  [PASSED]?: Passed | Passed[]
 }
 
 /**
@@ -29,7 +30,8 @@ interface WithDecisions {
  * @param req the request of Express or Fastify, the context of Koa
  */
 export function decisionsOf(req: object): readonly Decision[] {
-  return (req as WithDecisions | undefined)?.[PASSED]?.map(({ decision }) => decision) ?? []
+  const passed = (req as WithDecisions | undefined)?.[PASSED] ?? []
+  return Array.isArray(passed) ? passed.map(({ decision }) => decision) : [passed.decision]
 }
 
 /**
@@ -38,14 +40,17 @@ export function decisionsOf(req: object): readonly Decision[] {
  * @returns whether the same counters have counted this request before
  */
 export function noteDecision(req: object, decision: Decision, by: CountedIn): boolean {
-  const passed = (req as WithDecisions)[PASSED]
-  if (!passed) {
-    ;(req as WithDecisions)[PASSED] = [{ decision, by }]
+  const { [PASSED]: before } = req as WithDecisions
+  const now = { decision, by }
+  if (!before) {
+    ;(req as WithDecisions)[PASSED] = now
     return false
   }
-  const isAgain = passed.some((before) => isSameCount(before, { decision, by }))
-  passed.push({ decision, by })
+  const passed = Array.isArray(before) ? before : [before]
+  const isAgain = passed.some((one) => isSameCount(one, now))
+  passed.push(now)
   if (passed.length > MOST_KEPT) passed.shift()
+  ;(req as WithDecisions)[PASSED] = passed
   return isAgain
 }
 

@@ -1,15 +1,17 @@
-import { createHash } from 'node:crypto'
 import type { Decision, LimitState } from '../limiter/decision.js'
-import { limitsOf, ownersOf } from '../limiter/settlement.js'
-import type { Subject } from '../plans/subject.js'
+import { ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
+import { fixedOf, NO_KEYS, partitionKeyOf, policyOf, seconds, standing, type Fixed } from './header-values.js'
 
-/** The headers of a response. */
-export interface ResponseHeaders {
-  get(name: string): string | undefined
-  set(name: string, value: string): void
+/** How headers of a response are read and set. Every `HttpAdapter` is one. */
+export interface HeaderAccess<Res> {
+  getHeader(res: Res, name: string): string | undefined
+  setHeader(res: Res, name: string, value: string): void
 }
+
+/** Writes the rate limit headers of a decision to a response. */
+export type HeaderWriter<Res> = (decision: Decision, access: HeaderAccess<Res>, res: Res) => void
 
 /** All headers that Tollgate can send, for the options of a CORS package. Not readonly, as their types require. */
 export const RATE_LIMIT_HEADERS: string[] = [
@@ -33,65 +35,38 @@ const EXPOSE = 'Access-Control-Expose-Headers'
  * @throws {ConfigError} when an option is wrong
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function headerWriter(
-  options: HeaderOptions | false = {},
-  hide?: HideId,
-): (decision: Decision, response: ResponseHeaders) => void {
+export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: HideId): HeaderWriter<Res> {
   const read = readHeaderOptions(options)
   const { standard, single, legacy, partitionKey, expose } = read
   const exposed = sentWith(read)
-  const policies = new WeakMap<readonly unknown[], string>()
-  return (decision, response) => {
+  const known = new WeakMap<readonly unknown[], Fixed>()
+  return (decision, access, res) => {
     // Also without limits to report: a script must be able to read Retry-After of any denial.
-    if (expose) response.set(EXPOSE, withOurs(response.get(EXPOSE), exposed))
-    if (decision.limits.length === 0) return
+    if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
+    const { limits } = decision
+    if (limits.length === 0) return
     if (standard) {
-      const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : undefined
-      response.set('RateLimit-Policy', keys ? policyFor(decision, keys) : policyOf(decision, policies))
-      response.set('RateLimit', decision.limits.map((limit, i) => standing(limit, keys?.[i])).join(', '))
+      const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : NO_KEYS
+      const fixed = fixedOf(decision, known)
+      access.setHeader(res, 'RateLimit-Policy', keys === NO_KEYS ? fixed.policy : policyOf(limits, keys))
+      access.setHeader(res, 'RateLimit', standing(limits, fixed.items, keys))
     }
     if (!single && !legacy) return
-    const limit = closest(decision)
-    if (single) setSingle('RateLimit', limit, seconds(limit.resetMs), response)
-    if (legacy === 'delta') setSingle('X-RateLimit', limit, seconds(limit.resetMs), response)
-    if (legacy === 'epoch') setSingle('X-RateLimit', limit, seconds(Date.now() + limit.resetMs), response)
+    const limit = limits.length === 1 ? (limits[0] as LimitState) : closest(decision)
+    // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
+    const most = String(limit.used + limit.remaining)
+    const remaining = String(limit.remaining)
+    if (single) {
+      access.setHeader(res, 'RateLimit-Limit', most)
+      access.setHeader(res, 'RateLimit-Remaining', remaining)
+      access.setHeader(res, 'RateLimit-Reset', String(seconds(limit.resetMs)))
+    }
+    if (!legacy) return
+    access.setHeader(res, 'X-RateLimit-Limit', most)
+    access.setHeader(res, 'X-RateLimit-Remaining', remaining)
+    const resetMs = legacy === 'epoch' ? Date.now() + limit.resetMs : limit.resetMs
+    access.setHeader(res, 'X-RateLimit-Reset', String(seconds(resetMs)))
   }
-}
-
-/** Whole seconds, rounded up. */
-export function seconds(ms: number): number {
-  return Math.ceil(ms / 1000)
-}
-
-/** Cached, since it is the same for every response on a plan. */
-function policyOf(decision: Decision, known: WeakMap<readonly unknown[], string>): string {
-  const limits = limitsOf(decision)
-  const before = limits && known.get(limits)
-  if (before !== undefined) return before
-  const policy = policyFor(decision, [])
-  if (limits) known.set(limits, policy)
-  return policy
-}
-
-function policyFor({ limits }: Decision, keys: readonly string[]): string {
-  const policy = ({ name, quota, windowMs }: LimitState, i: number): string =>
-    `${quoted(name)};q=${quota};w=${seconds(windowMs)}${keys[i] ?? ''}`
-  return limits.map(policy).join(', ')
-}
-
-function standing({ name, remaining, resetMs }: LimitState, key = ''): string {
-  const item = `${quoted(name)};r=${remaining}`
-  return resetMs === 0 ? `${item}${key}` : `${item};t=${seconds(resetMs)}${key}`
-}
-
-/** The parameter `pk`. Hashed, since the draft allows no sensitive data in it. */
-function partitionKeyOf({ id, kind = 'id' }: Subject, hide?: HideId): string {
-  const whose = `${kind}:${id}`
-  // Not the hash that the store's keys have, so that neither can be derived from the other.
-  const hash = hide
-    ? Buffer.from(hide(`pk ${whose}`), 'base64url')
-    : createHash('sha256').update(whose).digest()
-  return `;pk=:${hash.subarray(0, 9).toString('base64')}:`
 }
 
 /** The headers that are sent with these options. */
@@ -114,18 +89,6 @@ function withOurs(exposed: string | undefined, ours: readonly string[]): string 
   return [...given, ...ours.filter((name) => !known.has(name.toLowerCase()))].join(', ')
 }
 
-/** A name as a String of structured fields (RFC 9651). */
-function quoted(name: string): string {
-  return `"${policyName(name).replace(/["\\]/g, '\\$&')}"`
-}
-
-/** A limit's name in headers and bodies. `%` and everything that is not printable ASCII is percent-encoded. */
-export function policyName(name: string): string {
-  return name.replace(/[^\x20-\x24\x26-\x7e]+/gu, (part) =>
-    [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
-  )
-}
-
 /** For a denial, the violated limit with the longest wait; otherwise the limit with the least remaining. */
 function closest({ limits, violated }: Decision): LimitState {
   const denying = limits.filter(({ name }) => violated.includes(name))
@@ -134,11 +97,4 @@ function closest({ limits, violated }: Decision): LimitState {
     return denying.reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
   }
   return limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
-}
-
-function setSingle(prefix: string, limit: LimitState, reset: number, { set }: ResponseHeaders): void {
-  // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
-  set(`${prefix}-Limit`, String(limit.used + limit.remaining))
-  set(`${prefix}-Remaining`, String(limit.remaining))
-  set(`${prefix}-Reset`, String(reset))
 }

@@ -11,9 +11,10 @@ import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
 import { writeDenial } from './answer.js'
 import { noteDecision, type CountedIn } from './decisions.js'
+import { DenialBodies } from './denial-bodies.js'
 import { contextOf } from './event-context.js'
-import { headerWriter, type ResponseHeaders } from './headers.js'
-import { isByAddress, isUnknownIp, subjectOfAddress } from './identify.js'
+import { headerWriter, type HeaderWriter } from './headers.js'
+import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
 import { compileList, type List } from './lists.js'
 import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
 import {
@@ -23,11 +24,12 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
-import { problemOf, renderBody, renderProblem } from './problem.js'
+import { renderBody, statusOf } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { refundLater } from './refund-later.js'
+import { retryOf } from './retry.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -68,7 +70,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
-  readonly #writeHeaders: ReturnType<typeof headerWriter>
+  readonly #writeHeaders: HeaderWriter<Res>
+  readonly #bodies: DenialBodies
+  readonly #property: string
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
@@ -80,7 +84,15 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
     checkHttpOptions(options, adapter)
-    const { allowList, blockList, headers, limiter, identify } = options
+    const {
+      allowList,
+      blockList,
+      headers,
+      limiter,
+      identify,
+      namePlan,
+      requestProperty = 'rateLimit',
+    } = options
     this.#adapter = adapter
     this.#making = making
     // A copy, so that nobody changes the options after they were checked.
@@ -94,6 +106,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
     this.#writeHeaders = headerWriter(headers, internals.hide)
+    this.#bodies = new DenialBodies(namePlan)
+    this.#property = requestProperty
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
   }
@@ -129,13 +143,19 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   #identify(req: Req, res: Res): MaybePromise<boolean> {
-    return chain(this.#await(req, this.#options.identify?.(req)), (identified) => {
-      const subjects = readSubjects(identified) ?? [subjectOfAddress(this.#ipOf(req))]
-      if (subjects.some(({ kind }) => kind === 'ip')) warnOfProxy(this.#adapter, req, this.#warn)
-      const next = (): MaybePromise<boolean> => this.#consume(req, res, subjects)
-      if (this.#allowList || this.#blockList) return this.#checkLists(req, res, subjects, next)
-      return this.#isLost(req, subjects) ? false : next()
-    })
+    const found = this.#options.identify?.(req)
+    // Here and below no function is made for a request that waits for nothing.
+    if (!isPromise(found)) return this.#decide(req, res, found)
+    return chain(this.#await(req, found), (identified) => this.#decide(req, res, identified))
+  }
+
+  #decide(req: Req, res: Res, identified: Identified | readonly Identified[]): MaybePromise<boolean> {
+    const subjects = readSubjects(identified) ?? ([subjectOfAddress(this.#ipOf(req))] as const)
+    if (subjects.some(isIp)) warnOfProxy(this.#adapter, req, this.#warn)
+    if (this.#allowList || this.#blockList) {
+      return this.#checkLists(req, res, subjects, () => this.#consume(req, res, subjects))
+    }
+    return this.#isLost(req, subjects) ? false : this.#consume(req, res, subjects)
   }
 
   /** @param next decides a request that is on neither list */
@@ -175,46 +195,49 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)
   }
 
-  #consume(req: Req, res: Res, subjects: readonly Subject[]): MaybePromise<boolean> {
-    const { cost = 1, refundWhen, eventContext } = this.#options
+  #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+    const { cost = 1, refundWhen } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
-    return chain(typeof cost === 'function' ? cost(req) : cost, (units) => {
-      needCost(units, 1, USE_SKIP)
-      const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
-      const asked = context ? { cost: units, context } : { cost: units }
-      return chain(this.#consumer.consume(subjects, asked), (decision) => {
-        settle?.(decision)
-        return this.#answer(req, res, decision)
-      })
-    })
+    const conclude = (decision: Decision): MaybePromise<boolean> => {
+      settle?.(decision)
+      return this.#answer(req, res, decision)
+    }
+    const units = typeof cost === 'function' ? cost(req) : cost
+    if (isPromise(units)) return chain(units, (known) => chain(this.#ask(req, subjects, known), conclude))
+    return chain(this.#ask(req, subjects, units), conclude)
+  }
+
+  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], cost: number): MaybePromise<Decision> {
+    needCost(cost, 1, USE_SKIP)
+    const { eventContext } = this.#options
+    const who = subjects.length === 1 ? subjects[0] : subjects
+    if (!eventContext) return cost === 1 ? this.#consumer.consume(who) : this.#consumer.consume(who, { cost })
+    const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
+    return this.#consumer.consume(who, context ? { cost, context } : { cost })
   }
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
-    adapter.attach(req, decision, this.#options.requestProperty ?? 'rateLimit')
+    adapter.attach(req, decision, this.#property)
     if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
     if (adapter.isSent(res)) return decision.allowed
-    const headers: ResponseHeaders = {
-      get: (name) => adapter.getHeader(res, name),
-      set: (name, value) => adapter.setHeader(res, name, value),
-    }
-    this.#writeHeaders(decision, headers)
+    this.#writeHeaders(decision, adapter, res)
     return decision.allowed || this.#deny(req, res, decision)
   }
 
   #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
-    const { onDenied, body, namePlan } = this.#options
-    const set = (name: string, value: string): void => adapter.setHeader(res, name, value)
-    const retry = writeDenial(decision, this.#options, set)
+    const { onDenied, body } = this.#options
+    const retry = retryOf(decision, this.#options)
+    writeDenial(retry, adapter, res)
     if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    const problem = problemOf(decision, retry, namePlan)
     if (!body) {
-      adapter.end(res, { ...renderProblem(problem, adapter.header(req, 'accept')), decision })
+      const made = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
+      adapter.end(res, { status: made.status, contentType: made.contentType, body: made.body, decision })
       return false
     }
     return chain(body(decision, req), (made) => {
-      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(problem.status, made), decision })
+      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusOf(decision), made), decision })
       return false
     })
   }

@@ -123,6 +123,11 @@ export function isSomebody(found: Identified): boolean {
   return subject !== undefined && subject.kind !== 'ip'
 }
 
+/** Whether this is the subject of a client's address. */
+export function isIp({ kind }: Subject): boolean {
+  return kind === 'ip'
+}
+
 const UNKNOWN = 'unknown'
 
 /** Whether this is the subject of clients without a known address. */

@@ -2,7 +2,7 @@ import type { Decision } from '../limiter/decision.js'
 import { negotiate } from './accept.js'
 import type { HttpAnswer } from './adapter.js'
 import { detailOf } from './detail.js'
-import { policyName } from './headers.js'
+import { policyName } from './header-values.js'
 import type { Retry } from './retry.js'
 
 /** The body of a denial: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
@@ -17,10 +17,16 @@ export interface Problem {
   readonly code: 'rate_limit_exceeded' | 'cost_exceeds_quota' | 'rate_limit_unavailable' | 'blocked'
 }
 
+/** The status of a denial: 429 by a limit, 503 when the store could not answer, 403 for the block list. */
+export function statusOf({ reason }: Decision): Problem['status'] {
+  if (reason === 'blocked') return 403
+  return reason === 'store-unavailable' ? 503 : 429
+}
+
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /**
- * The problem of a denial: 429 when a limit denied it, 503 when the store could not answer, 403 for the block list.
+ * The problem of a denial.
  *
  * @param retry    undefined when waiting would not help
  * @param namePlan whether the text may contain the name of the plan
@@ -55,10 +61,22 @@ export function problemOf(decision: Decision, retry: Retry | undefined, namePlan
   }
 }
 
-/** Renders the problem in a media type that the client accepts: JSON or plain text. */
-export function renderProblem(problem: Problem, accept: string | undefined): Omit<HttpAnswer, 'decision'> {
+/** A denial's status, media type and body. */
+export type Rendered = Omit<HttpAnswer, 'decision'>
+
+/** A media type in which problems can be rendered. */
+export type ProblemType = (typeof OFFERED)[number]
+
+const OFFERED = ['application/problem+json', 'application/json', 'text/plain', 'text/html'] as const
+
+/** Of the media types of problems, the one that an Accept header prefers. */
+export function mediaTypeFor(accept: string | undefined): ProblemType {
+  return negotiate(accept, OFFERED)
+}
+
+/** Renders the problem as JSON or as plain text. */
+export function renderProblem(problem: Problem, type: ProblemType): Rendered {
   const { status, title, detail } = problem
-  const type = negotiate(accept, ['application/problem+json', 'application/json', 'text/plain', 'text/html'])
   if (type === 'application/problem+json' || type === 'application/json') {
     return { status, contentType: type, body: JSON.stringify(problem) }
   }
@@ -66,7 +84,7 @@ export function renderProblem(problem: Problem, accept: string | undefined): Omi
 }
 
 /** Renders a body made by the user's `body` function: a string as plain text, anything else as JSON. */
-export function renderBody(status: number, body: unknown): Omit<HttpAnswer, 'decision'> {
+export function renderBody(status: number, body: unknown): Rendered {
   if (typeof body === 'string') return { status, contentType: PLAIN, body }
   return { status, contentType: 'application/json', body: JSON.stringify(body) ?? 'null' }
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import type { Decision } from '../limiter/decision.js'
-import { seconds } from './headers.js'
+import { seconds } from './header-values.js'
 
 /** How `Retry-After` is made. */
 export interface RetryOptions {

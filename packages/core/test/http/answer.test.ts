@@ -1,4 +1,6 @@
 import { answerOf, createLimiter, type AnswerOptions, type Decision } from '../../src/index.js'
+import { DenialBodies } from '../../src/http/denial-bodies.js'
+import { mediaTypeFor, problemOf, renderProblem } from '../../src/http/problem.js'
 
 const limiter = createLimiter({ plans: { pro: '1/min', internal: 'unlimited' } })
 const decide = async (plan: string, cost = 1): Promise<Decision> =>
@@ -122,4 +124,29 @@ test('a copy of a decision is answered as the decision, also when it names a lim
   expect(answerOf(copy)).toEqual(answerOf(denied))
   const { status, headers } = answerOf({ ...copy, violated: ['other'] })
   expect([status, headers['RateLimit-Limit']]).toEqual([429, '1'])
+})
+
+test('bodies of denials that are kept are those that are made anew', () => {
+  const three = createLimiter({
+    plans: { free: ['1/min', '2/h'], pro: '1/min', team: '1/min' },
+  })
+  const bodies = new DenialBodies(undefined)
+  const seen = new Map<string, object>()
+  for (let i = 0; i < 60; i += 1) {
+    const plan = ['free', 'pro', 'team'][i % 3] as string
+    const decision = three.consume({ id: `${plan}${i % 9}`, plan }, { cost: 1 + (i % 2) }) as Decision
+    if (decision.allowed) continue
+    for (const waitMs of [1, 1001, 61_000, 7 * 3_600_000]) {
+      for (const accept of [undefined, 'application/json', 'text/*']) {
+        const retry = decision.retryAfterMs === null ? undefined : { waitMs, seconds: 1 }
+        const made = bodies.render(decision, retry, accept)
+        expect(made).toEqual(renderProblem(problemOf(decision, retry), mediaTypeFor(accept)))
+        const isKept = retry !== undefined && waitMs < 6 * 3_600_000 && decision.violated.length === 1
+        const key = `${made.contentType}${made.body}`
+        if (isKept) expect(seen.get(key) ?? made).toBe(made)
+        if (isKept) seen.set(key, made)
+      }
+    }
+  }
+  expect(seen.size).toBeGreaterThan(9)
 })

@@ -1,7 +1,7 @@
 // Access-Control-Expose-Headers lists the headers that are sent, and no others.
 import type { HeaderOptions } from '../../src/index.js'
 import { createLimiter, type Decision } from '../../src/index.js'
-import { headerWriter } from '../../src/http/headers.js'
+import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
 
 test.each<[HeaderOptions, string]>([
   [{}, 'RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After'],
@@ -14,10 +14,11 @@ test.each<[HeaderOptions, string]>([
 ])('%j', (options, exposed) => {
   const headers = new Map<string, string>()
   const decision = createLimiter({ limit: '5/min' }).consume('acme') as Decision
-  headerWriter({ ...options, expose: true })(decision, {
-    get: (name) => headers.get(name),
-    set: (name, value) => void headers.set(name, value),
-  })
+  const access: HeaderAccess<Map<string, string>> = {
+    getHeader: (res, name) => res.get(name),
+    setHeader: (res, name, value) => void res.set(name, value),
+  }
+  headerWriter<typeof headers>({ ...options, expose: true })(decision, access, headers)
   const named = headers.get('Access-Control-Expose-Headers')
   expect(named).toBe(exposed)
   const sent = [...headers.keys()].filter((name) => /ratelimit/i.test(name))

@@ -1,7 +1,7 @@
 import type { Decision } from '../../src/index.js'
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter } from '../../src/index.js'
-import { headerWriter } from '../../src/http/headers.js'
+import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { ipSubject } from '../../src/requests/ip.js'
 
 describe('an address as an id', () => {
@@ -109,8 +109,11 @@ describe('headers', () => {
     options?: Parameters<typeof headerWriter>[0],
     headers: Record<string, string> = {},
   ): Record<string, string> => {
-    const set = (name: string, value: string): void => void (headers[name] = value)
-    headerWriter(options)(made, { set, get: (name) => headers[name] })
+    const access: HeaderAccess<typeof headers> = {
+      getHeader: (res, name) => res[name],
+      setHeader: (res, name, value) => void (res[name] = value),
+    }
+    headerWriter<typeof headers>(options)(made, access, headers)
     return headers
   }
   const minute = { name: 'minute', quota: 100, windowMs: 60_000, used: 93, remaining: 7, resetMs: 1001 }
