@@ -1,0 +1,1 @@
+export const filesOf=()=>({});export const writeFiles=()=>[];export const differences=()=>[]
