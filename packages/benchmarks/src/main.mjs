@@ -1,7 +1,7 @@
 // npm run bench: measures, and renders what was measured. README.md has the options.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { differences, filesOf, writeFiles } from './report/files.mjs'
+import { differences, filesOf, jsonOf, writeFiles } from './report/files.mjs'
 import { textOf } from './report/text.mjs'
 import { sectionsOf } from './sections.mjs'
 
@@ -30,7 +30,10 @@ if (failed.length > 0) process.exitCode = 1
 async function measure() {
   const names = sectionsOf(options.only.flatMap((one) => one.split(',')))
   // Only here, since a page can be made again without a build and without a Redis.
-  const [{ describe }, { runSections }] = await Promise.all([import('./kit/machine.mjs'), import('./run.mjs')])
+  const [{ describe }, { runSections }] = await Promise.all([
+    import('./kit/machine.mjs'),
+    import('./run.mjs'),
+  ])
   const pace = options.quick ? 'quick' : 'full'
   const machine = await describe()
   const start = performance.now()
@@ -54,12 +57,7 @@ function readRuns(files) {
 /** Exits with 1 when the committed pages are not what the figures render. */
 function check() {
   const different = differences(filesOf(run))
-  for (const path of different) say(`${path} is not what the figures render: npm run bench -- --from FILE --write\n`)
+  for (const path of different)
+    say(`${path} is not what the figures render: npm run bench -- --from FILE --write\n`)
   if (different.length > 0) process.exitCode = 1
-}
-
-/** Indented, with each list of figures on one line. */
-function jsonOf(value) {
-  const text = JSON.stringify(value, null, 1)
-  return `${text.replaceAll(/\[[^[\]{}"]*\]/g, (list) => list.replaceAll(/\s+/g, ''))}\n`
 }

@@ -35,5 +35,4 @@ export const LOG_ASKED = 'Tollgate: sliding log 1000/min, denials: false'
 
 export const isOurs = (name) => name.startsWith('Tollgate')
 /** Not a limiter: something to compare with. */
-export const isReference = (name) =>
-  /^(INCR|bare|floor|no limiter)/.test(name)
+export const isReference = (name) => /^(INCR|bare|floor|no limiter)/.test(name)

@@ -56,4 +56,3 @@ function rounded(value) {
   if (Array.isArray(value)) return value.map(rounded)
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rounded(inner)]))
 }
-

@@ -9,6 +9,9 @@ const [name, pace, wanted] = process.argv.slice(2)
 const { file, input } = SECTIONS[name]
 const isQuick = pace === 'quick'
 
+// Or a run that is stopped would leave a section and its servers behind.
+process.on('disconnect', () => process.exit(1))
+
 const redis = await startRedis()
 const placement = placeOnCores(wanted, redis.pid)
 const clients = await openClients(redis.url)

@@ -58,7 +58,9 @@ async function express({ name, client, check, own, rateLimit }) {
   if (name === names.EXPRESS) {
     const { rateLimit: peer } = await import('express-rate-limit')
     const store = new RedisStore({ sendCommand: (...args) => client.call(...args) })
-    app.use(peer({ windowMs: MINUTE_MS, limit: QUOTA, standardHeaders: 'draft-8', keyGenerator: idOf, store }))
+    app.use(
+      peer({ windowMs: MINUTE_MS, limit: QUOTA, standardHeaders: 'draft-8', keyGenerator: idOf, store }),
+    )
   }
   app.get('/', (_req, res) => res.json(BODY))
   return createServer(app)

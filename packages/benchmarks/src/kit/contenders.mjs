@@ -134,8 +134,7 @@ export function flexible(client, { quota, windowMs, prefix: keyPrefix = 'rlflx' 
 }
 
 /** The same, and it keeps in memory who is over the quota. @returns {Contender} */
-export const flexibleBlock = (client, load) =>
-  flexible(client, load, { inMemoryBlockOnConsumed: load.quota })
+export const flexibleBlock = (client, load) => flexible(client, load, { inMemoryBlockOnConsumed: load.quota })
 
 /** It throws its denials, and real errors, too. */
 export function allowedByFlexible(answer, isThrown) {

@@ -21,7 +21,11 @@ export const QUOTA = 1000
 export const LIMITS = {
   [names.BUCKET]: { quota: QUOTA, window: 'min', algorithm: 'token-bucket' },
   [names.LOG]: { quota: QUOTA, window: 'min' },
-  [names.THREE]: ['500/s burst 1000', { quota: QUOTA, window: 'min', algorithm: 'sliding-window' }, '5000000/month'],
+  [names.THREE]: [
+    '500/s burst 1000',
+    { quota: QUOTA, window: 'min', algorithm: 'sliding-window' },
+    '5000000/month',
+  ],
 }
 
 /** Opens what the contenders need. All clients have their package's defaults, but that nothing is sent twice. */

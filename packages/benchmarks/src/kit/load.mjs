@@ -88,7 +88,7 @@ export async function openLoop(contender, { rate, ms }) {
     if (!(await ask(contender, ids[i % SUBJECTS]))) throw new Error('A request was denied')
     delays.push(performance.now() - due)
   }
-  for (let i = 0; i < total; ) {
+  for (let i = 0; i < total;) {
     const due = ((performance.now() - start) * rate) / 1000
     for (; i < total && i <= due; i += 1) pending.push(send(i))
     // Not a timer: those fire up to a millisecond late.

@@ -9,7 +9,13 @@ import { serverVersion, startRedis } from './redis.mjs'
 const PACKAGES = [
   '@tollgate/core',
   ...['ioredis', 'redis', 'express', 'fastify', 'koa'],
-  ...['express-rate-limit', 'rate-limit-redis', '@fastify/rate-limit', 'koa-ratelimit', 'rate-limiter-flexible'],
+  ...[
+    'express-rate-limit',
+    'rate-limit-redis',
+    '@fastify/rate-limit',
+    'koa-ratelimit',
+    'rate-limiter-flexible',
+  ],
 ]
 const require = createRequire(import.meta.url)
 

@@ -9,11 +9,13 @@ const { Redis } = await import('ioredis')
 const { makeAll } = await import('./accuracy-field.mjs')
 const client = new Redis(url, { autoResendUnfulfilledCommands: false })
 await client.ping()
-let contenders = new Map()
+/** By the window: a limiter is made once in a process. */
+const made = new Map()
 
 process.on('message', async ({ load, id, count, at }) => {
   try {
-    if (load) contenders = await makeAll(client, load)
+    if (!made.has(load.windowMs)) made.set(load.windowMs, makeAll(client, load))
+    const contenders = made.get(load.windowMs)
     if (at) await new Promise((resolve) => setTimeout(resolve, at - now()))
     const counts = count ? await Promise.all([...contenders].map((one) => burst(one, id, count))) : []
     process.send({ counts: Object.fromEntries(counts) })

@@ -44,23 +44,26 @@ const sum = (all) => {
  * and one shortly after. Told is what both bursts get, which lie within a small part of a window.
  */
 async function seam(worker, i) {
-  await worker.ask({ load: { quota: QUOTA, windowMs: SEAM_WINDOW_MS } })
+  const load = { quota: QUOTA, windowMs: SEAM_WINDOW_MS }
+  await worker.ask({ load })
   const id = `seam-${i}`
   const begin = (Math.floor(Date.now() / SEAM_WINDOW_MS) + 1) * SEAM_WINDOW_MS
-  await worker.ask({ id, count: 1, at: begin + 5 })
+  await worker.ask({ load, id, count: 1, at: begin + 5 })
   const end = begin + SEAM_WINDOW_MS
   const beside = BESIDE * SEAM_WINDOW_MS
-  const first = await worker.ask({ id, count: BURST, at: end - beside })
-  const second = await worker.ask({ id, count: BURST, at: end + beside })
+  const first = await worker.ask({ load, id, count: BURST, at: end - beside })
+  const second = await worker.ask({ load, id, count: BURST, at: end + beside })
   return sum([first.counts, second.counts])
 }
 
 /** 4 processes send 200 requests each for one subject at the same time. */
 async function atOnce(workers, i) {
   const load = { quota: QUOTA, windowMs: 60_000 }
-  if (i === 0) await Promise.all(workers.map((worker) => worker.ask({ load })))
+  await Promise.all(workers.map((worker) => worker.ask({ load })))
   const at = Date.now() + 30
-  const all = await Promise.all(workers.map((worker) => worker.ask({ id: `once-${i}`, count: 200, at })))
+  const all = await Promise.all(
+    workers.map((worker) => worker.ask({ load, id: `once-${i}`, count: 200, at })),
+  )
   return sum(all.map(({ counts }) => counts))
 }
 

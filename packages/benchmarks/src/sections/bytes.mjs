@@ -1,5 +1,12 @@
 // Bytes of Redis memory a subject, with 1, 100 and 1000 requests in its window.
-import { expressRateLimit, fastifyRateLimit, flexible, incr, koaRateLimit, tollgate } from '../kit/contenders.mjs'
+import {
+  expressRateLimit,
+  fastifyRateLimit,
+  flexible,
+  incr,
+  koaRateLimit,
+  tollgate,
+} from '../kit/contenders.mjs'
 import { LIMITS } from '../kit/field.mjs'
 import { usedMemory } from '../kit/redis.mjs'
 import * as names from '../names.mjs'

@@ -12,7 +12,9 @@ import * as names from '../names.mjs'
 export async function measure({ placement, rounds, cellMs, isQuick }) {
   const grids = {}
   for (const primaries of [1, 2, 3]) {
-    const cluster = await startCluster({ primaries, replicas: 0 })
+    // A node that never met another does not know its own address.
+    const args = ['--cluster-announce-ip', '127.0.0.1']
+    const cluster = await startCluster({ primaries, replicas: 0, args })
     try {
       if (placement === 'apart') for (const { pid } of cluster.nodes) pinTo(pid, 1)
       const client = await connect(cluster)

@@ -1,8 +1,6 @@
 // How the cost of a decision grows: with the number of subjects, the quota of an exact log, and the limits of a plan.
 import { tollgate } from '../kit/contenders.mjs'
-import { LIMITS } from '../kit/field.mjs'
 import { commandUs, usedMemory } from '../kit/redis.mjs'
-import * as names from '../names.mjs'
 
 const BATCH = 64
 const MINUTE_MS = 60_000

@@ -13,12 +13,12 @@ export async function measure({ framework, url, clients, monitor, placement, rou
   rows.push(names.FLEXIBLE, names.FLEXIBLE_BLOCK, names.NONE_AGAIN)
   const apart = placement === 'apart'
   const client = startChild('http/client.mjs', [], { core: apart ? 1 : undefined })
-  const servers = new Map()
-  for (const name of rows) {
+  const start = async (name) => {
     const server = startChild('http/server.mjs', [framework, name, url], { core: apart ? 0 : undefined })
-    servers.set(name, { server, ...(await server.ask()) })
+    return [name, { server, ...(await server.ask()) }]
   }
-  const context = { client, redis: clients.client, monitor, ms: isQuick ? 250 : 550 }
+  const servers = new Map(await Promise.all(rows.map(start)))
+  const context = { client, redis: clients.client, monitor, ms: isQuick ? 200 : 550 }
   const grids = {}
   for (const mode of ['allowed', 'flood']) {
     grids[mode] = await takeTurns(servers, isQuick ? 3 : rounds, cellOf(context, mode))

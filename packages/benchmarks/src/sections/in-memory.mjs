@@ -18,7 +18,8 @@ const contenders = {
   [names.FIXED]: () => ours({ ...LARGE, algorithm: 'fixed-window' }),
   [names.WINDOW]: () => ours({ ...LARGE, algorithm: 'sliding-window' }),
   [names.LOG]: () => ours(LARGE),
-  [names.THREE]: () => ours(['1000000/s burst 1000000', { ...LARGE, algorithm: 'sliding-window' }, '500000000/month']),
+  [names.THREE]: () =>
+    ours(['1000000/s burst 1000000', { ...LARGE, algorithm: 'sliding-window' }, '500000000/month']),
   [names.EXPRESS_MEMORY]: expressMemory,
   [names.FLEXIBLE_MEMORY_AGAIN]: flexible,
 }

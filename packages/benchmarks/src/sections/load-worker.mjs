@@ -1,11 +1,12 @@
-// A process that puts a load on Redis: node load-worker.mjs REDIS_URL NAME. Answers each message with its decisions.
+// A process that puts a load on Redis: node load-worker.mjs REDIS_URL. Answers each message with its
+// decisions.
 import { openClients, everybody } from '../kit/field.mjs'
 import { closedLoop, MODES } from '../kit/load.mjs'
 
-const [url, name] = process.argv.slice(2)
-const contender = (await everybody(await openClients(url))).get(name)
-process.on('message', async ({ inFlight, ms }) => {
+const contenders = await everybody(await openClients(process.argv[2]))
+process.on('message', async ({ name, inFlight, ms }) => {
   try {
+    const contender = contenders.get(name)
     const { decisions } = await closedLoop(contender, MODES.allowed.idOf(), { inFlight, ms })
     process.send({ decisions })
   } catch (error) {

@@ -8,13 +8,14 @@ const ROWS = [names.INCR, names.BUCKET, names.LOG, names.INCR_AGAIN]
 const MOST = 8
 
 export async function measure({ url, clients, monitor, rounds, cellMs, isQuick }) {
-  const crowds = new Map()
-  for (const name of ROWS) crowds.set(name, await startCrowd(url, name))
+  const crowd = Array.from({ length: MOST }, () => startChild('sections/load-worker.mjs', [url]))
+  await Promise.all(crowd.map((child) => child.ask()))
+  const contenders = new Map(ROWS.map((name) => [name, name]))
   const grids = {}
   for (const count of [1, 2, 4, 8]) {
-    const cell = async (_name, crowd) => {
+    const cell = async (name) => {
       await clients.client.flushdb()
-      const load = (ms) => crowdLoad(crowd.slice(0, count), ms)
+      const load = (ms) => crowdLoad(crowd.slice(0, count), { name, ms })
       await load(cellMs / 2)
       const before = await serverWork(monitor)
       const start = performance.now()
@@ -23,19 +24,13 @@ export async function measure({ url, clients, monitor, rounds, cellMs, isQuick }
       const { cpuUs } = await serverWork(monitor)
       return { perSecond: decisions / seconds, serverUs: (cpuUs - before.cpuUs) / decisions }
     }
-    grids[String(count)] = await takeTurns(crowds, isQuick ? 3 : rounds, cell)
+    grids[String(count)] = await takeTurns(contenders, isQuick ? 3 : rounds, cell)
   }
-  for (const crowd of crowds.values()) for (const child of crowd) child.stop()
+  for (const child of crowd) child.stop()
   return grids
 }
 
-async function startCrowd(url, name) {
-  const crowd = Array.from({ length: MOST }, () => startChild('sections/load-worker.mjs', [url, name]))
-  await Promise.all(crowd.map((child) => child.ask()))
-  return crowd
-}
-
-async function crowdLoad(crowd, ms) {
-  const all = await Promise.all(crowd.map((child) => child.ask({ inFlight: 64, ms })))
+async function crowdLoad(crowd, load) {
+  const all = await Promise.all(crowd.map((child) => child.ask({ inFlight: 64, ...load })))
   return all.reduce((sum, { decisions }) => sum + decisions, 0)
 }

@@ -33,7 +33,7 @@ const inBatches = ({ decide, allowed }, isHot = false) => ({
   },
 })
 
-export async function measure({ clients: { client }, monitor, rounds, isQuick }) {
+export async function measure({ clients: { client }, monitor, isQuick }) {
   const batches = isQuick ? 60 : 200
   const keys = (first) => Array.from({ length: BATCH }, (_, i) => `k${(first * BATCH + i) % SUBJECTS}`)
   const hot = Array.from({ length: BATCH }, () => 'hot')
