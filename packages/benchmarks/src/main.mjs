@@ -51,7 +51,13 @@ function commandOf([first, ...args]) {
 /** Several files, such as of runs of some sections each, count as one run: the later one has the last word. */
 function readRuns(files) {
   const runs = files.map((file) => JSON.parse(readFileSync(file, 'utf8')))
-  return { ...runs.at(-1), sections: Object.assign({}, ...runs.map(({ sections }) => sections)) }
+  const last = runs.at(-1)
+  if (runs.length === 1) return last
+  const sections = Object.assign({}, ...runs.map((one) => one.sections))
+  const seconds = Object.values(sections).reduce((sum, one) => sum + one.seconds, 0)
+  const pace = runs.some((one) => one.pace === 'quick') ? 'quick' : 'full'
+  const command = 'npm run bench -- --only SECTION, one after another'
+  return { ...last, command, pace, seconds: Math.round(seconds), sections }
 }
 
 /** Exits with 1 when the committed pages are not what the figures render. */

@@ -28,8 +28,8 @@ export const FIXED = 'Tollgate: fixed window'
 export const THREE = 'Tollgate: three limits'
 export const BUCKET_NODE_REDIS = 'Tollgate: token bucket, node-redis'
 /** Each of these: 64 requests of one tenant that is over its limit, in a batch. */
-export const BUCKET_DENIED = 'Tollgate: token bucket, one denied tenant'
-export const LOG_DENIED = 'Tollgate: sliding log 100/min, one denied tenant'
+export const BUCKET_DENIED = 'Tollgate: one denied tenant, token bucket'
+export const LOG_DENIED = 'Tollgate: one denied tenant, log 100/min'
 /** Every denial is asked of Redis. */
 export const LOG_ASKED = 'Tollgate: sliding log 1000/min, denials: false'
 

@@ -20,7 +20,7 @@ const { measure } = await import(`./sections/${file}`)
 const grids = await measure({
   ...{ isQuick, url: redis.url, serverPid: redis.pid, clients, monitor, placement },
   rounds: isQuick ? 3 : 5,
-  cellMs: isQuick ? 80 : 200,
+  cellMs: isQuick ? 60 : 200,
   ...input,
 })
 process.send({ grids, placement }, () => {

@@ -45,10 +45,11 @@ else; \`npm run bench -- --quick\` takes 3.`,
         ['machine', `${cores} cores (${cpu}), ${memoryGb} GB, ${system}`],
         ['versions', `Node ${node.replace(/^v/, '')}, Redis ${redis}; ${versions.join(', ')}`],
       ],
-    ).replaceAll('---:', '---'),
-    `How to read it:${rough} contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
+      2,
+    ),
+    `Contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
 Each section measures its reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
-than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.`,
+than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${rough}`,
   ].join('\n\n')
 }
 
@@ -61,7 +62,7 @@ function goalTable(run) {
     verdict === 'reached' ? '**reached**' : verdict,
     verdict === 'reached' ? '' : besideText,
   ])
-  return table(['what', 'of', 'to reach', 'measured', '', 'beside it'], rows)
+  return table(['what', 'of', 'to reach', 'measured', '', 'beside it'], rows, 6)
 }
 
 function sectionText(run, name, charts) {

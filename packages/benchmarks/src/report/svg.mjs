@@ -1,8 +1,8 @@
 // A small writer of SVG charts: bars in groups with quartiles, and lines. Readable on a light and on a dark page.
 
 const WIDTH = 860
-const LABELS = 300
-const RIGHT = 90
+const LABELS = 335
+const RIGHT = 75
 const PLOT = WIDTH - LABELS - RIGHT
 const TOP = 74
 const BAR = 13

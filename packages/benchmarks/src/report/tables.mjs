@@ -3,9 +3,10 @@ import { paired } from '../kit/statistics.mjs'
 import { isOurs } from '../names.mjs'
 import { controlOf, digits, spread, summary } from './figures.mjs'
 
-export function table(head, rows) {
+/** @param {number} [texts] how many columns, from the first, are texts and not numbers */
+export function table(head, rows, texts = 1) {
   const line = (cells) => `| ${cells.join(' | ')} |`
-  const rule = head.map((_, i) => (i === 0 ? '---' : '---:'))
+  const rule = head.map((_, i) => (i < texts ? '---' : '---:'))
   return [line(head), line(rule), ...rows.map(line)].join('\n')
 }
 

@@ -41,7 +41,7 @@ export async function measure({ clients: { client }, monitor, isQuick }) {
   }
   const rows = {}
   for (const one of CASES) {
-    const size = { ...one, subjects: isQuick ? one.subjects / 10 : one.subjects }
+    const size = { ...one, subjects: isQuick ? one.subjects / 4 : one.subjects }
     const fillers = [
       ...Object.entries(OURS).map(([name, limit]) => [name, spreadOut(client, limit, size)]),
       ...Object.entries(peers).map(([name, contender]) => [name, { ...contender, startRound: () => {} }]),

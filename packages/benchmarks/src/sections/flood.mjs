@@ -34,5 +34,5 @@ export async function measure({ clients: { client }, monitor, cellMs, rounds, is
       serverUs: (after.cpuUs - before.cpuUs) / result.decisions,
     }
   }
-  return { flood: await takeTurns(contenders, isQuick ? 3 : rounds + 4, cell) }
+  return { flood: await takeTurns(contenders, isQuick ? 3 : rounds + 2, cell) }
 }

@@ -18,7 +18,7 @@ export async function measure({ framework, url, clients, monitor, placement, rou
     return [name, { server, ...(await server.ask()) }]
   }
   const servers = new Map(await Promise.all(rows.map(start)))
-  const context = { client, redis: clients.client, monitor, ms: isQuick ? 200 : 550 }
+  const context = { client, redis: clients.client, monitor, ms: isQuick ? 140 : 450 }
   const grids = {}
   for (const mode of ['allowed', 'flood']) {
     grids[mode] = await takeTurns(servers, isQuick ? 3 : rounds, cellOf(context, mode))

@@ -34,8 +34,8 @@ export async function measure({ cellMs, rounds, isQuick }) {
     return { us: wallUs / result.decisions }
   }
   return {
-    'in-memory': await takeTurns(made, isQuick ? 3 : rounds + 4, cell),
-    denied: await takeTurns(deniers(), isQuick ? 3 : rounds + 4, deniedCell(cellMs)),
+    'in-memory': await takeTurns(made, isQuick ? 3 : rounds + 2, cell),
+    denied: await takeTurns(deniers(), isQuick ? 3 : rounds + 2, deniedCell(cellMs)),
     heap: await heapOf(),
   }
 }

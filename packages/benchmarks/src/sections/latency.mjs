@@ -8,7 +8,7 @@ import { quantile } from '../kit/statistics.mjs'
 const RATE = 4000
 
 export async function measure({ clients, rounds, isQuick }) {
-  const ms = isQuick ? 250 : 800
+  const ms = isQuick ? 200 : 600
   const cell = async (_name, contender) => {
     await clients.client.flushdb()
     await openLoop(contender, { rate: RATE, ms: ms / 4 })
