@@ -18,8 +18,8 @@ const HOUR_MS = 60 * MINUTE_MS
 
 const CASES = [
   { requests: 1, subjects: 10_000 },
-  { requests: 100, subjects: 2000 },
-  { requests: 1000, subjects: 300 },
+  { requests: 100, subjects: 1000 },
+  { requests: 1000, subjects: 120 },
 ]
 
 const OURS = {
