@@ -1,30 +1,31 @@
-// Runs a single contender for a profiler: node --cpu-prof src/profile.mjs token-bucket 512 5
-import { Redis } from 'ioredis'
-import { createContenders } from './contenders.mjs'
-import { closedLoop } from './load.mjs'
-import { startRedis } from './redis.mjs'
+// Runs a single contender for a profiler: node --cpu-prof src/profile.mjs 'Tollgate: token bucket' 512 5
+import { everybody, openClients } from './kit/field.mjs'
+import { closedLoop, MODES } from './kit/load.mjs'
+import { startRedis } from './kit/redis.mjs'
+import { timed } from './kit/rounds.mjs'
+import { BUCKET } from './names.mjs'
 
 const LONGEST_SECONDS = 60
-const [name = 'token-bucket', inFlight = '64', seconds = '5'] = process.argv.slice(2)
+const [name = BUCKET, inFlight = '64', seconds = '5'] = process.argv.slice(2)
 
 const redis = await startRedis()
-const client = new Redis(redis.url, { autoResendUnfulfilledCommands: false })
-const contenders = createContenders(client)
+const clients = await openClients(redis.url)
+const contenders = await everybody(clients)
 const contender = contenders.get(name)
 if (!contender) throw new Error(`No contender ${name}. There are: ${[...contenders.keys()].join(', ')}`)
 
 let decisions = 0
-const before = process.cpuUsage()
+let cpuUs = 0
 const until = performance.now() + 1000 * Math.min(Number(seconds), LONGEST_SECONDS)
-// The database is emptied between loops, like in the benchmark: else a limit of 100/min would be used up.
+// The database is emptied between loops, like in the benchmark: else quotas would be used up.
 while (performance.now() < until) {
-  decisions += await closedLoop(contender, Number(inFlight), 300)
-  await client.flushdb()
+  const load = { inFlight: Number(inFlight), ms: 300 }
+  const { result, nodeUs } = await timed(() => closedLoop(contender, MODES.allowed.idOf(), load))
+  decisions += result.decisions
+  cpuUs += nodeUs
+  await clients.client.flushdb()
 }
-const cpu = process.cpuUsage(before)
-const nodeUs = (cpu.user + cpu.system) / decisions
-process.stdout.write(
-  `${name}, ${inFlight} in flight: ${decisions} decisions, ${nodeUs.toFixed(2)} µs of Node each\n`,
-)
-client.disconnect()
+const each = (cpuUs / decisions).toFixed(2)
+process.stdout.write(`${name}, ${inFlight} in flight: ${decisions} decisions, ${each} µs of Node each\n`)
+clients.close()
 redis.stop()

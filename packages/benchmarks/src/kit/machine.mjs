@@ -1,23 +1,40 @@
 // The machine and versions of a run. Figures of different machines must not be compared.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { cpus, loadavg } from 'node:os'
+import { cpus, loadavg, release, totalmem } from 'node:os'
 import { pathToFileURL } from 'node:url'
-import { serverVersion } from './redis.mjs'
+import { Redis } from 'ioredis'
+import { serverVersion, startRedis } from './redis.mjs'
 
 const PACKAGES = [
   '@tollgate/core',
-  'ioredis',
-  'rate-limiter-flexible',
-  'express-rate-limit',
-  'rate-limit-redis',
+  ...['ioredis', 'redis', 'express', 'fastify', 'koa'],
+  ...[
+    'express-rate-limit',
+    'rate-limit-redis',
+    '@fastify/rate-limit',
+    'koa-ratelimit',
+    'rate-limiter-flexible',
+  ],
 ]
 const require = createRequire(import.meta.url)
 
-export async function describeMachine(monitor) {
+/** Asks a Redis of its own for the version. */
+export async function describe() {
+  const server = await startRedis()
+  const monitor = new Redis(server.url)
+  const machine = await describeMachine(monitor)
+  monitor.disconnect()
+  server.stop()
+  return machine
+}
+
+async function describeMachine(monitor) {
   return {
     cores: cpus().length,
     cpu: cpus()[0].model.trim(),
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release().split('-')[0]}`,
     load: loadavg()[0],
     node: process.version,
     redis: await serverVersion(monitor),

@@ -62,16 +62,32 @@ async function freePort() {
   return port
 }
 
-/** CPU time that the server has used, in µs. */
-export async function serverCpuUs(client) {
-  const info = await client.info('cpu')
-  const read = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)[1])
-  return (read('used_cpu_user') + read('used_cpu_sys')) * 1e6
+const numberIn = (info, field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0)
+
+/** What the server has done so far: `cpuUs` of CPU time, `bytesIn` and `bytesOut` of all connections. */
+export async function serverWork(client) {
+  const info = `${await client.info('cpu')}\n${await client.info('stats')}`
+  return {
+    cpuUs: (numberIn(info, 'used_cpu_user') + numberIn(info, 'used_cpu_sys')) * 1e6,
+    bytesIn: numberIn(info, 'total_net_input_bytes'),
+    bytesOut: numberIn(info, 'total_net_output_bytes'),
+  }
+}
+
+/** The commands that a contender sends; commands inside a script are counted by Redis on their own as well. */
+const SENT = /^cmdstat_(?:evalsha|eval|fcall|incr):calls=\d+,usec=(\d+)/gm
+
+/** @returns the µs that Redis took for the commands of `work`, without reading and writing the sockets */
+export async function commandUs(monitor, work) {
+  await monitor.config('RESETSTAT')
+  await work()
+  const found = [...(await monitor.info('commandstats')).matchAll(SENT)]
+  return found.reduce((sum, [, us]) => sum + Number(us), 0)
 }
 
 /** @returns bytes */
 export async function usedMemory(client) {
-  return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
+  return numberIn(await client.info('memory'), 'used_memory')
 }
 
 export async function serverVersion(client) {

@@ -26,6 +26,15 @@ export function placeOnCores(wanted, pid) {
   }
 }
 
+/** Pins a process to a core where that can be done. */
+export function pinTo(pid, core) {
+  try {
+    pin(pid, core)
+  } catch {
+    // Not Linux, or no permission: the kernel decides.
+  }
+}
+
 function pin(pid, core) {
   execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)], {
     stdio: 'ignore',

@@ -1,0 +1,38 @@
+// The names of the rows. A section writes them, and the report looks rows up by them.
+export const INCR = 'INCR'
+/** The same code as INCR. Differences as small as that between the two cannot be measured in this run. */
+export const INCR_AGAIN = 'INCR, again'
+export const INCR_PIPELINED = 'INCR, auto-pipelined'
+export const INCR_NODE_REDIS = 'INCR, node-redis'
+export const SCRIPT = 'bare EVALSHA'
+export const FLOOR = 'floor: read and write each key'
+export const FLOOR_AGAIN = 'floor, again'
+export const NONE = 'no limiter'
+export const NONE_AGAIN = 'no limiter, again'
+
+export const EXPRESS = 'express-rate-limit'
+export const FASTIFY = '@fastify/rate-limit'
+export const KOA = 'koa-ratelimit'
+export const FLEXIBLE = 'rate-limiter-flexible'
+export const FLEXIBLE_BLOCK = 'rate-limiter-flexible, in-memory block'
+export const FLEXIBLE_MEMORY = 'rate-limiter-flexible, memory'
+export const FLEXIBLE_MEMORY_AGAIN = 'rate-limiter-flexible, memory, again'
+export const EXPRESS_MEMORY = 'express-rate-limit, memory'
+
+export const BUCKET = 'Tollgate: token bucket'
+export const LOG = 'Tollgate: sliding log 1000/min'
+export const LOG_100 = 'Tollgate: sliding log 100/min'
+export const LOG_EXACT = 'Tollgate: log 1000/min, exact to 1 ms'
+export const WINDOW = 'Tollgate: sliding window'
+export const FIXED = 'Tollgate: fixed window'
+export const THREE = 'Tollgate: three limits'
+export const BUCKET_NODE_REDIS = 'Tollgate: token bucket, node-redis'
+/** Each of these: 64 requests of one tenant that is over its limit, in a batch. */
+export const BUCKET_DENIED = 'Tollgate: one denied tenant, token bucket'
+export const LOG_DENIED = 'Tollgate: one denied tenant, log 100/min'
+/** Every denial is asked of Redis. */
+export const LOG_ASKED = 'Tollgate: sliding log 1000/min, denials: false'
+
+export const isOurs = (name) => name.startsWith('Tollgate')
+/** Not a limiter: something to compare with. */
+export const isReference = (name) => /^(INCR|bare|floor|no limiter)/.test(name)

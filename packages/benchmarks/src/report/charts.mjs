@@ -1,0 +1,156 @@
+// The charts of the page, drawn from a run. A chart whose figures are missing is left out.
+import * as names from '../names.mjs'
+import { ratioOf, summary, valuesOf } from './figures.mjs'
+import { barChart, lineChart } from './svg.mjs'
+
+const TOLD = 'Medians; thin lines: quartiles.'
+
+const MAIN = [
+  ...[names.BUCKET, names.LOG, names.THREE],
+  ...[names.EXPRESS, names.FASTIFY, names.KOA, names.FLEXIBLE],
+]
+
+/** A row of bars for each name, and in it one for each series. Rows without any figure are left out. */
+function rowsOf(wanted, series, read) {
+  return wanted
+    .map((label) => ({ label, isOurs: names.isOurs(label), values: series.map((one) => read(label, one)) }))
+    .filter(({ values }) => values.some((value) => value !== undefined))
+}
+
+const figureOf = (run, at) => {
+  const values = valuesOf(run, at)
+  return values && summary(values)
+}
+
+const CHARTS = {
+  speed: (run) => ({
+    title: 'Decisions a second, as a multiple of a bare INCR',
+    note: `On one ioredis client, one process, all allowed. ${TOLD}`,
+    unit: 'x the decisions of a bare ioredis INCR in the same round; the dashed line is INCR',
+    series: ['1 in flight', '64 in flight', '512 in flight'],
+    rows: rowsOf([...MAIN, names.SCRIPT, names.INCR_PIPELINED], [1, 64, 512], (row, inFlight) =>
+      ratioOf(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR),
+    ),
+    mark: 1,
+  }),
+  latency: (run) => ({
+    title: 'Latency at 4000 decisions a second',
+    note: `Counted from when a request was due. ${TOLD}`,
+    unit: 'ms until the answer, half of the requests (p50)',
+    series: ['p50'],
+    rows: rowsOf([names.INCR, ...MAIN], ['p50'], (row, figure) =>
+      figureOf(run, { section: 'latency', grid: 'latency', row, figure }),
+    ),
+  }),
+  server: (run) => ({
+    title: "Redis's time a decision, in batches of 64",
+    note: `The floor reads and writes each key, and decides nothing. ${TOLD}`,
+    unit: 'µs of Redis for the commands of a decision, without the sockets',
+    series: ['µs'],
+    rows: rowsOf([names.FLOOR, names.INCR, ...MAIN, names.LOG_DENIED], ['us'], (row, figure) =>
+      figureOf(run, { section: 'server', grid: 'server', row, figure }),
+    ),
+  }),
+  flood: (run) => ({
+    title: 'A flood of one denied tenant, 64 in flight',
+    note: `More is better: what is answered faster leaves more for the others. ${TOLD}`,
+    unit: 'answers a second of one process',
+    series: ['answers'],
+    rows: rowsOf(
+      [names.BUCKET, names.LOG, names.LOG_ASKED, names.FLEXIBLE_BLOCK, names.FLEXIBLE, names.INCR],
+      ['perSecond'],
+      (row, figure) => figureOf(run, { section: 'flood', grid: 'flood', row, figure }),
+    ),
+  }),
+  'in-memory': (run) => ({
+    title: 'A decision in the memory of one process',
+    note: `10 000 subjects, all allowed. ${TOLD}`,
+    unit: 'µs a decision, awaited',
+    series: ['µs'],
+    rows: rowsOf(
+      [
+        names.BUCKET,
+        names.FIXED,
+        names.WINDOW,
+        names.LOG,
+        names.THREE,
+        names.FLEXIBLE_MEMORY,
+        names.EXPRESS_MEMORY,
+      ],
+      ['us'],
+      (row, figure) => figureOf(run, { section: 'in-memory', grid: 'in-memory', row, figure }),
+    ),
+  }),
+  bytes: (run) => ({
+    title: 'Redis memory a subject',
+    note: 'With 1 and with 100 requests in the window. With 1000, a sorted set takes more than 100 000 bytes.',
+    unit: 'bytes, with the share of the tables of keys',
+    series: ['1 in the window', '100 in the window'],
+    rows: rowsOf([...MAIN, names.LOG_EXACT, names.INCR], ['after 1', 'after 100'], (row, figure) =>
+      figureOf(run, { section: 'bytes', grid: 'bytes', row, figure }),
+    ),
+  }),
+  ...Object.fromEntries(
+    ['express', 'fastify', 'koa'].map((framework) => [`http-${framework}`, httpChart(framework)]),
+  ),
+  accuracy: (run) => ({
+    title: 'Let through by a limit of 100 around the end of a window',
+    note: 'The most of all repeats: 150 are sent shortly before the end, 150 shortly after. Right are 100: the dashed line.',
+    unit: 'requests within 8 % of a window',
+    series: ['let through'],
+    rows: rowsOf(Object.keys(run.sections.accuracy?.grids?.accuracy ?? {}), ['seam'], (row, figure) => {
+      const most = Math.max(...valuesOf(run, { section: 'accuracy', grid: 'accuracy', row, figure }))
+      return { low: most, middle: most, high: most }
+    }),
+    mark: 100,
+  }),
+}
+
+function httpChart(framework) {
+  const title = { express: 'Express', fastify: 'Fastify', koa: 'Koa' }[framework]
+  const peer = { express: names.EXPRESS, fastify: names.FASTIFY, koa: names.KOA }[framework]
+  const section = `http-${framework}`
+  const wanted = [names.LOG_100, names.BUCKET, peer, names.FLEXIBLE, names.FLEXIBLE_BLOCK, names.INCR]
+  return (run) => ({
+    title: `${title}: requests a second, as a multiple of no limiter`,
+    note: `64 connections. A denial is shorter than an answer, and may be faster. ${TOLD}`,
+    unit: 'x the requests of the application without a limiter: the dashed line',
+    series: ['allowed', 'flood of one denied tenant'],
+    rows: rowsOf(wanted, ['allowed', 'flood'], (row, grid) =>
+      ratioOf(run, { section, grid, row, figure: 'perSecond' }, names.NONE),
+    ),
+    mark: 1,
+  })
+}
+
+/** How often the cost is the first one's, against how often the size is. */
+function growthChart(run) {
+  const grids = run.sections.growth?.grids
+  if (!grids) return undefined
+  const curve = (grid, label) => {
+    const points = Object.entries(grids[grid]).map(([size, { us }]) => [Number(size), summary(us).middle])
+    return { label, points: points.map(([size, us]) => [size / points[0][0], us]) }
+  }
+  return lineChart({
+    title: 'What makes a decision dearer',
+    note: 'Each line begins with one: one subject, a quota of one, one limit.',
+    unit: 'subjects, quota or limits',
+    sideUnit: 'µs of Redis a decision',
+    lines: [
+      curve('subjects', 'subjects'),
+      curve('quota', 'quota of a log'),
+      curve('limits', 'limits in a plan'),
+    ],
+  })
+}
+
+/** @returns {Record<string, string>} SVG by the chart's name */
+export function chartsOf(run) {
+  const charts = {}
+  for (const [name, make] of Object.entries(CHARTS)) {
+    const chart = make(run)
+    if (chart.rows.length > 0) charts[name] = barChart(chart)
+  }
+  const growth = growthChart(run)
+  return growth ? { ...charts, growth } : charts
+}

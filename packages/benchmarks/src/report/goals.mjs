@@ -1,0 +1,142 @@
+// What the project set itself to reach, and what a run says of it.
+import * as names from '../names.mjs'
+import { controlOf, digits, ratioOf, summary, valuesOf } from './figures.mjs'
+import { LAYOUT } from './layout.mjs'
+
+/**
+ * @typedef {object} Goal
+ * @property {string} what
+ * @property {string} detail  which row
+ * @property {string} section
+ * @property {string} grid
+ * @property {string} row
+ * @property {string} figure
+ * @property {string} [to]    the row that the value is divided by; without one, the value itself counts
+ * @property {boolean} [inverse] the reference is divided by the value: for times, where less is faster
+ * @property {'>=' | '<='} sign
+ * @property {number} bound
+ * @property {[row: string, text: string]} [beside] another row of the grid that shows what the machine allows
+ */
+
+const SHORT = {
+  [names.BUCKET]: 'token bucket',
+  [names.LOG]: 'sliding log 1000/min',
+  [names.THREE]: 'three limits',
+}
+
+const speedGoals = (inFlight, bounds, beside) =>
+  Object.entries(SHORT).map(([row, detail], i) => ({
+    ...{ what: `decisions/s, ${inFlight} in flight, x bare INCR`, detail, section: `speed-${inFlight}` },
+    ...{ grid: 'allowed', row, figure: 'perSecond', to: names.INCR, sign: '>=', bound: bounds[i], beside },
+  }))
+
+const serverGoal = (row, detail, bound) => ({
+  ...{ what: "Redis's time a decision in batches of 64, x floor", detail, section: 'server', grid: 'server' },
+  ...{ row, figure: 'us', to: names.FLOOR, sign: '<=', bound },
+})
+
+const httpGoals = (framework, to, bounds) =>
+  ['allowed', 'flood'].map((grid, i) => ({
+    ...{ what: `${framework} with Redis, requests/s, x ${to === names.NONE ? 'no limiter' : 'bare INCR'}` },
+    ...{ detail: `${grid}, sliding log 100/min`, section: `http-${framework.toLowerCase()}`, grid },
+    ...{ row: names.LOG_100, figure: 'perSecond', to, sign: '>=', bound: bounds[i] },
+    beside: to === names.NONE ? [names.INCR, 'a bare INCR reaches'] : [names.NONE, 'no limiter reaches'],
+  }))
+
+const bytesGoal = (row, detail, bound, figure) => ({
+  ...{
+    what: 'bytes of Redis a subject',
+    detail,
+    section: 'bytes',
+    grid: 'bytes',
+    row,
+    figure,
+    sign: '<=',
+    bound,
+  },
+})
+
+/** @type {Goal[]} */
+export const GOALS = [
+  ...speedGoals(512, [3, 2.5, 2], [names.INCR_PIPELINED, 'an auto-pipelined INCR reaches']),
+  ...speedGoals(64, [2, 1.8, 1.4], [names.INCR_PIPELINED, 'an auto-pipelined INCR reaches']),
+  ...speedGoals(1, [0.95, 0.9, 0.85], [names.SCRIPT, 'a bare script reaches']),
+  serverGoal(names.BUCKET, 'token bucket', 1.6),
+  serverGoal(names.LOG_100, 'sliding log 100/min', 2.2),
+  serverGoal(names.THREE, 'three limits', 2.8),
+  serverGoal(names.LOG_DENIED, 'one denied tenant, every denial asked', 0.3),
+  {
+    ...{
+      what: "Node's CPU a decision, 64 in flight, x bare INCR's",
+      detail: 'token bucket',
+      section: 'speed-64',
+    },
+    ...{ grid: 'allowed', row: names.BUCKET, figure: 'nodeUs', to: names.INCR, sign: '<=', bound: 0.3 },
+    beside: [names.INCR_PIPELINED, 'an auto-pipelined INCR takes'],
+  },
+  {
+    ...{ what: "a decision in memory, x rate-limiter-flexible's memory limiter", detail: 'token bucket' },
+    ...{
+      section: 'in-memory',
+      grid: 'in-memory',
+      row: names.BUCKET,
+      figure: 'us',
+      to: names.FLEXIBLE_MEMORY,
+    },
+    ...{ inverse: true, sign: '>=', bound: 1.5 },
+  },
+  ...[names.BUCKET, names.LOG].map((row) => ({
+    ...{
+      what: "a flood of one denied tenant, x rate-limiter-flexible's in-memory block",
+      detail: SHORT[row],
+    },
+    ...{
+      section: 'flood',
+      grid: 'flood',
+      row,
+      figure: 'perSecond',
+      to: names.FLEXIBLE_BLOCK,
+      sign: '>=',
+      bound: 2,
+    },
+  })),
+  ...httpGoals('Fastify', names.NONE, [0.88, 0.97]),
+  ...httpGoals('Koa', names.NONE, [0.98, 1]),
+  ...httpGoals('Express', names.INCR, [1.1, 1.3]),
+  bytesGoal(names.BUCKET, 'one limit', 150, 'after 1'),
+  bytesGoal(names.THREE, 'three limits', 190, 'after 1000'),
+  bytesGoal(names.LOG, 'log of 1000 in 128 slots', 217, 'after 1000'),
+  bytesGoal(names.LOG_EXACT, 'log of 1000, exact', 6400, 'after 1000'),
+]
+
+/** @returns every goal with `value`, `verdict` and `beside`; a goal whose section is missing is `not measured` */
+export function judge(run) {
+  return GOALS.map((goal) => {
+    const value = valueOf(run, goal)
+    if (value === undefined) return { ...goal, verdict: 'not measured' }
+    const isReached = goal.sign === '>=' ? value >= goal.bound : value <= goal.bound
+    const verdict = isNoisy(run, goal) ? 'too noisy to judge' : isReached ? 'reached' : 'not reached'
+    return { ...goal, value, verdict, besideText: besideOf(run, goal) }
+  })
+}
+
+function valueOf(run, { to, inverse, ...at }) {
+  if (to === undefined) {
+    const values = valuesOf(run, at)
+    return values && summary(values).middle
+  }
+  return inverse ? ratioOf(run, { ...at, row: to }, at.row)?.middle : ratioOf(run, at, to)?.middle
+}
+
+function besideOf(run, { beside, to, ...at }) {
+  if (!beside) return ''
+  const [row, text] = beside
+  const ratio = ratioOf(run, { ...at, row }, to)
+  return ratio ? `${text} ${digits(ratio.middle)}` : ''
+}
+
+function isNoisy(run, { section, grid }) {
+  const layout = LAYOUT[section].tables.find((one) => one.grid === grid)
+  if (!layout.control) return false
+  return controlOf(run, { section, ...layout, figure: layout.judged })?.isNoisy === true
+}

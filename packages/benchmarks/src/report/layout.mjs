@@ -1,0 +1,186 @@
+// What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
+import * as names from '../names.mjs'
+
+/** @typedef {{ head: string, figure: string, isRatio?: boolean, isPlain?: boolean }} Column */
+
+/** A column of medians with quartiles; `plain` shows the median alone. */
+const value = (head, figure) => ({ head, figure })
+const plain = (head, figure) => ({ head, figure, isPlain: true })
+/** A column of ratios to the reference's row, paired within rounds. */
+const times = (head, figure) => ({ head, figure, isRatio: true })
+
+const BY_INCR = { reference: names.INCR, control: names.INCR_AGAIN }
+const BY_NONE = { reference: names.NONE, control: names.NONE_AGAIN }
+
+const SPEED = [
+  plain('decisions/s', 'perSecond'),
+  times('x INCR', 'perSecond'),
+  plain('Node µs', 'nodeUs'),
+  times("x INCR's", 'nodeUs'),
+  plain('Redis µs', 'serverUs'),
+  plain('bytes to Redis', 'bytesIn'),
+  plain('from Redis', 'bytesOut'),
+]
+const HTTP = [
+  plain('requests/s', 'perSecond'),
+  times('x no limiter', 'perSecond'),
+  plain('p50 ms', 'p50'),
+  plain('p99 ms', 'p99'),
+  plain('Node µs', 'nodeUs'),
+  times("x no limiter's", 'nodeUs'),
+  plain('Redis µs', 'serverUs'),
+]
+
+const speedOf = (inFlight, modes) => ({
+  title: `Throughput, ${inFlight} in flight`,
+  tables: modes.map((grid) => ({
+    grid,
+    title: MODE_TITLES[grid],
+    columns: SPEED,
+    judged: 'perSecond',
+    ...BY_INCR,
+  })),
+})
+const MODE_TITLES = {
+  allowed: 'All allowed, 10 000 subjects',
+  flood: 'One denied tenant floods',
+  half: 'Half of each',
+}
+const httpOf = (framework) => ({
+  title: `HTTP: ${framework}`,
+  tables: ['allowed', 'flood'].map((grid) => ({
+    ...{ grid, title: MODE_TITLES[grid], columns: HTTP, judged: 'perSecond' },
+    ...BY_NONE,
+  })),
+})
+
+const MEMORY_CONTROL = {
+  reference: names.FLEXIBLE_MEMORY,
+  control: names.FLEXIBLE_MEMORY_AGAIN,
+  judged: 'us',
+}
+const growthTable = (grid, title, head, more = []) => ({
+  ...{ grid, title, rowHead: head, columns: [value('Redis µs a decision', 'us'), ...more] },
+})
+
+export const LAYOUT = {
+  'speed-1': speedOf(1, ['allowed', 'flood']),
+  'speed-64': speedOf(64, ['allowed', 'flood', 'half']),
+  'speed-512': speedOf(512, ['allowed', 'flood']),
+  latency: {
+    title: 'Latency at 4000 decisions a second',
+    tables: [
+      {
+        ...{ grid: 'latency', judged: 'p50', ...BY_INCR },
+        columns: [
+          value('p50 ms', 'p50'),
+          times('x INCR', 'p50'),
+          value('p99 ms', 'p99'),
+          plain('longest ms', 'max'),
+        ],
+      },
+    ],
+  },
+  server: {
+    title: "Redis's time a decision",
+    tables: [
+      {
+        ...{ grid: 'server', reference: names.FLOOR, control: names.FLOOR_AGAIN, judged: 'us' },
+        columns: [value('µs', 'us'), times('x floor', 'us')],
+      },
+    ],
+  },
+  flood: {
+    title: 'A flood of one denied tenant, 64 in flight',
+    tables: [
+      {
+        ...{ grid: 'flood', judged: 'perSecond' },
+        ...{ reference: names.FLEXIBLE_BLOCK, control: `${names.FLEXIBLE_BLOCK}, again` },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x in-memory block', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+          plain('Redis µs', 'serverUs'),
+        ],
+      },
+    ],
+  },
+  'in-memory': {
+    title: 'Decisions in memory',
+    tables: [
+      {
+        ...{ grid: 'in-memory', title: 'All allowed, 10 000 subjects', ...MEMORY_CONTROL },
+        columns: [value('µs', 'us'), { ...times('x as fast', 'us'), isInverse: true }],
+      },
+      {
+        ...{ grid: 'denied', title: 'One denied tenant', ...MEMORY_CONTROL },
+        columns: [value('µs', 'us'), { ...times('x as fast', 'us'), isInverse: true }],
+      },
+      { grid: 'heap', title: 'Memory of the process', columns: [plain('bytes a subject', 'bytes')] },
+    ],
+  },
+  bytes: {
+    title: "Redis's memory",
+    tables: [
+      {
+        ...{ grid: 'bytes', rowHead: 'bytes a subject' },
+        columns: [1, 100, 1000].map((n) => plain(`${n} in the window`, `after ${n}`)),
+      },
+    ],
+  },
+  'http-express': httpOf('Express'),
+  'http-fastify': httpOf('Fastify'),
+  'http-koa': httpOf('Koa'),
+  accuracy: {
+    title: 'Accuracy',
+    tables: [
+      {
+        ...{ grid: 'accuracy', rowHead: 'let through by a limit of 100' },
+        columns: [
+          { head: 'over the seam', figure: 'seam', isRange: true },
+          { head: '4 processes at once', figure: 'atOnce', isRange: true },
+          { head: 'second clock 30 s ahead', figure: 'ahead', isRange: true },
+          { head: '30 s behind', figure: 'behind', isRange: true },
+        ],
+      },
+    ],
+  },
+  growth: {
+    title: 'What makes a decision dearer',
+    tables: [
+      growthTable('subjects', 'Subjects, token bucket', 'subjects', [plain('bytes a subject', 'bytes')]),
+      growthTable('quota', 'Quota of a sliding log, full to the brim', 'quota'),
+      growthTable('limits', 'Limits in a plan, token buckets', 'limits'),
+    ],
+  },
+  processes: {
+    title: 'Several processes on one Redis',
+    tables: [1, 2, 4, 8].map((count) => ({
+      ...{
+        grid: String(count),
+        title: `${count} ${count === 1 ? 'process' : 'processes'}`,
+        judged: 'perSecond',
+      },
+      ...BY_INCR,
+      columns: [
+        plain('decisions/s', 'perSecond'),
+        times('x INCR', 'perSecond'),
+        plain('Redis µs', 'serverUs'),
+      ],
+    })),
+  },
+  cluster: {
+    title: 'Cluster',
+    tables: [1, 2, 3].flatMap((shards) =>
+      [1, 64].map((inFlight) => ({
+        ...{ grid: `${shards} x ${inFlight}`, judged: 'perSecond', ...BY_INCR },
+        title: `${shards} ${shards === 1 ? 'shard' : 'shards'}, ${inFlight} in flight`,
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x INCR', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      })),
+    ),
+  },
+}

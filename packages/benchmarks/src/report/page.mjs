@@ -1,0 +1,74 @@
+// docs/benchmarks.md, as a run renders it.
+import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
+import { judge } from './goals.mjs'
+import { LAYOUT } from './layout.mjs'
+import { ALT, CAVEATS, CHARTS_BELOW, PROSE } from './prose.mjs'
+import { sectionTables, table } from './tables.mjs'
+
+const percent = (share) => `${Math.round(share * 100)} %`
+
+/**
+ * @param {object} run
+ * @param {Record<string, string>} charts the charts that there are, by name
+ */
+export function pageOf(run, charts) {
+  const measured = Object.keys(LAYOUT).filter((name) => run.sections[name])
+  return (
+    [
+      '<!-- Made by npm run bench -- --write: change packages/benchmarks/src/report instead. -->',
+      '# Benchmarks',
+      opening(run),
+      '## To reach',
+      'What the project set itself, as medians of ratios within a round, and how far it got.',
+      goalTable(run),
+      ...measured.map((name) => sectionText(run, name, charts)),
+      '## Caveats',
+      CAVEATS,
+    ].join('\n\n') + '\n'
+  )
+}
+
+function opening({ date, command, pace, seconds, machine }) {
+  const { cores, cpu, memoryGb, system, node, redis, packages } = machine
+  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
+  const rough = pace === 'quick' ? ' This was a quick run: its figures are rough.' : ''
+  return [
+    `Tollgate beside express-rate-limit, @fastify/rate-limit, koa-ratelimit and rate-limiter-flexible, and beside what is no limiter at
+all: a bare \`INCR\`, a bare script. Repeat it: \`npm run bench\` takes about 10 minutes and needs a machine that does nothing
+else; \`npm run bench -- --quick\` takes 3.`,
+    table(
+      ['', ''],
+      [
+        ['date', date],
+        ['command', `\`${command}\``],
+        ['took', `${seconds} s`],
+        ['machine', `${cores} cores (${cpu}), ${memoryGb} GB, ${system}`],
+        ['versions', `Node ${node.replace(/^v/, '')}, Redis ${redis}; ${versions.join(', ')}`],
+      ],
+      2,
+    ),
+    `Contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
+Each section measures its reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
+than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${rough}`,
+  ].join('\n\n')
+}
+
+function goalTable(run) {
+  const rows = judge(run).map(({ what, detail, sign, bound, value, verdict, besideText = '' }) => [
+    what,
+    detail,
+    `${sign === '>=' ? 'at least' : 'at most'} ${bound}`,
+    value === undefined ? '' : digits(value),
+    verdict === 'reached' ? '**reached**' : verdict,
+    verdict === 'reached' ? '' : besideText,
+  ])
+  return table(['what', 'of', 'to reach', 'measured', '', 'beside it'], rows, 6)
+}
+
+function sectionText(run, name, charts) {
+  const below = (CHARTS_BELOW[name] ?? []).filter((chart) => charts[chart])
+  const images = below.map((chart) => `![${ALT[chart]}](benchmarks/${chart}.svg)`)
+  return [`## ${LAYOUT[name].title}`, PROSE[name], ...images, sectionTables(run, name, LAYOUT[name])].join(
+    '\n\n',
+  )
+}

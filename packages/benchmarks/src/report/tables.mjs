@@ -1,0 +1,55 @@
+// Markdown tables of a run, as layout.mjs lays them out.
+import { paired } from '../kit/statistics.mjs'
+import { isOurs } from '../names.mjs'
+import { controlOf, digits, spread, summary } from './figures.mjs'
+
+/** @param {number} [texts] how many columns, from the first, are texts and not numbers */
+export function table(head, rows, texts = 1) {
+  const line = (cells) => `| ${cells.join(' | ')} |`
+  const rule = head.map((_, i) => (i < texts ? '---' : '---:'))
+  return [line(head), line(rule), ...rows.map(line)].join('\n')
+}
+
+/** The tables of a section with their titles and what the control says; an empty text if it was not measured. */
+export function sectionTables(run, name, { tables }, level = '###') {
+  const { grids, error } = run.sections[name] ?? {}
+  if (error) return `This section failed: ${error.split('\n')[0]}`
+  if (!grids) return ''
+  return tables
+    .filter(({ grid }) => grids[grid])
+    .map((layout) => {
+      const title = layout.title ? `${level} ${layout.title}\n\n` : ''
+      return `${title}${gridTable(grids[layout.grid], layout)}${controlText(run, name, layout)}`
+    })
+    .join('\n\n')
+}
+
+function gridTable(rows, { rowHead = '', columns, reference }) {
+  const lines = Object.entries(rows).map(([name, figures]) => [
+    isOurs(name) ? `**${name}**` : name,
+    ...columns.map((column) => cellOf(figures, column, rows[reference])),
+  ])
+  return table([rowHead, ...columns.map(({ head }) => head)], lines)
+}
+
+function cellOf(figures, { figure, isRatio, isInverse, isPlain, isRange }, reference) {
+  const values = figures[figure]
+  if (values === undefined) return ''
+  if (isRange) return rangeOf(values)
+  if (isRatio)
+    return spread(summary(isInverse ? paired(reference[figure], values) : paired(values, reference[figure])))
+  return isPlain ? digits(summary(values).middle) : spread(summary(values))
+}
+
+/** Counts of requests are told exactly. */
+function rangeOf(values) {
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  return least === most ? String(most) : `${least} to ${most}`
+}
+
+function controlText(run, section, { grid, reference, control, judged: figure }) {
+  const found = control && controlOf(run, { section, grid, reference, control, figure })
+  if (!found) return ''
+  const told = `\n\n${reference} against itself: ${spread(found)}.`
+  return found.isNoisy ? `${told} **Too noisy to judge**: the machine was busy with something else.` : told
+}

@@ -1,0 +1,22 @@
+// The report for a terminal.
+import { digits } from './figures.mjs'
+import { judge } from './goals.mjs'
+import { LAYOUT } from './layout.mjs'
+import { sectionTables, table } from './tables.mjs'
+
+export function textOf(run) {
+  const { machine, date, pace, seconds } = run
+  const parts = [
+    `${date}, ${pace}, ${seconds} s: ${machine.cores} cores (${machine.cpu}), load ${machine.load.toFixed(1)} at the start, Node ${machine.node}, Redis ${machine.redis}`,
+  ]
+  for (const [name, layout] of Object.entries(LAYOUT)) {
+    const tables = sectionTables(run, name, layout)
+    if (tables) parts.push(`## ${layout.title} (${name})`, tables)
+  }
+  const goals = judge(run).filter(({ value }) => value !== undefined)
+  const rows = goals.map(({ what, detail, sign, bound, value, verdict, besideText = '' }) => [
+    ...[`${what}: ${detail}`, `${sign} ${bound}`, digits(value), verdict, besideText],
+  ])
+  if (rows.length > 0) parts.push('## To reach', table(['what', 'goal', 'measured', '', 'beside it'], rows))
+  return `${parts.join('\n\n')}\n`
+}

@@ -1,0 +1,60 @@
+// A small application on a framework, behind each limiter: allowed and flooded. Server and client are processes of
+// their own; with two cores the server has one, Redis and the client share the other.
+import { startChild } from '../kit/children.mjs'
+import { serverWork } from '../kit/redis.mjs'
+import { takeTurns } from '../kit/rounds.mjs'
+import * as names from '../names.mjs'
+
+const PEER = { express: names.EXPRESS, fastify: names.FASTIFY, koa: names.KOA }
+const LIMITLESS = [names.NONE, names.NONE_AGAIN]
+
+export async function measure({ framework, url, clients, monitor, placement, rounds, isQuick }) {
+  const rows = [names.NONE, names.INCR, names.LOG_100, names.BUCKET, PEER[framework]]
+  rows.push(names.FLEXIBLE, names.FLEXIBLE_BLOCK, names.NONE_AGAIN)
+  const apart = placement === 'apart'
+  const client = startChild('http/client.mjs', [], { core: apart ? 1 : undefined })
+  const start = async (name) => {
+    const server = startChild('http/server.mjs', [framework, name, url], { core: apart ? 0 : undefined })
+    return [name, { server, ...(await server.ask()) }]
+  }
+  const servers = new Map(await Promise.all(rows.map(start)))
+  const context = { client, redis: clients.client, monitor, ms: isQuick ? 140 : 450 }
+  const grids = {}
+  for (const mode of ['allowed', 'flood']) {
+    grids[mode] = await takeTurns(servers, isQuick ? 3 : rounds, cellOf(context, mode))
+  }
+  for (const { server } of servers.values()) server.stop()
+  client.stop()
+  return grids
+}
+
+function cellOf({ client, redis, monitor, ms }, mode) {
+  let cells = 0
+  return async (name, { server, port }) => {
+    await redis.flushdb()
+    const id = mode === 'flood' ? `hot-${(cells += 1)}` : undefined
+    const load = (lasting) => client.ask({ port, id, ms: lasting })
+    // In a flood this uses the quota up.
+    await load(ms / 2)
+    const before = [await server.ask('cpu'), await serverWork(monitor)]
+    const result = await load(ms)
+    const after = [await server.ask('cpu'), await serverWork(monitor)]
+    const total = result.passed + result.denied + result.other
+    check(name, mode, result, total)
+    return {
+      perSecond: total / result.seconds,
+      p50: result.p50,
+      p99: result.p99,
+      nodeUs: (after[0].cpuUs - before[0].cpuUs) / total,
+      serverUs: (after[1].cpuUs - before[1].cpuUs) / total,
+      busy: (after[0].cpuUs - before[0].cpuUs) / (result.seconds * 1e6),
+    }
+  }
+}
+
+function check(name, mode, { denied, other }, total) {
+  const least = mode === 'flood' && !LIMITLESS.includes(name) ? 0.95 * total : 0
+  const most = mode === 'flood' ? total : 0
+  if (other > 0 || denied < least || denied > most)
+    throw new Error(`${name}, ${mode}: of ${total} answers ${denied} were 429, ${other} neither that nor 200`)
+}
