@@ -84,7 +84,7 @@ const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
     retryJitterMs: true,
   },
   ...{ requestProperty: true, eventContext: true, store: true, name: true, limiter: true },
-  ...{ onStoreFailure: true, deadlineMs: true, local: true, hashIds: true, warnings: true },
+  ...{ denials: true, onStoreFailure: true, deadlineMs: true, local: true, hashIds: true, warnings: true },
 }
 
 test('there are programs of every kind', () => {
