@@ -13,7 +13,8 @@ export interface FastPath {
    * Called with the store's outcome for any request, also for those from `due`.
    *
    * @param sentAtMs when its batch was sent, in ms since the process started (`elapsedMs`). The outcome is no older, so
-   *                 one that was sent before `forget` was called may be of before that
+   *                 one that was sent before `forget` was called may be of before that. 0 from a synchronous store, whose
+   *                 outcomes are of now
    */
   learn?(request: Request, outcome: Outcome, sentAtMs: number): void
   /** Called after subjects were reset or got units back, in this process: forget what is known of these keys. */
