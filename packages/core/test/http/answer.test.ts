@@ -128,13 +128,15 @@ test('a copy of a decision is answered as the decision, also when it names a lim
 
 test('bodies of denials that are kept are those that are made anew', () => {
   const three = createLimiter({
-    plans: { free: ['1/min', '2/h'], pro: '1/min', team: '1/min' },
+    plans: { free: ['3/min', '4/h'], pro: '3/min', team: '3/min' },
   })
   const bodies = new DenialBodies(undefined)
   const seen = new Map<string, object>()
-  for (let i = 0; i < 60; i += 1) {
+  for (let i = 0; i < 180; i += 1) {
     const plan = ['free', 'pro', 'team'][i % 3] as string
-    const decision = three.consume({ id: `${plan}${i % 9}`, plan }, { cost: 1 + (i % 2) }) as Decision
+    const first = { id: i % 8 > 5 ? `new${i}` : `${plan}${i % 9}`, plan }
+    const second = { id: i % 8 > 5 ? 'spent' : `new${i}`, plan: 'pro' }
+    const decision = three.consume(i % 4 > 1 ? [first, second] : first, { cost: 1 + (i % 2) }) as Decision
     if (decision.allowed) continue
     for (const waitMs of [1, 1001, 61_000, 7 * 3_600_000]) {
       for (const accept of [undefined, 'application/json', 'text/*']) {
@@ -142,7 +144,7 @@ test('bodies of denials that are kept are those that are made anew', () => {
         const made = bodies.render(decision, retry, accept)
         expect(made).toEqual(renderProblem(problemOf(decision, retry), mediaTypeFor(accept)))
         const isKept = retry !== undefined && waitMs < 6 * 3_600_000 && decision.violated.length === 1
-        const key = `${made.contentType}${made.body}`
+        const key = [plan, i % 4 > 1, ...decision.violated, made.contentType, made.body].join()
         if (isKept) expect(seen.get(key) ?? made).toBe(made)
         if (isKept) seen.set(key, made)
       }
