@@ -42,7 +42,7 @@ export class CountedDecision implements Decision {
 
   /** @param verdicts of every step that was asked; the first denial decides */
   constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
-    const [first] = verdicts as readonly [Verdict, ...Verdict[]]
+    const first = verdicts[0] as Verdict
     // Most requests are one step, and a search would be a good part of what they cost.
     const denial = verdicts.length === 1 ? deniedBy(first) : verdicts.find(({ allowed }) => !allowed)
     this.allowed = denial === undefined

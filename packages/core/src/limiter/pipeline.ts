@@ -146,8 +146,9 @@ export class Pipeline {
   }
 
   #answerFast(request: Request): Verdict | undefined {
-    for (const path of this.#fastPaths) {
-      const known = path.answer(request)
+    const paths = this.#fastPaths
+    for (let i = 0; i < paths.length; i += 1) {
+      const known = (paths[i] as FastPath).answer(request)
       if (known) return known
     }
     return undefined

@@ -1,7 +1,7 @@
 import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { quiet, quietEach } from '../base/quiet.js'
 import { processWide } from '../base/process-wide.js'
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
@@ -136,7 +136,10 @@ function peekNow(store: Store, request: Request): unknown {
 
 /** The only answer of a list. Promises in a list that is wrong are silenced. */
 function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
-  if (Array.isArray(answers) && answers.length === 1 && !isPromise(answers[0])) return answers[0]
+  if (Array.isArray(answers) && answers.length === 1) {
+    const answer = answers[0] as Partial<Promise<Answer>> | undefined
+    if (answer?.then === undefined) return answer
+  }
   quietEach(answers)
   return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
 }

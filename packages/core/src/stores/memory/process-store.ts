@@ -10,7 +10,8 @@ import {
   type StoreRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
+import type { LimitOutcomeDraft } from './loaded-limits.js'
+import { LoadedSubject } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
 import { Records } from './records.js'
 
