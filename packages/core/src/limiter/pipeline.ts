@@ -33,8 +33,6 @@ export interface PipelineOptions extends BackingOptions {
 export class Pipeline {
   readonly #telling: Telling
   readonly #fastPaths: readonly FastPath[]
-  /** Those that want to know what the store answers. */
-  readonly #learning: readonly FastPath[]
   readonly #store: StoreAccess
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
@@ -49,7 +47,6 @@ export class Pipeline {
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
     this.#fastPaths = options.fastPaths
-    this.#learning = options.fastPaths.filter(({ learn, due }) => learn ?? due)
     const { store, fallback, giveBacks } = makeBacking(options, this.#telling)
     this.#store = store
     this.#fallback = fallback
@@ -146,9 +143,8 @@ export class Pipeline {
   }
 
   #answerFast(request: Request): Verdict | undefined {
-    const paths = this.#fastPaths
-    for (let i = 0; i < paths.length; i += 1) {
-      const known = (paths[i] as FastPath).answer(request)
+    for (const path of this.#fastPaths) {
+      const known = path.answer(request)
       if (known) return known
     }
     return undefined
@@ -203,9 +199,9 @@ export class Pipeline {
 
   #learn(step: Request, outcome: Outcome): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome)
-    for (const path of this.#learning) {
+    for (const path of this.#fastPaths) {
       path.learn?.(step, outcome)
-      for (const request of path.due?.() ?? []) this.#send(request, path)
+      if (path.due) for (const request of path.due()) this.#send(request, path)
     }
   }
 
