@@ -60,7 +60,7 @@ export class StoreAccess {
 
   /** @param conclude makes the caller's result from the store's answer, which can be anything, or from its error */
   consume<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, takeNow(this.#store, request))
+    if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request))
     this.#pending += 1
     return this.#batcher.ask(request, (asked, given) => {
       this.#answered()
@@ -69,7 +69,7 @@ export class StoreAccess {
   }
 
   peek<Result>(request: Request, conclude: Conclude<Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, peekNow(this.#store, request))
+    if (!this.#guard) return conclude(request, askNow(this.#store, 'peek', request))
     this.#pending += 1
     return this.#guard.peek([request]).then(([given]) => {
       this.#answered()
@@ -117,18 +117,9 @@ export class StoreAccess {
 }
 
 /** The answer of a synchronous store, or the error it throws. */
-function takeNow(store: Store, request: Request): unknown {
+function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
   try {
-    return onlyOf(store.consume([request]))
-  } catch (error) {
-    return error
-  }
-}
-
-/** The same of a peek. */
-function peekNow(store: Store, request: Request): unknown {
-  try {
-    return onlyOf(store.peek([request]))
+    return onlyOf(how === 'peek' ? store.peek([request]) : store.consume([request]))
   } catch (error) {
     return error
   }

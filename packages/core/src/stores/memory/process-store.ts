@@ -46,12 +46,9 @@ export class ProcessStore implements Store {
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
-    const outcomes: Outcome[] = new Array(batch.length)
-    for (let i = 0; i < batch.length; i += 1) {
-      const request = batch[i] as StoreRequest
-      outcomes[i] = request.grant === 'force' ? this.#force(request) : this.#decide(request, true)
-    }
-    return outcomes
+    return batch.map((request) =>
+      request.grant === 'force' ? this.#force(request) : this.#decide(request, true),
+    )
   }
 
   peek(batch: readonly StoreRequest[]): Outcome[] {
@@ -85,11 +82,7 @@ export class ProcessStore implements Store {
     const now = this.#clock()
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
-    let count = 0
-    for (let i = 0; i < parts.length; i += 1) {
-      count += (parts[i] as StoreRequest['parts'][number]).set.limits.length
-    }
-    const limits: LimitOutcomeDraft[] = new Array(count)
+    const limits: LimitOutcomeDraft[] = []
     let first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const { key, set, cost } = parts[i] as StoreRequest['parts'][number]
