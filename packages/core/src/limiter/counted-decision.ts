@@ -41,9 +41,7 @@ export class CountedDecision implements Decision {
 
   /** @param verdicts of every step that was asked; the first denial decides */
   constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
-    const first = verdicts[0] as Verdict
-    const denial =
-      verdicts.length === 1 && first.allowed ? undefined : verdicts.find(({ allowed }) => !allowed)
+    const denial = verdicts.find(({ allowed }) => !allowed)
     this.allowed = denial === undefined
     this.subject = request.subject
     this.plan = request.plan.name

@@ -143,8 +143,6 @@ export class ProcessStore implements Store {
     if (cost > 0 || (subject.isKnown && subject.last > now + CLOCK_WENT_BACK_US)) {
       subject.take(cost)
       subject.write(now)
-    } else {
-      subject.use(now)
-    }
+    } else subject.use(now)
   }
 }
