@@ -3,7 +3,6 @@ import type { Limit } from '../plans/limit.js'
 import type { Subject } from '../plans/subject.js'
 import { ownersOf, type Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
-import type { LimitOutcome } from '../stores/contract.js'
 import {
   NONE,
   RETRY_AFTER_FAILURE_MS,
@@ -50,15 +49,13 @@ export class CountedDecision implements Decision {
 
   /** @param verdicts of every step that was asked; the first denial decides */
   constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
-    const [first] = verdicts as readonly [Verdict, ...Verdict[]]
-    // Most requests are one step, and a search would be a good part of what they cost.
-    const denial = verdicts.length === 1 ? deniedBy(first) : verdicts.find(({ allowed }) => !allowed)
+    const denial = verdicts.find(({ allowed }) => !allowed)
     this.allowed = denial === undefined
     this.subject = request.subject
     this.plan = request.plan.name
     this.cost = request.cost
     this.limits = denial ? statesOf(denial) : statesOfAll(request, verdicts)
-    this.source = (denial ?? (verdicts.length === 1 ? first : weakestOf(verdicts))).source
+    this.source = (denial ?? weakestOf(verdicts)).source
     this.violated = denial ? violatedOf(denial) : NONE
     this.retryAfterMs = denial ? retryAfterOf(denial) : 0
     if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
@@ -123,10 +120,6 @@ export class CountedDecision implements Decision {
   }
 }
 
-function deniedBy(verdict: Verdict): Verdict | undefined {
-  return verdict.allowed ? undefined : verdict
-}
-
 const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   local: 0,
   open: 1,
@@ -145,20 +138,15 @@ function weakestOf(verdicts: readonly Verdict[]): Verdict {
 function violatedOf(denial: Verdict): readonly string[] {
   const { outcome } = denial
   if (!outcome) return NONE
-  const limits = limitsIn(denial)
-  const names: string[] = []
-  for (let i = 0; i < limits.length; i += 1) {
-    if (outcome.limits[i]?.wait !== 0) names.push((limits[i] as Limit).name)
-  }
-  return names
+  return limitsIn(denial)
+    .filter((_, i) => outcome.limits[i]?.wait !== 0)
+    .map(({ name }) => name)
 }
 
 function retryAfterOf({ outcome }: Verdict): number | null {
   if (!outcome) return RETRY_AFTER_FAILURE_MS
   let worst = 0
-  const { limits } = outcome
-  for (let i = 0; i < limits.length; i += 1) {
-    const { wait } = limits[i] as LimitOutcome
+  for (const { wait } of outcome.limits) {
     if (wait === NEVER) return null
     if (wait > worst) worst = wait
   }

@@ -120,9 +120,14 @@ export class Events {
     if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
   }
 
-  /** Whether anybody listens to an event, here or on its channel. */
-  isHeard(name: EventName): boolean {
-    return this.#listeners[name].length > 0 || this.#channels[name].hasSubscribers
+  /** Whether anybody listens to `decision`, here or on its channel. */
+  get hearsDecisions(): boolean {
+    return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
+  }
+
+  /** The same of `limited`. */
+  get hearsDenials(): boolean {
+    return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
   }
 
   emit<Name extends EventName>(name: Name, ...args: LimiterEvents[Name]): void {

@@ -28,14 +28,14 @@ export class ScopedConsumer implements Consumer {
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#build(subjects, options)
     const context = options?.context
-    if (isPromise(request))
+    if (request instanceof Promise)
       return request.then((built) => this.#pipeline.consume(withContext(built, context)))
     return this.#pipeline.consume(withContext(request, context))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
     const request = this.#build(subjects, options)
-    return isPromise(request)
+    return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built))
       : this.#pipeline.peek(request)
   }

@@ -54,7 +54,9 @@ export class Stats {
 
   decision({ source, allowed }: Decision): void {
     if (source === 'list') return
-    this.#decisions[source][allowed ? 'allowed' : 'denied'] += 1
+    const counts = this.#decisions[source]
+    if (allowed) counts.allowed += 1
+    else counts.denied += 1
   }
 
   storeError(requests: number): void {

@@ -2,7 +2,7 @@ import { isA, show, StoreError, toStoreError } from '../base/errors.js'
 import { quiet, quietEach } from '../base/quiet.js'
 import { elapsedMs } from '../base/timers.js'
 import { processWide } from '../base/process-wide.js'
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
@@ -64,14 +64,14 @@ export class StoreAccess {
   }
 
   consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
-    if (!this.#guard) return conclude(request, takeNow(this.#store, request), AT_ONCE)
+    if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request), AT_ONCE)
     this.#pending += 1
     return this.#batcher.ask(request, conclude)
   }
 
   peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
     const guard = this.#guard
-    if (!guard) return conclude(request, peekNow(this.#store, request), AT_ONCE)
+    if (!guard) return conclude(request, askNow(this.#store, 'peek', request), AT_ONCE)
     this.#pending += 1
     const sentAtMs = elapsedMs()
     return new Promise((resolve, reject) => {
@@ -128,18 +128,9 @@ export class StoreAccess {
 }
 
 /** The answer of a synchronous store, or the error it throws. */
-function takeNow(store: Store, request: Request): unknown {
+function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
   try {
-    return onlyOf(store.consume([request]))
-  } catch (error) {
-    return error
-  }
-}
-
-/** The same of a peek. */
-function peekNow(store: Store, request: Request): unknown {
-  try {
-    return onlyOf(store.peek([request]))
+    return onlyOf(how === 'peek' ? store.peek([request]) : store.consume([request]))
   } catch (error) {
     return error
   }
@@ -147,7 +138,10 @@ function peekNow(store: Store, request: Request): unknown {
 
 /** The only answer of a list. Promises in a list that is wrong are silenced. */
 function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
-  if (Array.isArray(answers) && answers.length === 1 && !isPromise(answers[0])) return answers[0]
+  if (Array.isArray(answers) && answers.length === 1) {
+    const answer = answers[0] as Partial<Promise<Answer>> | undefined
+    if (answer?.then === undefined) return answer
+  }
   quietEach(answers)
   return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
 }

@@ -26,8 +26,8 @@ export class Telling {
     if (failed) this.#events.emit('fallback', decision, failed)
     this.#stats.decision(decision)
     // Most often nobody listens.
-    if (this.#events.isHeard('decision')) this.#events.emit('decision', ...argsOf(decision, context))
-    if (!decision.allowed && this.#events.isHeard('limited')) {
+    if (this.#events.hearsDecisions) this.#events.emit('decision', ...argsOf(decision, context))
+    if (!decision.allowed && this.#events.hearsDenials) {
       this.#events.emit('limited', ...argsOf(decision, context))
     }
   }

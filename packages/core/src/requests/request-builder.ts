@@ -70,7 +70,7 @@ export class RequestBuilder {
     }
     if (subject.kind === 'ip' && asWritten(subject)) this.#warnOfAddress()
     const found = this.#planOf(subject, scope)
-    if (isPromise(found)) return found.then((plan) => this.#single(subject, plan, scope, cost))
+    if (found instanceof Promise) return found.then((plan) => this.#single(subject, plan, scope, cost))
     return this.#single(subject, found, scope, cost)
   }
 

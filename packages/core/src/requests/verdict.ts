@@ -25,7 +25,7 @@ export function verdictOf(source: 'store' | 'local', step: Request, outcome: Out
 
 /** Whether an outcome of a request with grant `all` took its units. */
 export function isTaken({ limits }: Outcome): boolean {
-  for (const { wait } of limits) if (wait !== 0) return false
+  for (let i = 0; i < limits.length; i += 1) if (limits[i]?.wait !== 0) return false
   return true
 }
 

@@ -1,32 +1,16 @@
-import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { LimitOutcome } from '../contract.js'
+import { LoadedLimits } from './loaded-limits.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
 import { prepareSet, type PreparedLimit, type PreparedSet } from './prepared-set.js'
-import {
-  EXPIRES,
-  LAST,
-  MORE,
-  MORE_LIMITS,
-  MORE_STATES,
-  NONE,
-  STATES,
-  type OtherPart,
-  type Records,
-} from './records.js'
-
-/** An outcome that is still being filled in. */
-export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
+import { EXPIRES, LAST, MORE, MORE_LIMITS, MORE_STATES, NONE, STATES, type Records } from './records.js'
 
 const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
-/** The numbers of a subject that has used nothing. */
-const ZEROS = new Float64Array(64)
 
 /**
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
  * collection of an object per request is expensive.
  */
-export class LoadedSubject {
+export class LoadedSubject extends LoadedLimits {
   /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0
@@ -37,24 +21,15 @@ export class LoadedSubject {
   #key = ''
   #set = NOTHING
   #size = 0
-  #limits: readonly PreparedLimit[] = []
   #ttlUs = 0
   /** The subject's record; NONE when nothing of it counts. */
   #id = NONE
   #removals = 0
 
   constructor(records: Records, keptUs: number) {
+    super()
     this.#records = records
     this.#keptUs = keptUs
-  }
-
-  /** Whether the store keeps anything of the subject that counts. */
-  get isKept(): boolean {
-    return this.#id !== NONE
-  }
-
-  get limitCount(): number {
-    return this.#limits.length
   }
 
   load(key: string, set: LimitSet, now: number): void {
@@ -63,78 +38,18 @@ export class LoadedSubject {
     const id = records.find(key)
     this.#key = key
     this.#removals = records.removals
-    this.#id = id !== NONE && records.expires(id) > now ? id : NONE
-    if (this.#id === NONE) this.#loadNew(now)
-    else if (records.sets[id] === set) this.#loadSame(id, now)
-    else this.#loadOther(id, now)
-  }
-
-  /** Puts in an outcome for each limit, with the µs until the cost fits. Returns whether it fits all of them now. */
-  wait(cost: number, outcomes: LimitOutcomeDraft[], first: number): boolean {
-    const limits = this.#limits
-    let fits = true
-    for (let i = 0; i < limits.length; i += 1) {
-      const { algorithm, state, params } = limits[i] as PreparedLimit
-      const wait = algorithm.wait(state, cost, params)
-      outcomes[first + i] = { wait, remaining: 0, reset: 0 }
-      if (wait !== 0) fits = false
+    if (id !== NONE) {
+      const page = records.page(id)
+      const at = records.at(id)
+      if ((page[at + EXPIRES] as number) > now) {
+        this.#id = id
+        if (records.sets[id] === set) this.#loadSame(id, page, at, now)
+        else this.#loadOther(id, page[at + LAST] as number, now)
+        return
+      }
     }
-    return fits
-  }
-
-  /** How many units fit all limits now. */
-  fitting(): number {
-    let least = Number.MAX_SAFE_INTEGER
-    for (const { algorithm, state, params } of this.#limits) {
-      least = Math.min(least, algorithm.remaining(state, params))
-    }
-    return least
-  }
-
-  take(cost: number): void {
-    const limits = this.#limits
-    for (let i = 0; i < limits.length; i += 1) {
-      const { algorithm, state, params } = limits[i] as PreparedLimit
-      algorithm.take(state, cost, params)
-    }
-  }
-
-  /** Takes from each limit the units used of it. Returns how many were taken from each. */
-  force(used: readonly (readonly Usage[])[]): number[] {
-    return this.#limits.map(({ algorithm, state, params }, i) => {
-      const own = used[i] ?? []
-      if (own.length > 0) return algorithm.force(state, own, params)
-      algorithm.take(state, 0, params)
-      return 0
-    })
-  }
-
-  /** Whether a stored state is from a limit so different that this set cannot give units back to it. */
-  isOther(): boolean {
-    return this.#limits.some(({ algorithm, state, params }) => algorithm.isOther?.(state, params))
-  }
-
-  /** Gives units back to each limit. Returns whether any were given. */
-  give(receipts: readonly Receipt[]): boolean {
-    let anyGiven = false
-    for (const [i, { algorithm, state, params }] of this.#limits.entries()) {
-      const receipt = receipts[i]
-      if (receipt === undefined || receipt.units === 0) algorithm.take(state, 0, params)
-      else if (algorithm.give(state, receipt, params)) anyGiven = true
-    }
-    return anyGiven
-  }
-
-  /** Fills in its outcomes, which begin at `first`. */
-  tell(outcomes: LimitOutcomeDraft[], first: number): void {
-    const limits = this.#limits
-    for (let i = 0; i < limits.length; i += 1) {
-      const { algorithm, state, params } = limits[i] as PreparedLimit
-      const outcome = outcomes[first + i] as LimitOutcomeDraft
-      const remaining = algorithm.remaining(state, params)
-      outcome.remaining = remaining
-      outcome.reset = Math.max(algorithm.wait(state, remaining + 1, params), 0)
-    }
+    this.#id = NONE
+    this.#loadNew(now)
   }
 
   /** Makes the subject the most recently used. */
@@ -146,19 +61,35 @@ export class LoadedSubject {
   /** Writes the states. States of other limits are kept as long as they count. */
   write(now: number): void {
     const records = this.#records
-    let id = this.#current()
-    let others: readonly OtherPart[] | undefined
-    if (id !== NONE && (records.sets[id] !== this.#set || records.othersOf(id).length > 0)) {
-      others = othersBeside(this.#partsOf(id), this.#set, now)
-      if (!records.isOfSize(id, this.#size)) {
-        records.delete(this.#key)
-        id = NONE
-      }
+    const id = this.#current()
+    if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
+    const page = records.page(id)
+    const at = records.at(id)
+    if ((page[at + MORE] as number) >= MORE_LIMITS) return this.#writeAnew(id, now)
+    this.#store(id, page, at, now)
+    records.use(id, now)
+  }
+
+  /** Writes a record that is new, or in which there are other limits. */
+  #writeAnew(known: number, now: number): void {
+    const records = this.#records
+    const others = known === NONE ? [] : othersBeside(this.#partsOf(known), this.#set, now)
+    let id = known
+    if (id !== NONE && !records.isOfSize(id, this.#size)) {
+      records.delete(this.#key)
+      id = NONE
     }
-    const isNew = id === NONE
-    if (isNew) id = records.add(this.#key, this.#size, now)
-    this.#store(id, now, others)
-    if (!isNew) records.use(id, now)
+    if (id === NONE) id = records.add(this.#key, this.#size, now)
+    else records.use(id, now)
+    records.sets[id] = this.#set
+    const page = records.page(id)
+    const at = records.at(id)
+    this.#store(id, page, at, now)
+    records.others.delete(id)
+    if (others.length === 0) return
+    records.others.set(id, others)
+    page[at + MORE] = (page[at + MORE] as number) | MORE_LIMITS
+    for (const { ends } of others) page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ends)
   }
 
   /** Its record: another part of the request may have taken the place of this subject, for want of room. */
@@ -168,36 +99,21 @@ export class LoadedSubject {
     return records.keyOf(this.#id) === this.#key ? this.#id : NONE
   }
 
-  #store(id: number, now: number, others: readonly OtherPart[] | undefined): void {
-    const records = this.#records
-    const page = records.page(id)
-    const at = records.at(id)
-    const more = this.#storeStates(id, page, at + STATES)
-    let expires = now + this.#ttlUs + this.#keptUs
-    if (records.sets[id] !== this.#set) records.sets[id] = this.#set
+  #store(id: number, page: Float64Array, at: number, now: number): void {
     page[at + LAST] = now
-    page[at + MORE] = more
-    page[at + EXPIRES] = expires
-    if (others === undefined) return
-    records.others.delete(id)
-    if (others.length === 0) return
-    records.others.set(id, others)
-    for (const { ends } of others) expires = Math.max(expires, ends)
-    page[at + MORE] = more | MORE_LIMITS
-    page[at + EXPIRES] = expires
+    page[at + EXPIRES] = now + this.#ttlUs + this.#keptUs
+    page[at + MORE] = this.#storeStates(id, page, at + STATES)
   }
 
   /** Stores each state: as numbers, or as an object if they cannot hold it. */
   #storeStates(id: number, page: Float64Array, at: number): number {
-    const limits = this.#limits
+    const limits = this.limits
     let kept: (object | undefined)[] | undefined
     for (let i = 0; i < limits.length; i += 1) {
       const limit = limits[i] as PreparedLimit
-      const { packing, state } = limit
-      if (packing?.pack(state, page, at + limit.first)) continue
+      if (limit.packing?.pack(limit.state, page, at + limit.first)) continue
       kept ??= limits.map(() => undefined)
-      kept[i] = state
-      if (state === limit.spare) limit.spare = limit.algorithm.create()
+      kept[i] = limit.giveState()
     }
     const { states } = this.#records
     if (states[id] !== kept) states[id] = kept
@@ -207,55 +123,41 @@ export class LoadedSubject {
   #loadNew(now: number): void {
     this.isKnown = false
     this.last = 0
-    for (const limit of this.#limits) this.#begin(limit, undefined, now, now)
+    for (const limit of this.limits) limit.load(limit.unused(), now, now)
   }
 
-  #loadSame(id: number, now: number): void {
-    const records = this.#records
-    const page = records.page(id)
-    const at = records.at(id)
+  #loadSame(id: number, page: Float64Array, at: number, now: number): void {
     const last = page[at + LAST] as number
-    const kept = page[at + MORE] === 0 ? undefined : records.states[id]
-    const limits = this.#limits
+    const kept = page[at + MORE] === 0 ? undefined : this.#records.states[id]
+    const limits = this.limits
     this.isKnown = true
     this.last = last
     for (let i = 0; i < limits.length; i += 1) {
       const limit = limits[i] as PreparedLimit
-      const state = kept?.[i] ?? limit.spare
-      if (state === limit.spare) limit.packing?.unpack(state, page, at + STATES + limit.first)
-      limit.state = state
-      limit.params = limit.paramsAt(now / 1000)
-      limit.algorithm.load(state, last, now, limit.params)
+      const state = kept?.[i]
+      if (!state) limit.packing?.unpack(limit.spare, page, at + STATES + limit.first)
+      limit.load(state ?? limit.spare, last, now)
     }
   }
 
-  #loadOther(id: number, now: number): void {
+  #loadOther(id: number, before: number, now: number): void {
     const found = findParts(this.#partsOf(id), this.#set)
-    const before = this.#records.page(id)[this.#records.at(id) + LAST] as number
     this.isKnown = false
     this.last = 0
-    for (const [i, limit] of this.#limits.entries()) {
+    for (const [i, limit] of this.limits.entries()) {
       const part = found[i]
       if (part) {
         this.isKnown = true
         this.last = Math.max(this.last, part.last)
       }
-      this.#begin(limit, part?.state, part?.last ?? before, now)
+      limit.load(part?.state ?? limit.unused(), part?.last ?? before, now)
     }
-  }
-
-  /** @param state undefined: the subject has used nothing */
-  #begin(limit: PreparedLimit, state: object | undefined, last: number, now: number): void {
-    if (!state) limit.packing?.unpack(limit.spare, ZEROS, 0)
-    limit.state = state ?? (limit.packing ? limit.spare : limit.algorithm.create())
-    limit.params = limit.paramsAt(now / 1000)
-    limit.algorithm.load(limit.state, last, now, limit.params)
   }
 
   #enter(set: LimitSet): void {
     const { limits, size, ttlUs } = this.#preparedOf(set)
     this.#set = set
-    this.#limits = limits
+    this.limits = limits
     this.#size = size
     this.#ttlUs = ttlUs
   }

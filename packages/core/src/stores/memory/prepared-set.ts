@@ -2,6 +2,9 @@ import type { Packing } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
 
+/** The numbers of a subject that has used nothing. */
+const ZEROS = new Float64Array(16)
+
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
@@ -12,7 +15,7 @@ export class PreparedLimit {
   /** The state of the subject that is being decided. */
   state: object
   params: Params = {}
-  /** The state that the next subject's numbers are read into. Garbage collection of one for each would cost more. */
+  /** The state that numbers are read into: one for all subjects, since garbage collection of one for each costs more. */
   spare: object
 
   constructor({ limits }: LimitSet, i: number, first: number) {
@@ -22,6 +25,27 @@ export class PreparedLimit {
     this.packing = this.algorithm.packing
     this.first = first
     this.state = this.spare = this.algorithm.create()
+  }
+
+  /** Makes a subject's state the one that is decided, as of `now`. */
+  load(state: object, last: number, now: number): void {
+    this.state = state
+    this.params = this.paramsAt(now / 1000)
+    this.algorithm.load(state, last, now, this.params)
+  }
+
+  /** The state of a subject that has used nothing. */
+  unused(): object {
+    if (!this.packing) return this.algorithm.create()
+    this.packing.unpack(this.spare, ZEROS, 0)
+    return this.spare
+  }
+
+  /** The state, to be kept. */
+  giveState(): object {
+    const { state } = this
+    if (state === this.spare) this.spare = this.algorithm.create()
+    return state
   }
 }
 

@@ -10,7 +10,8 @@ import {
   type StoreRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import { LoadedSubject, type LimitOutcomeDraft } from './loaded-subject.js'
+import type { LimitOutcomeDraft } from './loaded-limits.js'
+import { LoadedSubject } from './loaded-subject.js'
 import { RememberedIds } from './remembered-ids.js'
 import { Records } from './records.js'
 
@@ -45,12 +46,9 @@ export class ProcessStore implements Store {
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
-    const outcomes: Outcome[] = new Array(batch.length)
-    for (let i = 0; i < batch.length; i += 1) {
-      const request = batch[i] as StoreRequest
-      outcomes[i] = request.grant === 'force' ? this.#force(request) : this.#decide(request, true)
-    }
-    return outcomes
+    return batch.map((request) =>
+      request.grant === 'force' ? this.#force(request) : this.#decide(request, true),
+    )
   }
 
   peek(batch: readonly StoreRequest[]): Outcome[] {
@@ -84,11 +82,7 @@ export class ProcessStore implements Store {
     const now = this.#clock()
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
-    let count = 0
-    for (let i = 0; i < parts.length; i += 1) {
-      count += (parts[i] as StoreRequest['parts'][number]).set.limits.length
-    }
-    const limits: LimitOutcomeDraft[] = new Array(count)
+    const limits: LimitOutcomeDraft[] = []
     let first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const { key, set, cost } = parts[i] as StoreRequest['parts'][number]
@@ -149,8 +143,6 @@ export class ProcessStore implements Store {
     if (cost > 0 || (subject.isKnown && subject.last > now + CLOCK_WENT_BACK_US)) {
       subject.take(cost)
       subject.write(now)
-    } else {
-      subject.use(now)
-    }
+    } else subject.use(now)
   }
 }

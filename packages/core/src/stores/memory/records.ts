@@ -17,9 +17,9 @@ export const MORE_STATES = 1
 /** There are states of limits that the set of the last write does not have: the subject was on another plan then. */
 export const MORE_LIMITS = 2
 
-/** How many entries are checked for expiry whenever a known entry is used. */
-const LOOKS_AT_USED = 2
-/** The same for a new entry. More than one, so that the checks pass through all records faster than they grow. */
+/** How many records are checked for expiry whenever a known subject is used. */
+const LOOKS_AT_USED = 1
+/** The same for a new subject. More than one, so that the checks pass through all records faster than they grow. */
 const LOOKS_AT_NEW = 4
 
 const PAGE_BITS = 8
