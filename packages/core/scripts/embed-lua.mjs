@@ -9,7 +9,7 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts that contain all algorithms, and the parts of these that each needs besides deciding. */
-const scripts = { consume: ['quick', 'tail', 'force'], refund: ['tail', 'refund'] }
+const scripts = { consume: ['tail', 'force'], refund: ['tail', 'refund'] }
 
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
@@ -52,18 +52,33 @@ function withIncludes(text) {
 }
 
 /**
- * The quick part of an algorithm as a function of its own, with the packing of its state, for a script that begins with
- * it. An algorithm can be without one.
+ * The quick part of an algorithm as the function `quick`, and what is known of its state: the packing, the size, and
+ * whether its length varies. An algorithm can be without a quick part.
  */
 function quickOf(name) {
   const { main, others } = partsOf(name)
-  const quick = others.quick?.replace(`function ${localOf(name)}.quick`, 'local function quick')
-  const [, format, size] = /format = '(\w+)', size = (\d+)/.exec(main)
+  const text = others.quick?.replace(`function ${localOf(name)}.quick`, 'local function quick')
+  const [, packing, size] = /format = '(\w+)', size = (\d+)/.exec(main)
+  return { text, packing, size, varies: main.includes('varies = true') }
+}
+
+/** The quick parts of all algorithms as one function, so that a script makes only those it uses. */
+function quicks() {
+  const makers = names.map(quickOf).map(({ text, packing, size, varies }, i) => {
+    if (!text) return ''
+    return `if name == '${names[i]}' then\n${text}\nreturn '${packing}', ${size}, ${varies}, quick(a, b, c, d, e)\nend\n`
+  })
+  return `local function quick(name, _, a, b, c, d, e)\n${makers.join('')}end\n`
+}
+
+/** The quick part of the only algorithm of a script. */
+function quickAlone(name) {
+  const { text, packing, size, varies } = quickOf(name)
   return [
-    quick ?? 'local function quick()\nreturn function() end\nend\n',
-    `local PACKING, SIZE, VARIES = HEADER_FORMAT .. 'I4${format}', HEADER + STATE_ID + ${size}, `,
-    `${main.includes('varies = true')}\n`,
-  ].join('')
+    text ?? 'local function quick()\nreturn function() end\nend',
+    `local PACKING, SIZE, VARIES = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}, ${varies}`,
+    `local algorithm_name = '${name}'\n`,
+  ].join('\n')
 }
 
 // The algorithms are made by one function, so that a script makes only those it uses. This function also holds the
@@ -75,19 +90,18 @@ function algorithms(parts) {
   return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
 }
 
-/** A file of src/stores/redis with the files it includes. */
-function include(part) {
-  return read('stores/redis', part).replace(/^ *-- @include (.+)$/gm, (_, inner) => include(inner))
-}
-
 /** @param only the algorithm of a script for a single one */
 function assemble(script, only) {
-  const text = read('stores/redis', `${script}.lua`).replace(/^ *-- @include (.+)$/gm, (_, part) => {
-    if (part === 'quick') return `${quickOf(only)}local algorithm_name = '${only}'\n`
-    if (part === 'algorithms') return algorithms(scripts[script] ?? ['tail'])
-    return include(part)
-  })
-  return withoutComments(text)
+  const includes = {
+    quick: () => (only ? quickAlone(only) : quicks()),
+    algorithms: () => algorithms(scripts[script] ?? ['tail']),
+  }
+  const include = (file) =>
+    read('stores/redis', file).replace(
+      /^ *-- @include (.+)$/gm,
+      (_, part) => includes[part]?.() ?? include(part),
+    )
+  return withoutComments(include(`${script}.lua`))
 }
 
 function module(text) {

@@ -58,7 +58,7 @@ describe.each(scripts)('%s', (_, name, text) => {
     const file = readFileSync(join(src, `stores/redis/${name}.lua`), 'utf8')
     const [, header = ''] = /^--\[\[([\s\S]*?)\]\]/.exec(file) ?? []
     const told = [...header.matchAll(/^ {2}ARGV\[(\d+)(?:\.\.\.)?\]/gm)].map(([, index]) => Number(index))
-    const read = [...text.matchAll(/ARGV\[(\d+)\]|(?<=read_sets.*), (\d+)$/gm)].map(([, a, b]) =>
+    const read = [...text.matchAll(/ARGV\[(\d+)\]|(?<=cjson.decode.*), (\d+)$/gm)].map(([, a, b]) =>
       Number(a ?? b),
     )
     expect(

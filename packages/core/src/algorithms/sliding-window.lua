@@ -76,6 +76,7 @@ function sliding_window.lifetime(limit)
 end
 
 -- @part quick
+-- n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without the call of a function.
 function sliding_window.quick(quota, window)
   local start = now - fmod(now, window)
   local to_come = start + window - now
@@ -85,7 +86,8 @@ function sliding_window.quick(quota, window)
     elseif last < start and now >= last then
       current, previous = 0, last >= start - window and current or 0
     end
-    local weight = previous > 0 and ceil(previous * to_come / window) or 0
+    local weight = previous * to_come / window
+    weight = weight + -weight % 1
     current = current + cost
     local remaining = quota - current - weight
     if remaining < 0 then return nil end
@@ -94,8 +96,9 @@ function sliding_window.quick(quota, window)
     if weight > 0 then
       units, room, until_then = previous, weight - 1, to_come
     end
-    local left = floor(room * window / units)
-    while ceil(units * left / window) > room do
+    local left = room * window / units
+    left = left - left % 1
+    while units * left / window > room do
       left = left - 1
     end
     return remaining, until_then - left, to_come + window, current, previous

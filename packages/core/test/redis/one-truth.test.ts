@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Receipt, Usage } from '../../src/algorithms/implementation.js'
 import { memoryStore, redisStore, type LimitInput } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
-import type { Answer, Store, StoreRequest } from '../../src/stores/contract.js'
+import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { advance } from '../support/schedules.js'
 import { receiptsOf, setOf } from '../support/store-requests.js'
@@ -37,7 +37,28 @@ const request = fc.record({
   usages: fc.array(usage, { minLength: 4, maxLength: 4 }),
   id,
 })
+/** Many requests for few keys, so that a batch asks the same of a key several times. */
+const plain = fc.record({
+  parts: fc.tuple(
+    fc.record({
+      key: fc.constantFrom('k', 'l', 'm'),
+      set: fc.constantFrom(0, 0, 0, 1),
+      cost: fc.constantFrom(1, 1, 3),
+    }),
+  ),
+  grant: fc.constant('all'),
+  usages: fc.constant<Usage[][]>([]),
+  id: fc.constant(undefined),
+})
 const act = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('consume'),
+      gapUs,
+      batch: fc.array(plain, { minLength: 1, maxLength: 16 }),
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -63,7 +84,7 @@ const act = fc.oneof(
   },
 )
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
-type Made = typeof request extends fc.Arbitrary<infer T> ? T : never
+type Made = typeof request | typeof plain extends fc.Arbitrary<infer T> ? T : never
 
 /** Limit sets that share some limits, and have others with a different quota. */
 function setsOf(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
@@ -148,12 +169,27 @@ async function replay(
   return said
 }
 
-async function agree(sets: readonly LimitSet[], acts: readonly Act[]): Promise<void> {
+/** Beside a request with the grant `force`, the script decides all others in the general way, never quickly. */
+function inGeneralWay(store: Store, set: LimitSet): Store {
+  const forced: StoreRequest = {
+    shard: 0,
+    grant: 'force',
+    parts: [{ key: 'another', set, cost: 1, used: set.limits.map(() => []) }],
+  }
+  return Object.assign(Object.create(store) as Store, {
+    consume: async (batch: readonly StoreRequest[]) => (await store.consume([...batch, forced])).slice(0, -1),
+    peek: (batch: readonly StoreRequest[]) => store.peek(batch),
+    refund: (batch: readonly RefundRequest[]) => store.refund(batch),
+    reset: (keys: readonly string[], shard: number) => store.reset(keys, shard),
+  })
+}
+
+async function agree(sets: readonly LimitSet[], acts: readonly Act[], isGeneral: boolean): Promise<void> {
   const clocks = [{ now: START_MS }, { now: START_MS }] as const
   const memory = memoryStore({ now: () => clocks[0].now })
   const redis = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clocks[1].now })
   const [given, wanted] = [
-    await replay(redis, clocks[1], sets, acts),
+    await replay(isGeneral ? inGeneralWay(redis, sets[0] as LimitSet) : redis, clocks[1], sets, acts),
     await replay(memory, clocks[0], sets, acts),
   ]
   const at = given.findIndex((answer, i) => JSON.stringify(answer) !== JSON.stringify(wanted[i]))
@@ -175,16 +211,16 @@ async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<v
 }
 
 test.each(variants)('one limit: $name', async (variant) => {
-  await forMany(schedule, (acts) =>
-    agree(setsOf([variant.limit(20, 1000)], [variant.limit(300, 1000)]), acts),
+  await forMany(fc.tuple(schedule, fc.boolean()), ([acts, isGeneral]) =>
+    agree(setsOf([variant.limit(20, 1000)], [variant.limit(300, 1000)]), acts, isGeneral),
   )
 })
 
 test('several limits', async () => {
   const some = fc.array(fc.constantFrom(...variants), { minLength: 2, maxLength: 4 })
-  await forMany(fc.tuple(some, schedule), async ([chosen, acts]) => {
+  await forMany(fc.tuple(some, schedule, fc.boolean()), async ([chosen, acts, isGeneral]) => {
     const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
     const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
-    await agree(setsOf(limits, larger), acts)
+    await agree(setsOf(limits, larger), acts, isGeneral)
   })
 })

@@ -4,7 +4,7 @@
 
   KEYS[1]       the subject
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take; or look: the same answer, but nothing changes; general: as take, but never quickly (for tests)
+  ARGV[2]       take; or look: the same answer, but nothing changes
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
   ARGV[5]       state id of the limit, as sets.lua says
@@ -55,6 +55,7 @@ end
 -- @include algorithms
 -- @include sets.lua
 -- @include subject.lua
+-- @include reply.lua
 -- @include decide.lua
 
 local parameters = { unpack(ARGV, 6) }

@@ -30,91 +30,30 @@
   Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
 -- @include prelude.lua
-
--- Made only for batches that need it: a script makes its functions anew at every run, and each costs time.
-local with_force = ARGV[2] == 'force'
-
--- How many of `units` a count of five bytes still has room for.
-local units_that_fit = with_force and function(units, count)
-  return max(min(units, 2 ^ 40 - 1 - count), 0)
-end
-
--- @include algorithms
 -- @include value.lua
--- @include sets.lua
--- @include subject.lua
--- @include decide.lua
-
--- @include quick.lua
+-- @include reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
-local request = 0
-local sets, at = read_sets(ARGV[3]), 5
+local request, quick_sets = 0, {}
+local described, at = cjson.decode(ARGV[3]), 5
 
--- Made when first needed: most batches do not need it.
-local decide_parts
+-- Made when first needed: a script makes its functions anew at every run, and each costs time.
+local general
 
-local function make_together()
-  -- @include apart.lua
-  -- @include together.lua
-  return decide_together
+local function make_general()
+  local with_force = ARGV[2] == 'force'
+  -- How many of `units` a count of five bytes still has room for.
+  local units_that_fit = with_force and function(units, count)
+    return max(min(units, 2 ^ 40 - 1 - count), 0)
+  end
+  -- @include general.lua
+  return { decide_in_turn = decide_in_turn, read_together = read_together }
 end
 
--- Reads and decides one request with several subjects, or one with a grant other than `all`.
-local function read_together()
-  decide_parts = decide_parts or make_together()
-  local parts, grant, id_key = {}, ARGV[at + 2], nil
-  for i = 1, tonumber(ARGV[at + 1]) do
-    local first = at + 1 + 2 * i
-    request = request + 1
-    local part = { set = sets[tonumber(ARGV[first])], key = KEYS[request], cost = tonumber(ARGV[first + 1]) or 1 }
-    if grant == 'force' or grant == 'once' then part.used = cjson.decode(ARGV[first + 1]) end
-    parts[i] = part
-  end
-  if grant == 'once' then
-    request = request + 1
-    grant, id_key = 'force', KEYS[request]
-  end
-  at = at + 3 + 2 * #parts
-  local first_size = size
-  local decided, err = pcall(decide_parts, parts, grant, id_key)
-  if not decided then
-    size = first_size + 1
-    reply[size] = message(err)
-  end
-end
+-- @include quick
+-- @include quick.lua
 
--- Decides equal requests for one key, the first denial for all that follow.
-local function decide_in_turn(set, key, cost, times)
-  local done, fits = 0, true
-  while fits and done < times do
-    local first_size = size
-    local decided, result = pcall(decide, set, key, cost)
-    if decided then
-      fits = result
-    else
-      fits, size = false, first_size + 1
-      reply[size] = message(result)
-    end
-    done = done + 1
-  end
-end
-
-local run_done
-
--- What cannot be done quickly is done in the general way. Stops where Redis refuses to write.
-local function decide_quickly(set, cost, count, times)
-  local values = call('MGET', unpack(KEYS, request + 1, request + count))
-  local take_from = #set == 1 and take_one or take_several
-  for i = 1, count do
-    local key, wanted = KEYS[request + i], times and times[i] or 1
-    local taken = take_from(set, key, values[i], cost, wanted)
-    if taken < wanted then decide_in_turn(set, key, cost, wanted - taken) end
-    run_done = i
-  end
-end
-
-local function read_run(set)
+local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
   at = at + 4
   if repeated > 0 then times = {} end
@@ -122,21 +61,17 @@ local function read_run(set)
     times[tonumber(ARGV[at])] = tonumber(ARGV[at + 1])
     at = at + 2
   end
-  run_done = 0
-  if set.is_quick == nil then set.is_quick = ARGV[2] == 'take' and prepare_quick(set) end
-  if set.is_quick then pcall(decide_quickly, set, cost, count, times) end
-  for i = run_done + 1, count do
-    decide_in_turn(set, KEYS[request + i], cost, times and times[i] or 1)
-  end
+  decide_run(index, cost, count, times)
   request = request + count
 end
 
 while at < #ARGV do
-  local set = sets[tonumber(ARGV[at])]
-  if set then
-    read_run(set)
+  local index = tonumber(ARGV[at])
+  if index > 0 then
+    read_run(index)
   else
-    read_together()
+    general = general or make_general()
+    general.read_together()
   end
 end
 return reply

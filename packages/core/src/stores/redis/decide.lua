@@ -1,8 +1,3 @@
--- The general way: decides any request, of any value.
--- The answers are collected in `reply`. `take`: units are taken, else only looked at.
-local take = ARGV[2] ~= 'look'
-local reply, size = { now, 0, 0, 0 }, 1
-
 -- Tells of one limit: remaining and reset; or, where it has to wait, -1 - remaining, wait and reset.
 local function tell(wait, remaining, reset)
   if wait == 0 then

@@ -1,7 +1,7 @@
 import type { StoreErrorReason } from '../../base/errors.js'
 
 /** The commands that the scripts and `reset` use: a Redis user needs permission for these and no others. */
-export const COMMANDS = ['evalsha', 'eval', 'get', 'set', 'setrange', 'time', 'del'] as const
+export const COMMANDS = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del'] as const
 
 export interface Reaction {
   readonly matches: RegExp

@@ -24,7 +24,7 @@
 -- @include subject.lua
 -- @include apart.lua
 
-local sets, at = read_sets(ARGV[2]), 4
+local sets, at = make_sets(cjson.decode(ARGV[2])), 4
 local reply, request = { now }, 0
 
 local function next_key()

@@ -37,10 +37,10 @@ local function make_set(described)
   return set
 end
 
-local function read_sets(json)
-  local sets = cjson.decode(json)
-  for i = 1, #sets do
-    sets[i] = make_set(sets[i])
+local function make_sets(described)
+  local sets = {}
+  for i = 1, #described do
+    sets[i] = make_set(described[i])
   end
   return sets
 end
