@@ -12,17 +12,13 @@ function sliding_log.quick(quota, window, slot, bytes)
     local tail, elapsed = head + entries * entry, now - last
     if width ~= bytes or elapsed < 0 or #value ~= tail - 1 then return nil end
     local oldest = false
-    if elapsed >= window then
-      total, entries, head = 0, 0, tail
-    end
+    if elapsed >= window then total, entries, head = 0, 0, tail end
     last = last % modulus
     while head < tail do
       local time, units = unpack_bytes(packing, value, head)
       local age = (last - time) % modulus + elapsed
-      if age < window then
-        oldest = age
-        break
-      end
+      oldest = age < window and age
+      if oldest then break end
       total, entries, head = total - units, entries - 1, head + entry
     end
     -- A damaged log is left to the code that refuses it.

@@ -78,8 +78,7 @@ local function take_one(set, cost, count, times, values)
     end
     local keep = value and ends * 1000000 >= now + needed
     local saved = pack_bytes(packing, FORMAT, now, keep and ends or set.new_end, id, d, e, f)
-    if log then saved = saved .. log end
-    if not write_quickly(set, key, saved, value, keep) then return end
+    if not write_quickly(set, key, log and saved .. log or saved, value, keep) then return end
     size = told
     if taken < run_left then
       run_left = run_left - taken
@@ -110,10 +109,8 @@ local function take_several(set, cost, count, times, values)
         local at, counted = limit.at, limit.count
         if last and state[at] ~= limit.id then return end
         local remaining, reset, lifetime, a, b, c = limit.take(cost, last, state[at + 1], state[at + 2], state[at + 3])
-        if not remaining then
-          fits = false
-          break
-        end
+        fits = remaining and fits
+        if not fits then break end
         reply[fits + 1], reply[fits + 2] = remaining, reset
         fits, state[at], state[at + 1] = fits + 2, limit.id, a
         if counted > 1 then state[at + 2] = b end

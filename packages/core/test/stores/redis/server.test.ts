@@ -89,7 +89,9 @@ describe('a user with the rule of docs/redis.md', () => {
     await kind.close(client)
   })
 
-  test.each(COMMANDS)('cannot work without %s, and the error shows the rule', async (command) => {
+  // Without `mget` each key is read by itself, with `get`.
+  const needed = COMMANDS.filter((command) => command !== 'mget')
+  test.each(needed)('cannot work without %s, and the error shows the rule', async (command) => {
     await operator.script('FLUSH')
     await allow(
       `no-${command}`,
