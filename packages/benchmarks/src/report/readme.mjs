@@ -22,19 +22,12 @@ const middle = (run, at, to) => {
 
 /** Lines whose figures were not measured are left out. */
 function summaryOf(run) {
-  const lines = [
-    speedLine(run, 512),
-    speedLine(run, 1),
-    floodLine(run),
-    serverLine(run),
-    seamLine(run),
-    bytesLine(run),
-  ]
+  const lines = [speedLine(run, 64), floodLine(run), seamLine(run)]
   return [
     '![' + ALT.speed + '](docs/benchmarks/speed.svg)',
     '',
     ...lines.filter(Boolean),
-    `- [All figures](docs/benchmarks.md), the machine, and what they do not say; \`npm run bench\` measures them on yours.`,
+    '- [All figures](docs/benchmarks.md); `npm run bench` measures them on your machine.',
   ].join('\n')
 }
 
@@ -43,38 +36,24 @@ function speedLine(run, inFlight) {
     middle(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR)
   const [bucket, log, three] = [names.BUCKET, names.LOG, names.THREE].map(of)
   if (bucket === undefined) return undefined
-  const peers = PEERS.map(of)
-  const range = `${digits(Math.min(...peers))} to ${digits(Math.max(...peers))}`
-  return `- ${inFlight} in flight: ${digits(bucket)} x the decisions of a bare Redis \`INCR\` with a token bucket, ${digits(log)} x with an exact log, ${digits(three)} x with three limits; other packages ${range}.`
+  const ours = `${digits(bucket)} (token bucket), ${digits(log)} (exact log), ${digits(three)} (three limits)`
+  return `- ${inFlight} in flight, decisions against a bare Redis \`INCR\`: ${ours}; other packages ${rangeOf(PEERS.map(of))}.`
 }
 
 function floodLine(run) {
-  const at = { section: 'flood', grid: 'flood', row: names.LOG, figure: 'perSecond' }
-  const [ours, asked, block] = [names.LOG, names.FLEXIBLE, names.FLEXIBLE_BLOCK].map((row) =>
-    middle(run, { ...at, row }),
-  )
+  const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
+  const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
-  return `- A flood of one denied tenant: ${digits(ours)} answers a second of one process; rate-limiter-flexible ${digits(asked)}, with its in-memory block ${digits(block)}.`
-}
-
-function serverLine(run) {
-  const of = (row) => middle(run, { section: 'server', grid: 'server', row, figure: 'us' })
-  if (of(names.BUCKET) === undefined) return undefined
-  const peers = PEERS.map(of)
-  return `- Redis works ${digits(of(names.BUCKET))} µs for a decision of a token bucket in batches of 64, ${digits(of(names.LOG_100))} µs for one of an exact log; for other packages ${digits(Math.min(...peers))} to ${digits(Math.max(...peers))} µs.`
+  return `- One denied tenant in a flood: ${digits(ours)} answers a second; rate-limiter-flexible's in-memory block ${digits(block)}.`
 }
 
 function seamLine(run) {
   const rows = run.sections.accuracy?.grids?.accuracy
   if (!rows) return undefined
   const most = (row) => Math.max(...rows[row].seam)
-  const peers = PEERS.map((row) => `${row} ${most(row)}`).join(', ')
-  return `- Around the end of a window a limit of 100 lets ${most('Tollgate: sliding log')} through; ${peers}.`
+  return `- A limit of 100 around the end of a window lets ${most('Tollgate: sliding log')} through; other packages ${rangeOf(PEERS.map(most))}.`
 }
 
-function bytesLine(run) {
-  const of = (row, figure) => middle(run, { section: 'bytes', grid: 'bytes', row, figure })
-  const [log, koa] = [names.LOG, names.KOA].map((row) => of(row, 'after 1000'))
-  if (log === undefined) return undefined
-  return `- A log of 1000 requests takes ${digits(log)} bytes of Redis a subject; in a sorted set (koa-ratelimit) ${digits(koa)}.`
+function rangeOf(values) {
+  return `${digits(Math.min(...values))} to ${digits(Math.max(...values))}`
 }

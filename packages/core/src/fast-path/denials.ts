@@ -45,8 +45,8 @@ export class Denials implements FastPath {
     this.#isReal = clock === undefined
   }
 
-  answer(request: Request): Verdict | undefined {
-    if (this.#denials.isEmpty) return undefined
+  answer(request: Request, isPeek: boolean): Verdict | undefined {
+    if (isPeek || this.#denials.isEmpty) return undefined
     const { parts } = request
     if (parts.length !== 1) return this.#answerJoint(request)
     const denial = this.#denials.find(parts[0] as Part)

@@ -7,8 +7,12 @@ import type { Outcome } from '../stores/contract.js'
  * outcomes, and sends the requests it has due. It knows nothing else of the pipeline.
  */
 export interface FastPath {
-  /** The verdict if it is known, else undefined. Called for every request: must be quick, and never throw. */
-  answer(request: Request): Verdict | undefined
+  /**
+   * The verdict if it is known, else undefined. Called for every request: must be quick, and never throw.
+   *
+   * @param isPeek whether the caller only looks: then it wants all that the store knows
+   */
+  answer(request: Request, isPeek: boolean): Verdict | undefined
   /**
    * Called with the store's outcome for any request, also for those from `due`.
    *

@@ -18,9 +18,9 @@ export class FastPaths {
   }
 
   /** The verdict of the first path that knows it. */
-  answer(request: Request): Verdict | undefined {
+  answer(request: Request, isPeek = false): Verdict | undefined {
     for (const path of this.#paths) {
-      const known = path.answer(request)
+      const known = path.answer(request, isPeek)
       if (known) return known
     }
     return undefined

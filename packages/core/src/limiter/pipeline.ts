@@ -84,7 +84,7 @@ export class Pipeline {
 
   /** Returns the decision that `consume` would, but takes nothing. */
   peek(request: Request): MaybePromise<Decision> {
-    const known = this.#fastPaths.answer(request)
+    const known = this.#fastPaths.answer(request, true)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
     const decide = (all: readonly Verdict[]): Decision => this.#decide(request, all, true)
     if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])

@@ -1,0 +1,114 @@
+import { elapsedMs, setImmediate } from '../base/timers.js'
+
+/** The most requests in one call. A larger batch would block the server for other clients for too long. */
+const LARGEST_BATCH = 128
+/** The fewest requests of a reply that are concluded before the next call may leave. */
+const SMALLEST_PART = 8
+
+/**
+ * Makes a caller's result from the store's answer, which can be anything, or from its error.
+ *
+ * @param sentAtMs when the call was sent, in ms since the process started
+ */
+export type Conclude<Request, Result> = (request: Request, given: unknown, sentAtMs: number) => Result
+
+/** Sends a batch. `onAnswers` is called once, with the answers in the order of the batch or with the error of all. */
+export type Send<Request> = (batch: readonly Request[], onAnswers: (given: unknown) => void) => void
+
+export interface Waiting<Request, Result> {
+  readonly request: Request
+  readonly conclude: Conclude<Request, Result>
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Runs a function after what has been resolved so far has reached its callers. */
+const resolved = Promise.resolve()
+function soon(run: () => void): void {
+  void resolved.then(run)
+}
+
+/** A call's answers, and how far they have been concluded. */
+interface Reply<Request> {
+  readonly batch: readonly Waiting<Request, unknown>[]
+  readonly given: unknown
+  readonly sentAtMs: number
+  next: number
+}
+
+/** The requests of one shard: those that wait, and the replies that are being concluded. */
+export class Lane<Request> {
+  readonly #send: Send<Request>
+  readonly #onConcluded: () => void
+  #waiting: Waiting<Request, unknown>[] = []
+  /** How many calls have no reply yet. */
+  #underWay = 0
+  #isFlushDue = false
+  #replies: Reply<Request>[] = []
+  #isConcluding = false
+
+  constructor(send: Send<Request>, onConcluded: () => void) {
+    this.#send = send
+    this.#onConcluded = onConcluded
+  }
+
+  add(one: Waiting<Request, unknown>): void {
+    if (this.#waiting.push(one) === LARGEST_BATCH) return this.flush()
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    if (this.#underWay === 0) soon(this.#flushDue)
+    else setImmediate(this.#flushDue)
+  }
+
+  readonly #flushDue = (): void => {
+    this.#isFlushDue = false
+    this.flush()
+  }
+
+  flush(): void {
+    if (this.#waiting.length === 0) return
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#underWay += 1
+    const sentAtMs = elapsedMs()
+    const onAnswers = (given: unknown): void => {
+      this.#underWay -= 1
+      this.#replies.push({ batch, given, sentAtMs, next: 0 })
+      if (!this.#isConcluding) this.#conclude()
+    }
+    this.#send(
+      batch.map(({ request }) => request),
+      onAnswers,
+    )
+  }
+
+  /**
+   * Concludes a reply. If the store has nothing to do meanwhile, only a part of it: its callers may ask again, and what they ask
+   * leaves before the next part is concluded, so that the store works at the same time.
+   */
+  readonly #conclude = (): void => {
+    this.#isConcluding = false
+    if (this.#underWay === 0) this.flush()
+    const reply = this.#replies[0]
+    if (!reply) return
+    const { batch, given, sentAtMs, next } = reply
+    const part = this.#underWay === 0 ? Math.max(SMALLEST_PART, Math.ceil(batch.length / 2)) : batch.length
+    const end = Math.min(next + part, batch.length)
+    reply.next = end
+    if (end === batch.length) this.#replies.shift()
+    const answers = Array.isArray(given) ? (given as readonly unknown[]) : undefined
+    for (let i = next; i < end; i += 1) {
+      const { request, conclude, resolve, reject } = batch[i] as Waiting<Request, unknown>
+      this.#onConcluded()
+      // An error in one request must not leave the others without an answer.
+      try {
+        resolve(conclude(request, answers ? answers[i] : given, sentAtMs))
+      } catch (error) {
+        reject(error)
+      }
+    }
+    if (batch.length === 1 && this.#replies.length === 0) return
+    this.#isConcluding = true
+    soon(this.#conclude)
+  }
+}
