@@ -41,7 +41,7 @@ test('page, charts and README are what the committed figures render', () => {
 
 test('other figures would render other files, and the check names them', () => {
   const { status, stderr } = bench(['--check'], ({ sections }) => {
-    const bucket = sections['speed-512']?.grids?.allowed?.['Tollgate: token bucket']
+    const bucket = sections['speed-64']?.grids?.allowed?.['Tollgate: token bucket']
     if (!bucket?.perSecond) throw new Error('The committed run has no such figure')
     bucket.perSecond = bucket.perSecond.map((each) => 2 * each)
   })
