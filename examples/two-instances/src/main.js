@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const say = (text) => process.stdout.write(`${text}\n`)
 
 if (!process.env.REDIS_URL) {
-  say('This example needs a Redis: REDIS_URL=redis://127.0.0.1:6379 npm start')
+  say('This example needs a Redis: REDIS_URL=redis://127.0.0.1:6379 npm run example two-instances')
   process.exit(1)
 }
 

@@ -8,11 +8,13 @@ export interface RememberOptions {
    * shows within this time and that of one call: a reset, a refund, a larger plan. Default: 1000.
    */
   readonly recheckMs?: number
-  /** How many denied keys are remembered, at least 1: the oldest is forgotten for a new one. Default: 10 000. */
+  /** How many denied keys are remembered, from 1 to 10 000 000: the oldest is forgotten for a new one. Default: 10 000. */
   readonly size?: number
 }
 
 const LONGEST_RECHECK_MS = 60_000
+/** A Map cannot hold many more. */
+const MOST_KEYS = 10_000_000
 
 /** @throws {ConfigError} when it is neither false nor valid options */
 export function needRememberOptions(path: string, given: unknown): void {
@@ -26,7 +28,7 @@ export function needRememberOptions(path: string, given: unknown): void {
     const expected = `a whole number of ms from 1 to ${LONGEST_RECHECK_MS}`
     throw ConfigError.wrong(`${path}.recheckMs`, recheckMs, expected)
   }
-  if (!(Number.isSafeInteger(size) && size >= 1)) {
-    throw ConfigError.wrong(`${path}.size`, size, 'a whole number from 1, such as 10000')
+  if (!(Number.isInteger(size) && size >= 1 && size <= MOST_KEYS)) {
+    throw ConfigError.wrong(`${path}.size`, size, `a whole number from 1 to ${MOST_KEYS}`)
   }
 }

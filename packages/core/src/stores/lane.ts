@@ -22,11 +22,10 @@ export interface Waiting<Request, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** Runs a function after what has been resolved so far has reached its callers. */
+/** After so many steps without I/O between them, the event loop gets a turn: timers and sockets must not wait for ever. */
+const STEPS_A_TURN = 64
+
 const resolved = Promise.resolve()
-function soon(run: () => void): void {
-  void resolved.then(run)
-}
 
 /** A call's answers, and how far they have been concluded. */
 interface Reply<Request> {
@@ -46,6 +45,7 @@ export class Lane<Request> {
   #isFlushDue = false
   #replies: Reply<Request>[] = []
   #isConcluding = false
+  #steps = 0
 
   constructor(send: Send<Request>, onConcluded: () => void) {
     this.#send = send
@@ -56,7 +56,7 @@ export class Lane<Request> {
     if (this.#waiting.push(one) === LARGEST_BATCH) return this.flush()
     if (this.#isFlushDue) return
     this.#isFlushDue = true
-    if (this.#underWay === 0) soon(this.#flushDue)
+    if (this.#underWay === 0) this.#soon(this.#flushDue)
     else setImmediate(this.#flushDue)
   }
 
@@ -109,6 +109,13 @@ export class Lane<Request> {
     }
     if (batch.length === 1 && this.#replies.length === 0) return
     this.#isConcluding = true
-    soon(this.#conclude)
+    this.#soon(this.#conclude)
+  }
+
+  /** Runs a function after what has been resolved so far has reached its callers. */
+  #soon(run: () => void): void {
+    this.#steps += 1
+    if (this.#steps % STEPS_A_TURN === 0) setImmediate(run)
+    else void resolved.then(run)
   }
 }
