@@ -2,7 +2,7 @@
 -- quickly.
 local function take_once(set, cost, count, values)
   local keys, before, reply, told, limit = KEYS, request, reply, size, set[1]
-  local take_quickly, id, packing, length, entry = limit.take, limit.id, limit.first_packing, set.size, limit.entry
+  local take_quickly, id, packing, length, entry = limit.take, limit.id, set.packing, set.size, limit.entry
   local head, new_end, now = length + 1, set.new_end, now
   for i = run_at, count do
     local value, ends = values[i], 0

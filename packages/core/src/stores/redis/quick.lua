@@ -15,16 +15,18 @@
 
 -- Makes a set of limits for the quick way; false if one of them has none.
 local function make_quick_set(lists, ttl)
-  local set = { ttl = ttl, size = HEADER }
+  local set = { ttl = ttl, packing = HEADER_FORMAT, size = HEADER, is_plain = #lists <= 3 }
   for i = 1, #lists do
     local packing, size, take_quickly, entry = quick(unpack(lists[i]))
     if not take_quickly then return false end
     -- Without entries any number is the number of entries, hence 0.
     set[i] = {
-      take = take_quickly, id = lists[i][2], packing = '>I4' .. packing, first_packing = HEADER_FORMAT .. 'I4' .. packing,
-      size = STATE_ID + size, entry = entry or 0,
+      take = take_quickly, id = lists[i][2], packing = '>I4' .. packing, size = STATE_ID + size, entry = entry or 0,
     }
-    set.size = set.size + STATE_ID + size
+    -- A number of no bytes is packed as nothing, and read as 0. So each of several limits has three.
+    if #lists > 1 then packing = packing .. string.rep('I0', 3 - #packing / 2) end
+    set.packing, set.size = set.packing .. 'I4' .. packing, set.size + STATE_ID + size
+    if entry then set.is_plain = false end
   end
   set.new_end = min(floor((now + tonumber(ttl) * 1000) / 1000000), LAST_END)
   return set
@@ -48,6 +50,7 @@ local function leave_to_general(index, cost, times)
 end
 
 -- @include quick-once.lua
+-- @include quick-several.lua
 -- @include quick-in-turn.lua
 
 -- Decides a run: what cannot be done quickly is done in the general way.
@@ -59,7 +62,8 @@ local function decide_run(index, cost, count, times)
   end
   run_at, run_left = 1, times and times[1] or 1
   local values = set and call('MGET', unpack(KEYS, request + 1, request + count))
-  local decide_quickly = set and not times and #set == 1 and take_once or take_in_turn
+  local decide_quickly = take_in_turn
+  if set and not times then decide_quickly = #set == 1 and take_once or set.is_plain and take_several or take_in_turn end
   while run_at <= count do
     -- Where Redis refuses to write, the general way tells why.
     if values and not pcall(decide_quickly, set, cost, count, values, times) then values = nil end
