@@ -52,31 +52,30 @@ function withIncludes(text) {
 }
 
 /**
- * The quick part of an algorithm as the function `quick`, and what is known of its state: the packing, the size, and
- * whether its length varies. An algorithm can be without a quick part.
+ * The quick part of an algorithm as the function `quick`, and the packing and the size of its state. An algorithm can be without a quick part.
  */
 function quickOf(name) {
   const { main, others } = partsOf(name)
   const text = others.quick?.replace(`function ${localOf(name)}.quick`, 'local function quick')
   const [, packing, size] = /format = '(\w+)', size = (\d+)/.exec(main)
-  return { text, packing, size, varies: main.includes('varies = true') }
+  return { text, packing, size }
 }
 
 /** The quick parts of all algorithms as one function, so that a script makes only those it uses. */
 function quicks() {
-  const makers = names.map(quickOf).map(({ text, packing, size, varies }, i) => {
+  const makers = names.map(quickOf).map(({ text, packing, size }, i) => {
     if (!text) return ''
-    return `if name == '${names[i]}' then\n${text}\nreturn '${packing}', ${size}, ${varies}, quick(a, b, c, d, e)\nend\n`
+    return `if name == '${names[i]}' then\n${text}\nreturn '${packing}', ${size}, quick(a, b, c, d, e)\nend\n`
   })
   return `local function quick(name, _, a, b, c, d, e)\n${makers.join('')}end\n`
 }
 
 /** The quick part of the only algorithm of a script. */
 function quickAlone(name) {
-  const { text, packing, size, varies } = quickOf(name)
+  const { text, packing, size } = quickOf(name)
   return [
     text ?? 'local function quick()\nreturn function() end\nend',
-    `local PACKING, SIZE, VARIES = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}, ${varies}`,
+    `local PACKING, SIZE = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}`,
     `local algorithm_name = '${name}'\n`,
   ].join('\n')
 }

@@ -70,9 +70,10 @@ function calendar_window.quick(quota, first, second, third, fourth)
   local left = ends - now
   return function(cost, last, count)
     if not last or last < start and now >= last then count = 0 end
-    count = count + cost
-    if count > quota then return nil end
-    return quota - count, left, left, count
+    local remaining = quota - count - cost
+    if remaining >= 0 then return remaining, left, left, count + cost end
+    if cost > quota then return nil end
+    return -1 - max(quota - count, 0), left, left
   end
 end
 

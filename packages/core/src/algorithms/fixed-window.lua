@@ -59,10 +59,10 @@ function fixed_window.quick(quota, window)
     if not last or count == 0 or age >= window then
       age, count = 0, 0
     end
-    count = count + cost
-    if count > quota then return nil end
-    local left = window - age
-    return quota - count, left, left, age, count
+    local left, remaining = window - age, quota - count - cost
+    if remaining >= 0 then return remaining, left, left, age, count + cost end
+    if cost > quota then return nil end
+    return -1 - max(quota - count, 0), left, left
   end
 end
 

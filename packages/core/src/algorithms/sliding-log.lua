@@ -6,10 +6,9 @@
   State         5 bytes: units in the log; 2 bytes: number of entries; 1 byte: bytes per count; then the entries,
                 oldest first, each a time and a count. Of a time only the low bytes (in µs) are kept, enough to be
                 unique within one window; with the time of the last write they give the age.
-  `varies`      the length of the state differs from one write to the next
   Complexity    O(entries that expire), and one copy of the log; entries that stay are not read
 ]]
-local sliding_log = { code = 5, format = 'I5I2I1', size = 8, varies = true }
+local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
 local DAMAGED = 'FOREIGN the key holds a log that does not add up'
 
 local function time_bytes(window)

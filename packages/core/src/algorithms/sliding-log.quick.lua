@@ -1,17 +1,21 @@
--- For a log with counts of the width that its quota needs, which was not written after now. `head`: where the entries
--- begin in `value`.
-function sliding_log.quick(quota, window, slot, bytes)
-  local time_size = window < 2 ^ 32 and 4 or window < 2 ^ 40 and 5 or 6
-  local modulus, entry, packing = 256 ^ time_size, time_size + bytes, '>I' .. time_size .. 'I' .. bytes
+-- The time of the entry with which `excess` units have come back; nil in a damaged log.
+local function time_when_back(excess, value, head, tail, entry, packing)
+  for at = head, tail - 1, entry do
+    local time, units = unpack_bytes(packing, value, at)
+    excess = excess - units
+    if excess <= 0 then return time end
+  end
+  return nil
+end
+
+-- A damaged log, or one with more units than the quota, is left to the general way.
+local function quickly(quota, window, slot, bytes, time_bytes)
+  local modulus, entry, packing = 256 ^ time_bytes, time_bytes + bytes, '>I' .. time_bytes .. 'I' .. bytes
   local clock, slot_began = now % modulus, now - fmod(now, slot)
   return function(cost, last, total, entries, width, value, head)
-    if not last then
-      if cost > quota then return nil end
-      return quota - cost, window, window, cost, 1, bytes, pack_bytes(packing, clock, cost)
-    end
-    local tail, elapsed = head + entries * entry, now - last
-    if width ~= bytes or elapsed < 0 or #value ~= tail - 1 then return nil end
-    local oldest = false
+    if not last then last, total, entries, width, value, head = now, 0, 0, bytes, '', 1 end
+    local tail, elapsed, oldest = head + entries * entry, now - last, false
+    if width ~= bytes or elapsed < 0 then return nil end
     if elapsed >= window then total, entries, head = 0, 0, tail end
     last = last % modulus
     while head < tail do
@@ -21,12 +25,14 @@ function sliding_log.quick(quota, window, slot, bytes)
       if oldest then break end
       total, entries, head = total - units, entries - 1, head + entry
     end
-    -- A damaged log is left to the code that refuses it.
     if total < 0 or total > 0 and head == tail then return nil end
-    total = total + cost
-    if total > quota then return nil end
-
-    local added = cost
+    local remaining, added = quota - total - cost, cost
+    if remaining < 0 then
+      if cost > quota or total > quota then return nil end
+      local time = time_when_back(-remaining, value, head, tail, entry, packing)
+      if not time then return nil end
+      return -1 - quota + total, window - (clock - time) % modulus, window - oldest
+    end
     if head < tail and (slot > 1 or elapsed == 0) then
       local time, units = unpack_bytes(packing, value, tail - entry)
       if now - (clock - time) % modulus >= slot_began then
@@ -34,8 +40,14 @@ function sliding_log.quick(quota, window, slot, bytes)
         if tail == head then oldest = false end
       end
     end
-    local log = pack_bytes(packing, clock, added)
-    if head < tail then log = sub(value, head, tail - 1) .. log end
-    return quota - total, window - (oldest or 0), window, total, entries + 1, bytes, log
+    local log = head < tail and sub(value, head, tail - 1) or ''
+    return remaining, window - (oldest or 0), window, total + cost, entries + 1, bytes, log, pack_bytes(packing, clock, added)
   end
+end
+
+-- For a log with counts of the width that its quota needs, which was not written after now. `head`: where the entries
+-- begin in `value`. Also returns the bytes of an entry.
+function sliding_log.quick(quota, window, slot, bytes)
+  local time_bytes = window < 2 ^ 32 and 4 or window < 2 ^ 40 and 5 or 6
+  return quickly(quota, window, slot, bytes, time_bytes), time_bytes + bytes
 end

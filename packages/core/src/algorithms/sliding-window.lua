@@ -76,35 +76,7 @@ function sliding_window.lifetime(limit)
 end
 
 -- @part quick
--- n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without the call of a function.
-function sliding_window.quick(quota, window)
-  local start = now - fmod(now, window)
-  local to_come = start + window - now
-  return function(cost, last, current, previous)
-    if not last then
-      current, previous = 0, 0
-    elseif last < start and now >= last then
-      current, previous = 0, last >= start - window and current or 0
-    end
-    local weight = previous * to_come / window
-    weight = weight + -weight % 1
-    current = current + cost
-    local remaining = quota - current - weight
-    if remaining < 0 then return nil end
-    -- The next unit is there when those that count as one too many have slid out of the window.
-    local units, room, until_then = current, current - 1, to_come + window
-    if weight > 0 then
-      units, room, until_then = previous, weight - 1, to_come
-    end
-    local left = room * window / units
-    left = left - left % 1
-    while units * left / window > room do
-      left = left - 1
-    end
-    return remaining, until_then - left, to_come + window, current, previous
-  end
-end
-
+-- @include algorithms/sliding-window.quick.lua
 -- @part force
 function sliding_window.force(limit, used)
   local granted = 0

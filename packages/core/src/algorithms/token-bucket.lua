@@ -103,36 +103,7 @@ function token_bucket.lifetime(limit)
 end
 
 -- @part quick
--- For a bucket at this very scale, within its brim and without notes. n - n % 1 is floor(n), and n + -n % 1 is ceil(n),
--- without the call of a function.
-function token_bucket.quick(burst, scale, rate)
-  local unit = 2 ^ scale
-  local depth = burst * unit
-  return function(cost, last, kept, filled, notes)
-    local level = 0
-    if last then
-      if kept ~= scale or notes > 0 or filled > depth then return nil end
-      level = filled
-      if now > last then
-        local drained = (now - last) * rate + 0.5
-        level = filled - (drained - drained % 1)
-        if level < 0 then level = 0 end
-      end
-    end
-    level = level + cost * unit
-    if level > depth then return nil end
-    local remaining = (depth - level) / unit
-    remaining = remaining - remaining % 1
-    local excess = level + (remaining + 1) * unit - depth
-    local reset = (excess - 0.5) / rate
-    reset = reset + -reset % 1
-    while reset * rate + 0.5 < excess do
-      reset = reset + 1
-    end
-    return remaining, reset, level / rate, scale, level, 0
-  end
-end
-
+-- @include algorithms/token-bucket.quick.lua
 -- @part tail
 local NOTE_FORMAT = '>I1I7I6I6'
 
@@ -160,21 +131,6 @@ function token_bucket.with_tail(limit, saved)
 end
 
 -- @part force
-function token_bucket.force(limit, used)
-  local unit, rate = limit.unit, limit.rate * limit.unit / limit.own_unit
-  local level, total, age = 0, 0, used[2] or 0
-  for i = 1, #used, 2 do
-    level = max(level - floor((age - used[i + 1]) * rate + 0.5), 0) + used[i] * unit
-    total, age = total + used[i], used[i + 1]
-  end
-  level = max(level - floor(age * rate + 0.5), 0)
-  local room = MOST_LEVEL - limit.level
-  local denied = min(ceil(max(level - room, 0) / unit), total)
-  -- Doubles do not hold the largest levels exactly, hence max and min. measure: a level above the brim drains faster.
-  measure(limit, limit.kept, limit.level + min(max(level - denied * unit, 0), room))
-  limit.level, limit.elapsed = limit.filled, 0
-  return total - denied
-end
-
+-- @include algorithms/token-bucket.force.lua
 -- @part refund
 -- @include algorithms/token-bucket.refund.lua

@@ -21,37 +21,37 @@
 
 local key, id, ttl, cost = KEYS[1], tonumber(ARGV[5]), ARGV[4], tonumber(ARGV[3])
 do
-  local take_quickly = quick(
+  local take_quickly, entry = quick(
     tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
   )
   if not take_quickly then return { now, -1, OUTSIDE_CALENDAR, 0 } end
 
   if ARGV[2] == 'take' then
-    local old, is_just_this = call('GET', key), true
+    local old, is_just_this, ends = call('GET', key), true, 0
     local found_format, last, found, a, b, c
-    local ends = 0
     if old then
-      is_just_this = #old == SIZE or VARIES and #old > SIZE
+      is_just_this = #old >= SIZE
       if is_just_this then
         found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, old)
-        is_just_this = found_format == FORMAT and found == id
+        is_just_this = found == id and found_format == FORMAT and #old == SIZE + b * (entry or 0)
       end
     end
     if is_just_this then
-      local remaining, reset, lifetime, d, e, f, tail = take_quickly(cost, last, a, b, c, old, SIZE + 1)
-      if remaining then
-        local keep = old and ends * 1000000 >= now + lifetime
+      local remaining, reset, lifetime, d, e, f, log, added = take_quickly(cost, last, a, b, c, old, SIZE + 1)
+      if remaining and remaining >= 0 then
+        local keep = ends * 1000000 >= now + lifetime
         if not keep then ends = min(floor((now + ttl * 1000) / 1000000), LAST_END) end
         local value = pack_bytes(PACKING, FORMAT, now, ends, id, d, e, f)
-        if tail then value = value .. tail end
+        if log then value = value .. log .. added end
         write(key, value, old, keep, ttl)
         return { now, remaining, reset }
       end
+      if remaining and last <= now + CLOCK_WENT_BACK then return { now, remaining, reset, lifetime } end
     end
   end
 end
 
--- The cost does not fit, or the value holds more than this limit, or something else: decide in the general way.
+-- The value holds more than this limit, or something else, or the cost can never fit: decide in the general way.
 -- @include algorithms
 -- @include sets.lua
 -- @include subject.lua

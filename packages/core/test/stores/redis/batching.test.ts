@@ -38,6 +38,22 @@ test('the requests of one tick are one EVALSHA; those of two ticks are two', asy
   expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([2, 0])
 })
 
+test('a common denial reads its key once: the quick way gives the answer, not the general way after it', async () => {
+  const store = redisStore(client, { prefix: testPrefix() })
+  const algorithms = ['sliding-log', 'sliding-window', 'fixed-window', 'token-bucket'] as const
+  for (const algorithm of algorithms) {
+    const limit = { quota: 2, window: '1h', algorithm } as const
+    const limiter = createLimiter({ name: algorithm, limit, store, denials: false, local: { instances: 1 } })
+    await limiter.consume('acme', { cost: 2 })
+    await client.config('RESETSTAT')
+    const lone = await limiter.consume('acme')
+    expect([lone.allowed, await callsOf('get'), await callsOf('evalsha')]).toEqual([false, 1, 1])
+    const flood = await Promise.all(Array.from({ length: 9 }, () => limiter.consume('acme')))
+    expect(flood.filter(({ allowed }) => allowed)).toEqual([])
+    expect([await callsOf('get'), await callsOf('mget'), await callsOf('evalsha')]).toEqual([1, 1, 2])
+  }
+})
+
 test('a lone request leaves in the same tick, without a timer or a turn of the event loop', async () => {
   const store = redisStore(client, { prefix: testPrefix() })
   const limiter = createLimiter({ limit: '1000/min', store, deadlineMs: 60_000, local: { instances: 1 } })
