@@ -9,10 +9,12 @@ export interface SlidingLogParams {
   readonly unitBytes: number
 }
 
-/** The log: entry i holds `units[i]` units, the last of them taken at `times[i]` (µs); oldest first, from `head`. */
+/**
+ * The log: an entry is two numbers beside each other, when the last of its units was taken (µs) and how many there are;
+ * oldest first, from `head`. One list, since to fetch a second one from memory takes longer than to read it.
+ */
 export interface SlidingLogState {
-  times: number[]
-  units: number[]
+  log: number[]
   head: number
   total: number
   /**
@@ -35,39 +37,36 @@ export function insert(
   { windowUs, slotUs }: SlidingLogParams,
 ): number {
   if (at + windowUs <= state.now) return units
-  const { times, head } = state
+  const { log, head } = state
   const i = firstFrom(state, at)
-  const isAfter = i < times.length && sameSlot(times[i] as number, at, slotUs)
-  const isBefore = !isAfter && i > head && sameSlot(times[i - 1] as number, at, slotUs)
+  const isAfter = i < log.length && sameSlot(log[i] as number, at, slotUs)
+  const isBefore = !isAfter && i > head && sameSlot(log[i - 2] as number, at, slotUs)
   const fitting = unitsThatFit(units, state.total)
-  if (fitting === 0 || (!isAfter && !isBefore && times.length - head >= MOST_ENTRIES)) return 0
+  if (fitting === 0 || (!isAfter && !isBefore && log.length - head >= 2 * MOST_ENTRIES)) return 0
   state.total = state.totalNow = state.total + fitting
-  if (isAfter) state.units[i] = (state.units[i] as number) + fitting
+  if (isAfter) log[i + 1] = (log[i + 1] as number) + fitting
   else if (isBefore) {
-    times[i - 1] = at
-    state.units[i - 1] = (state.units[i - 1] as number) + fitting
-  } else {
-    times.splice(i, 0, at)
-    state.units.splice(i, 0, fitting)
-  }
+    log[i - 2] = at
+    log[i - 1] = (log[i - 1] as number) + fitting
+  } else log.splice(i, 0, at, fitting)
   return fitting
 }
 
-export function timeOf({ times, shift }: SlidingLogState, i: number): number {
-  return (times[i] as number) + shift
+/** When the units of an entry were taken, by the clock of now. */
+export function timeOf({ log, shift }: SlidingLogState, i: number): number {
+  return (log[i] as number) + shift
 }
 
 /** Stores what `load` computed. */
 export function writeLog(state: SlidingLogState): void {
-  const { shift } = state
-  if (shift < 0) state.times = state.times.map((time) => time + shift)
+  const { log, shift } = state
+  if (shift < 0) for (let i = 0; i < log.length; i += 2) log[i] = (log[i] as number) + shift
   state.head = state.headNow
   state.total = state.totalNow
   state.shift = 0
   // Copying an array costs its length, so expired entries are removed many at a time.
-  if (state.head > 32 && state.head * 2 > state.times.length) {
-    state.times = state.times.slice(state.head)
-    state.units = state.units.slice(state.head)
+  if (state.head > 64 && state.head * 2 > log.length) {
+    state.log = log.slice(state.head)
     state.head = state.headNow = 0
   }
 }
@@ -76,15 +75,15 @@ export function sameSlot(a: number, b: number, slotUs: number): boolean {
   return a - (a % slotUs) === b - (b % slotUs)
 }
 
-/** The entry that holds units taken at `at`: the oldest one not older than `at`, since merging only raises times. */
+/** Where the entry begins that holds units taken at `at`: the oldest one not older than `at`, since merging only raises times. */
 export function entryOf(state: SlidingLogState, at: number): number | undefined {
   const i = firstFrom(state, at)
-  return i < state.times.length ? i : undefined
+  return i < state.log.length ? i : undefined
 }
 
-/** The index of the oldest entry that is not older than `at`. */
-function firstFrom({ times, head }: SlidingLogState, at: number): number {
-  let i = times.length
-  while (i > head && (times[i - 1] as number) >= at) i -= 1
+/** Where the oldest entry begins that is not older than `at`. */
+function firstFrom({ log, head }: SlidingLogState, at: number): number {
+  let i = log.length
+  while (i > head && (log[i - 2] as number) >= at) i -= 2
   return i
 }

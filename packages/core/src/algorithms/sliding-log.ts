@@ -50,7 +50,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     code: 5,
     wire: ['quota', 'windowUs', 'slotUs', 'unitBytes'],
 
-    create: () => ({ times: [], units: [], head: 0, total: 0, headNow: 0, totalNow: 0, shift: 0, now: 0 }),
+    create: () => ({ log: [], head: 0, total: 0, headNow: 0, totalNow: 0, shift: 0, now: 0 }),
 
     load(state, last, now, { windowUs }) {
       state.now = now
@@ -58,9 +58,9 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       state.shift = Math.min(now - last, 0)
       state.headNow = state.head
       state.totalNow = state.total
-      while (state.headNow < state.times.length && timeOf(state, state.headNow) + windowUs <= now) {
-        state.totalNow -= state.units[state.headNow] as number
-        state.headNow += 1
+      while (state.headNow < state.log.length && timeOf(state, state.headNow) + windowUs <= now) {
+        state.totalNow -= state.log[state.headNow + 1] as number
+        state.headNow += 2
       }
     },
 
@@ -71,23 +71,20 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       if (excess <= 0) return 0
       if (cost > quota) return NEVER
       let i = state.headNow
-      while ((excess -= state.units[i] as number) > 0) i += 1
+      while ((excess -= state.log[i + 1] as number) > 0) i += 2
       return timeOf(state, i) + windowUs - state.now
     },
 
     take(state, cost, { slotUs }) {
       writeLog(state)
       if (cost === 0) return
-      const { times, units, now } = state
-      const newest = times.length - 1
+      const { log, now } = state
+      const newest = log.length - 2
       state.total = state.totalNow = state.total + cost
-      if (newest >= state.head && sameSlot(times[newest] as number, now, slotUs)) {
-        times[newest] = now
-        units[newest] = (units[newest] as number) + cost
-      } else {
-        times.push(now)
-        units.push(cost)
-      }
+      if (newest >= state.head && sameSlot(log[newest] as number, now, slotUs)) {
+        log[newest] = now
+        log[newest + 1] = (log[newest + 1] as number) + cost
+      } else log.push(now, cost)
     },
 
     force(state, used, params) {
@@ -100,14 +97,12 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     give(state, receipt: Receipt, { slotUs }) {
       writeLog(state)
       const i = entryOf(state, receipt.at)
-      if (i === undefined || !sameSlot(state.times[i] as number, receipt.at, slotUs)) return false
-      const given = Math.min(receipt.units, state.units[i] as number)
+      if (i === undefined || !sameSlot(state.log[i] as number, receipt.at, slotUs)) return false
+      const held = state.log[i + 1] as number
+      const given = Math.min(receipt.units, held)
       state.total = state.totalNow = state.total - given
-      state.units[i] = (state.units[i] as number) - given
-      if (state.units[i] === 0) {
-        state.times.splice(i, 1)
-        state.units.splice(i, 1)
-      }
+      state.log[i + 1] = held - given
+      if (given === held) state.log.splice(i, 2)
       return true
     },
   }

@@ -7,6 +7,8 @@ import type { Outcome } from '../stores/contract.js'
  * outcomes, and sends the requests it has due. It knows nothing else of the pipeline.
  */
 export interface FastPath {
+  /** Whether it answers only requests without parts, which no limit counts. It is not asked for others then. */
+  readonly ofUncounted?: true
   /**
    * The verdict if it is known, else undefined. Called for every request: must be quick, and never throw.
    *

@@ -6,6 +6,8 @@ import type { FastPath } from './fast-path.js'
 /** The fast paths of a limiter, in the order in which they are asked. */
 export class FastPaths {
   readonly #paths: readonly FastPath[]
+  /** Those for requests with limits. */
+  readonly #ofCounted: readonly FastPath[]
   /** Those that do more than answer. */
   readonly #learning: readonly FastPath[]
   readonly #send: (request: Request, path: FastPath) => void
@@ -13,13 +15,15 @@ export class FastPaths {
   /** @param send sends a request of a path, which no caller waits for */
   constructor(paths: readonly FastPath[], send: (request: Request, path: FastPath) => void) {
     this.#paths = paths
+    this.#ofCounted = paths.filter(({ ofUncounted }) => !ofUncounted)
     this.#learning = paths.filter(({ learn, forget, due }) => learn ?? forget ?? due)
     this.#send = send
   }
 
   /** The verdict of the first path that knows it. */
   answer(request: Request, isPeek = false): Verdict | undefined {
-    for (const path of this.#paths) {
+    const paths = request.parts.length === 0 ? this.#paths : this.#ofCounted
+    for (const path of paths) {
       const known = path.answer(request, isPeek)
       if (known) return known
     }

@@ -1,24 +1,17 @@
-import { NEVER } from '../algorithms/implementation.js'
 import type { Limit } from '../plans/limit.js'
 import type { Subject } from '../plans/subject.js'
 import { ownersOf, type Request } from '../requests/request.js'
-import type { Verdict } from '../requests/verdict.js'
+import { isTaken, verdictOf, type Verdict } from '../requests/verdict.js'
+import type { Outcome } from '../stores/contract.js'
+import { NONE, type Decision, type DecisionSource, type DenialReason, type LimitState } from './decision.js'
+import { reasonOf, retryAfterOf, violatedOf, weakestOf } from './judgement.js'
 import {
-  NONE,
-  RETRY_AFTER_FAILURE_MS,
-  type Decision,
-  type DecisionSource,
-  type DenialReason,
-  type LimitState,
-} from './decision.js'
-import {
-  limitsIn,
   limitsToldBy,
   ownersToldBy,
   statesOf,
   statesOfAll,
+  statesOfOutcome,
   toldParts,
-  toMs,
 } from './told-limits.js'
 
 /** How a decision was made. */
@@ -26,61 +19,75 @@ export interface Origin {
   readonly isPeek: boolean
   /** The pipeline that decided; no other may give the units back. */
   readonly by: object
+  /** Of every step that was asked; the first denial decides. Not used when the store decided the request in one. */
+  readonly verdicts: readonly Verdict[]
 }
 
-/** A decision of counted limits, by the store or by this process. Keeps what a refund needs. */
-export class CountedDecision implements Decision {
-  readonly allowed: boolean
-  readonly subject: Subject
-  readonly plan: string
-  readonly cost: number
-  readonly limits: readonly LimitState[]
-  readonly violated: readonly string[]
-  readonly retryAfterMs: number | null
-  declare readonly reason?: DenialReason
-  readonly source: DecisionSource
-  // Private, since a refund must not depend on the fields above, which users can change.
-  readonly #request: Request
-  readonly #verdicts: readonly Verdict[]
-  readonly #denial: Verdict | undefined
-  readonly #by: object
-  #taken: number
-  #isSettled = false
+/** What a refund needs. Apart from the decision's fields, which users can change. */
+interface Kept {
+  readonly request: Request
+  /** The store's outcome, if it decided the request in one step: verdicts are then made only when somebody asks. */
+  readonly outcome: Outcome | undefined
+  readonly origin: Origin
+  taken: number
+  isSettled: boolean
+}
 
-  /** @param verdicts of every step that was asked; the first denial decides */
-  constructor(request: Request, verdicts: readonly Verdict[], { isPeek, by }: Origin) {
-    const denial = verdicts.find(({ allowed }) => !allowed)
+/** A decision of counted limits, by the store or by this process. */
+export class CountedDecision implements Decision {
+  // Only declared: to define each field before it gets its value takes time. The constructor sets their order.
+  declare readonly allowed: boolean
+  declare readonly subject: Subject
+  declare readonly plan: string
+  declare readonly cost: number
+  declare readonly limits: readonly LimitState[]
+  declare readonly violated: readonly string[]
+  declare readonly retryAfterMs: number | null
+  declare readonly source: DecisionSource
+  declare readonly reason?: DenialReason
+  readonly #kept: Kept
+
+  /** @param outcome the store's, if it decided the request in one step; else the origin has verdicts */
+  constructor(request: Request, outcome: Outcome | undefined, origin: Origin) {
+    const { subject, plan, cost } = request
+    const isTakenAtOnce = outcome !== undefined && isTaken(outcome)
+    const denial = isTakenAtOnce ? undefined : denialIn(verdictsFor(request, outcome, origin))
     this.allowed = denial === undefined
-    this.subject = request.subject
-    this.plan = request.plan.name
-    this.cost = request.cost
-    this.limits = denial ? statesOf(denial) : statesOfAll(request, verdicts)
-    this.source = (denial ?? weakestOf(verdicts)).source
-    this.violated = denial ? violatedOf(denial) : NONE
-    this.retryAfterMs = denial ? retryAfterOf(denial) : 0
-    if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
-    this.#request = request
-    this.#verdicts = verdicts
-    this.#denial = denial
-    this.#by = by
-    this.#taken = this.allowed && !isPeek ? request.cost : 0
+    this.subject = subject
+    this.plan = plan.name
+    this.cost = cost
+    if (isTakenAtOnce) {
+      this.limits = statesOfOutcome(outcome, request.limits)
+      this.violated = NONE
+      this.retryAfterMs = 0
+      this.source = 'store'
+    } else {
+      this.limits = denial ? statesOf(denial) : statesOfAll(request, origin.verdicts)
+      this.violated = denial ? violatedOf(denial) : NONE
+      this.retryAfterMs = denial ? retryAfterOf(denial) : 0
+      this.source = (denial ?? weakestOf(origin.verdicts)).source
+      if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
+    }
+    const taken = denial === undefined && !origin.isPeek ? cost : 0
+    this.#kept = { request, outcome, origin, taken, isSettled: false }
   }
 
   static by(decision: CountedDecision): object {
-    return decision.#by
+    return decision.#kept.origin.by
   }
 
   static requestOf(decision: CountedDecision): Request {
-    return decision.#request
+    return decision.#kept.request
   }
 
   static verdictsOf(decision: CountedDecision): readonly Verdict[] {
-    return decision.#verdicts
+    const { request, outcome, origin } = decision.#kept
+    return verdictsFor(request, outcome, origin)
   }
 
   /** What denied it. */
   static denialOf(decision: CountedDecision): Verdict | undefined {
-    return decision.#denial
+    return denialIn(CountedDecision.verdictsOf(decision))
   }
 
   /**
@@ -88,72 +95,50 @@ export class CountedDecision implements Decision {
    * cached.
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
-    const denial = decision.#denial
+    const { request, outcome } = decision.#kept
+    if (outcome) return request.limits
+    const denial = CountedDecision.denialOf(decision)
     if (denial) return limitsToldBy(denial)
-    const { limits } = decision.#request
+    const { limits } = request
     return decision.limits.length === limits.length
       ? limits
-      : toldParts(decision.#verdicts).flatMap((part) => part.limits)
+      : toldParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
   }
 
   /** The subject of each of those limits. */
   static ownersOf(decision: CountedDecision): readonly Subject[] {
-    if (decision.#denial) return ownersToldBy(decision.#denial)
-    const told = toldParts(decision.#verdicts)
-    const { parts } = decision.#request
+    const denial = CountedDecision.denialOf(decision)
+    if (denial) return ownersToldBy(denial)
+    const told = toldParts(CountedDecision.verdictsOf(decision))
+    const { parts } = decision.#kept.request
     return ownersOf(parts.filter((part) => told.includes(part)))
   }
 
   static takenBy(decision: CountedDecision): number {
-    return decision.#taken
+    return decision.#kept.taken
   }
 
   static noteTaken(decision: CountedDecision, units: number): void {
-    decision.#taken = units
+    decision.#kept.taken = units
   }
 
   /** Marks it as settled. Returns false if it was settled before or took nothing. */
   static settle(decision: CountedDecision): boolean {
-    if (decision.#isSettled || decision.#taken === 0) return false
-    decision.#isSettled = true
+    const kept = decision.#kept
+    if (kept.isSettled || kept.taken === 0) return false
+    kept.isSettled = true
     return true
   }
 }
 
-const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
-  local: 0,
-  open: 1,
-  closed: 2,
-  unlimited: 3,
-  blocked: 3,
-  store: 4,
-  cache: 4,
+function verdictsFor(
+  request: Request,
+  outcome: Outcome | undefined,
+  { verdicts }: Origin,
+): readonly Verdict[] {
+  return outcome ? [verdictOf('store', request, outcome)] : verdicts
 }
 
-/** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */
-function weakestOf(verdicts: readonly Verdict[]): Verdict {
-  return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
-}
-
-function violatedOf(denial: Verdict): readonly string[] {
-  const { outcome } = denial
-  if (!outcome) return NONE
-  return limitsIn(denial)
-    .filter((_, i) => outcome.limits[i]?.wait !== 0)
-    .map(({ name }) => name)
-}
-
-function retryAfterOf({ outcome }: Verdict): number | null {
-  if (!outcome) return RETRY_AFTER_FAILURE_MS
-  let worst = 0
-  for (const { wait } of outcome.limits) {
-    if (wait === NEVER) return null
-    if (wait > worst) worst = wait
-  }
-  return toMs(worst)
-}
-
-function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
-  if (source === 'closed') return 'store-unavailable'
-  return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
+function denialIn(verdicts: readonly Verdict[]): Verdict | undefined {
+  return verdicts.find(({ allowed }) => !allowed)
 }

@@ -1,4 +1,4 @@
-import { StoreError } from '../base/errors.js'
+import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { Deadlines } from '../failure/deadlines.js'
 import type { Fallback } from '../failure/fallback.js'
@@ -12,15 +12,18 @@ import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
-import { CountedDecision } from './counted-decision.js'
+import { closedError } from './closed-error.js'
+import { CountedDecision, type Origin } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
 import type { EventContext, Events } from './events.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
-import { errorOf, type StoreAccess } from './store-access.js'
+import type { StoreAccess } from './store-access.js'
+import { errorOf } from './store-answer.js'
 import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
+import { Turns } from './turns.js'
 
 export interface PipelineOptions extends BackingOptions {
   /** Tried in this order. */
@@ -41,6 +44,9 @@ export class Pipeline {
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
   readonly #inTurn = new Set<Promise<unknown>>()
+  readonly #turns = new Turns()
+  /** Of all decisions that the store makes in one step. */
+  readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
   #closed = false
   /** Set at the end of `close`: nothing is sent any more. */
   #isOver = false
@@ -171,8 +177,14 @@ export class Pipeline {
   }
 
   // Made once, since a new function per request would cost time.
-  readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): Decision =>
-    this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
+  readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): Decision => {
+    if (!isOutcome(given, request))
+      return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
+    this.#learn(request, given, sentAtMs)
+    const decision = new CountedDecision(request, given, this.#origin)
+    this.#telling.decision(decision, undefined, request.context as EventContext)
+    return decision
+  }
 
   /** The verdict for a store's answer; if that is not an outcome, the failure policy's. */
   readonly #readAnswer = (step: Request, given: unknown, sentAtMs: number): Verdict => {
@@ -217,7 +229,7 @@ export class Pipeline {
     if (verdicts.length === 1 && source !== 'store' && source !== 'local' && source !== 'cache') {
       return decideWithoutLimits(request, { source, allowed })
     }
-    return new CountedDecision(request, verdicts, { isPeek, by: this })
+    return new CountedDecision(request, undefined, { isPeek, by: this, verdicts })
   }
 
   async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<GivenBack> {
@@ -232,12 +244,6 @@ export class Pipeline {
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
   #inKind(decision: Decision): MaybePromise<Decision> {
-    return this.#store.answersAtOnce ? decision : Promise.resolve(decision)
+    return this.#store.answersAtOnce ? decision : this.#turns.resolved(decision)
   }
-}
-
-function closedError(): StoreError {
-  return new StoreError('the limiter was closed: close it after the last request', {
-    code: 'ERR_TOLLGATE_CLOSED',
-  })
 }

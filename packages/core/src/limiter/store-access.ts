@@ -1,5 +1,4 @@
-import { isA, show, StoreError, toStoreError } from '../base/errors.js'
-import { quiet, quietEach } from '../base/quiet.js'
+import { toStoreError, type StoreError } from '../base/errors.js'
 import { elapsedMs } from '../base/timers.js'
 import { processWide } from '../base/process-wide.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
@@ -9,6 +8,7 @@ import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
 import { Batcher, type Conclude } from '../stores/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+import { askNow } from './store-answer.js'
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
@@ -125,33 +125,4 @@ export class StoreAccess {
     this.#pending -= 1
     if (this.#pending === 0) this.#onIdle?.()
   }
-}
-
-/** The answer of a synchronous store, or the error it throws. */
-function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
-  try {
-    return onlyOf(how === 'peek' ? store.peek([request]) : store.consume([request]))
-  } catch (error) {
-    return error
-  }
-}
-
-/** The only answer of a list. Promises in a list that is wrong are silenced. */
-function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
-  if (Array.isArray(answers) && answers.length === 1) {
-    const answer = answers[0] as Partial<Promise<Answer>> | undefined
-    if (answer?.then === undefined) return answer
-  }
-  quietEach(answers)
-  return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
-}
-
-/** The error for a store's answer that is not an outcome. */
-export function errorOf(given: unknown): StoreError {
-  if (isA(given, StoreError)) return given
-  // Such as of a store that claims to be synchronous.
-  quiet(given)
-  if (isA(given, Error)) return toStoreError(given)
-  const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
-  return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }

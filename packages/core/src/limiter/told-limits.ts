@@ -13,10 +13,14 @@ export function statesOf(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
   if (source === 'cache' && outcome) return statesOfCache(verdict, outcome)
   if (source !== 'store' || !outcome) return NO_LIMITS
-  const { limits } = outcome
+  return statesOfOutcome(outcome, step.limits)
+}
+
+/** The limits of a store's outcome. */
+export function statesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly LimitState[] {
   // The common case, without a closure for each decision.
-  if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, step.limits[0] as Limit)]
-  return limits.map((limit, i) => stateOf(limit, step.limits[i] as Limit))
+  if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, of[0] as Limit)]
+  return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
 }
 
 /** A remembered denial reports only numbers that are still certain. */

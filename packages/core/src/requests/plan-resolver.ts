@@ -87,9 +87,10 @@ export class PlanResolver {
 
   find(subject: Subject): MaybePromise<Plan> {
     const name = subject.plan ?? undefined
+    if (!this.#lookup) return this.#named(subject, name)
     // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
     const asked = subject.kind === 'ip' ? asWritten(subject) : subject
-    if (name !== undefined || !this.#lookup || !asked) return this.#named(subject, name)
+    if (name !== undefined || !asked) return this.#named(subject, name)
     return chain(this.#lookup.find(asked), (found) => this.#named(subject, found))
   }
 

@@ -10,7 +10,7 @@ import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
 import { asWritten } from './address-id.js'
-import { needSubject, noSubject, readSubjects } from './subject.js'
+import { needSubject, noSubject, readSubject, readSubjects } from './subject.js'
 import { countersOf, distinct, type Counter } from './counters.js'
 
 export interface RequestBuilderOptions {
@@ -61,13 +61,21 @@ export class RequestBuilder {
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
   build(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
+    if (Array.isArray(given) || scope.stacked.length > 0) return this.#buildListed(given, cost, scope)
+    const subject = readSubject(given)
+    if (!subject) throw noSubject(given)
+    return this.#buildOne(subject, cost, scope)
+  }
+
+  #buildListed(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
     const subjects = readSubjects(given)
     if (!subjects) throw noSubject(given)
-    const subject = subjects[0]
-    if (subjects.length > 1 || scope.stacked.length > 0) {
-      if (subjects.some(asWritten)) this.#warnOfAddress()
-      return this.#buildJoint(subjects, cost, scope)
-    }
+    if (subjects.length === 1 && scope.stacked.length === 0) return this.#buildOne(subjects[0], cost, scope)
+    if (subjects.some(asWritten)) this.#warnOfAddress()
+    return this.#buildJoint(subjects, cost, scope)
+  }
+
+  #buildOne(subject: Subject, cost: number, scope: Scope): MaybePromise<Request> {
     if (subject.kind === 'ip' && asWritten(subject)) this.#warnOfAddress()
     const found = this.#planOf(subject, scope)
     if (found instanceof Promise) return found.then((plan) => this.#single(subject, plan, scope, cost))
@@ -121,17 +129,8 @@ export class RequestBuilder {
     const { onStoreFailure } = plan
     const planName = scope.plan ? undefined : plan.name
     const place = scope.name
-    const part = {
-      key: begin + key + scope.suffix,
-      set,
-      cost,
-      subject,
-      limits,
-      planName,
-      place,
-      onStoreFailure,
-      shard,
-    }
+    const keyInScope = begin + key + scope.suffix
+    const part = { key: keyInScope, set, cost, subject, limits, planName, place, onStoreFailure, shard }
     return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
   }
 

@@ -4,6 +4,7 @@ import { quiet } from '../base/quiet.js'
 import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { atAddress } from './address-id.js'
+import { isAddress } from './ip.js'
 import { isId, isRounded, plainId } from './subject-id.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
@@ -15,8 +16,9 @@ export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonl
  * @returns undefined when nothing or an empty id was given
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is anything else, such as a promise
  */
-function readSubject(given: unknown): Subject | undefined {
+export function readSubject(given: unknown): Subject | undefined {
   if (isNothing(given)) return undefined
+  if (typeof given === 'string') return isAddress(given) ? atAddress({ id: given }) : { id: given }
   if (isId(given)) return atAddress({ id: plainId(given) })
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
   refuseOthers(given)

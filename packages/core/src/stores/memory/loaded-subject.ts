@@ -108,15 +108,20 @@ export class LoadedSubject extends LoadedLimits {
   /** Stores each state: as numbers, or as an object if they cannot hold it. */
   #storeStates(id: number, page: Float64Array, at: number): number {
     const limits = this.limits
+    const { states } = this.#records
+    const known = states[id]
     let kept: (object | undefined)[] | undefined
     for (let i = 0; i < limits.length; i += 1) {
       const limit = limits[i] as PreparedLimit
-      if (limit.packing?.pack(limit.state, page, at + limit.first)) continue
-      kept ??= limits.map(() => undefined)
-      kept[i] = limit.giveState()
+      if (limit.packing?.pack(limit.state, page, at + limit.first)) {
+        if (known) known[i] = undefined
+        continue
+      }
+      // Most often it is kept already.
+      kept ??= known?.length === limits.length ? known : limits.map(() => undefined)
+      if (kept[i] !== limit.state) kept[i] = limit.giveState()
     }
-    const { states } = this.#records
-    if (states[id] !== kept) states[id] = kept
+    if (known !== kept) states[id] = kept
     return kept ? MORE_STATES : 0
   }
 

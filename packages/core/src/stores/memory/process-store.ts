@@ -8,6 +8,7 @@ import {
   type RefundRequest,
   type Store,
   type StoreRequest,
+  type SubRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
@@ -46,9 +47,9 @@ export class ProcessStore implements Store {
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
-    return batch.map((request) =>
-      request.grant === 'force' ? this.#force(request) : this.#decide(request, true),
-    )
+    // The common case, without a closure.
+    if (batch.length === 1) return [this.#take(batch[0] as StoreRequest)]
+    return batch.map((request) => this.#take(request))
   }
 
   peek(batch: readonly StoreRequest[]): Outcome[] {
@@ -78,8 +79,16 @@ export class ProcessStore implements Store {
     return Math.round(this.#now() * 1000)
   }
 
+  #take(request: StoreRequest): Outcome {
+    return request.grant === 'force' ? this.#force(request) : this.#decide(request, true)
+  }
+
   #decide({ parts, grant }: StoreRequest, mayTake: boolean): Outcome {
     const now = this.#clock()
+    const only = parts[0]
+    if (only?.set.limits.length === 1 && parts.length === 1 && grant === 'all') {
+      return this.#decideOne(only, mayTake, now)
+    }
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
     const limits: LimitOutcomeDraft[] = []
@@ -101,6 +110,16 @@ export class ProcessStore implements Store {
     }
     if (grant === 'upTo') for (const limit of limits) limit.granted = most
     return { at: now, limits }
+  }
+
+  /** The common case: one key with one limit, all or nothing. */
+  #decideOne({ key, set, cost }: SubRequest, mayTake: boolean, now: number): Outcome {
+    const subject = this.#load(0, key, set, now)
+    const wait = subject.waitOfFirst(cost)
+    if (mayTake) this.#settle(subject, wait === 0 ? cost : 0, now)
+    const remaining = subject.remainingOfFirst()
+    const reset = Math.max(subject.waitOfFirst(remaining + 1), 0)
+    return { at: now, limits: [{ wait, remaining, reset }] }
   }
 
   #force({ parts, id }: StoreRequest): Outcome {

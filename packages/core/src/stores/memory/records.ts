@@ -47,7 +47,7 @@ export class Records {
   /** The limits of the last write, by the record's number. */
   readonly sets: (LimitSet | undefined)[] = []
   /** The states that numbers cannot hold, in the order of the set's limits. */
-  readonly states: (readonly (object | undefined)[] | undefined)[] = []
+  readonly states: ((object | undefined)[] | undefined)[] = []
   readonly others = new Map<number, readonly OtherPart[]>()
   /** How many records have been removed: as long as it stays, so do the numbers of all subjects. */
   removals = 0
