@@ -1,13 +1,14 @@
 // Runs a single contender for a profiler: node --cpu-prof src/profile.mjs 'Tollgate: token bucket' 512 5
 import { everybody, openClients } from './kit/field.mjs'
 import { closedLoop, MODES } from './kit/load.mjs'
-import { startRedis } from './kit/redis.mjs'
+import { exitOnSignals, startRedis } from './kit/redis.mjs'
 import { timed } from './kit/rounds.mjs'
 import { BUCKET } from './names.mjs'
 
 const LONGEST_SECONDS = 60
 const [name = BUCKET, inFlight = '64', seconds = '5'] = process.argv.slice(2)
 
+exitOnSignals()
 const redis = await startRedis()
 const clients = await openClients(redis.url)
 const contenders = await everybody(clients)

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis'
 import { placeOnCores } from './kit/cores.mjs'
 import { openClients } from './kit/field.mjs'
-import { startRedis } from './kit/redis.mjs'
+import { exitOnSignals, startRedis } from './kit/redis.mjs'
 import { SECTIONS } from './sections.mjs'
 
 const [name, pace, wanted] = process.argv.slice(2)
@@ -12,6 +12,7 @@ const isQuick = pace === 'quick'
 // Or a run that is stopped would leave a section and its servers behind.
 process.on('disconnect', () => process.exit(1))
 
+exitOnSignals()
 const redis = await startRedis()
 const placement = placeOnCores(wanted, redis.pid)
 const clients = await openClients(redis.url)

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from './docs-pages.ts'
 
 interface Section {
@@ -12,12 +13,28 @@ interface Section {
 }
 
 interface Run {
+  command?: string
+  commands?: string[]
+  pace: string
   sections: Record<string, Section>
 }
 
 const committed = join(root, 'docs/benchmarks/results.json')
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-figures-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const source = join(root, 'packages/benchmarks/src')
+const node = (args: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+/** Runs a program that has what a module of the benchmarks exports, and prints a value. */
+function printed(module: string, names: string, program: string): unknown {
+  const url = pathToFileURL(join(source, module)).href
+  const text = `import { ${names} } from '${url}'\n${program}`
+  return JSON.parse(node(['--input-type=module', '--eval', text]).stdout)
+}
 
 /** Renders figures; without a change, the committed ones. */
 function bench(args: readonly string[], change?: (run: Run) => void) {
@@ -28,11 +45,7 @@ function bench(args: readonly string[], change?: (run: Run) => void) {
     file = join(folder, 'results.json')
     writeFileSync(file, JSON.stringify(run))
   }
-  const program = join(root, 'packages/benchmarks/src/main.mjs')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, '--from', file, ...args], {
-    encoding: 'utf8',
-  })
-  return { status, stdout, stderr }
+  return node([join(source, 'main.mjs'), '--from', file, ...args])
 }
 
 test('page, charts and README are what the committed figures render', () => {
@@ -69,4 +82,70 @@ test('a section that failed says so beside the others, and one that is too noisy
   const goals = stdout.split('## To reach')[1] ?? ''
   expect(goals.match(/Redis's time a decision.*too noisy to judge/g)).toHaveLength(4)
   expect(goals).not.toContain('bytes of Redis a subject')
+})
+
+test('a run that is stopped keeps the sections before, and one that fails says why in a line', () => {
+  const results = printed(
+    'run.mjs',
+    'runSections',
+    `const stop = new AbortController()
+     const say = (text) => text.startsWith('cluster') && stop.abort()
+     const options = { pace: 'quick', cores: 'free', say, stop: stop.signal }
+     console.log(JSON.stringify(await runSections(['no such section', 'cluster', 'bytes'], options)))`,
+  )
+  expect(results).toEqual({
+    'no such section': { error: expect.stringMatching(/^\w*Error.*$/), seconds: expect.any(Number) },
+  })
+})
+
+test('of few answers the share of denials is not judged, but what is neither 200 nor 429 is', () => {
+  const judged = printed(
+    'http/answers.mjs',
+    'checkAnswers',
+    `const cases = [[13, 146, 0, true], [1000, 9000, 0, true], [200, 1, 0, false], [13, 146, 1, true], [0, 0, 0, true]]
+     const isFine = ([passed, denied, other, denies]) => {
+       try {
+         return checkAnswers('x', { passed, denied, other }, denies)
+       } catch {
+         return 'wrong'
+       }
+     }
+     console.log(JSON.stringify(cases.map(isFine)))`,
+  )
+  expect(judged).toEqual([159, 'wrong', 'wrong', 'wrong', 'wrong'])
+})
+
+test('an unknown option, or a section that is none, prints the usage and no stack', () => {
+  for (const args of [['--quik'], ['--only', 'spead']]) {
+    const { status, stderr } = node([join(source, 'main.mjs'), ...args])
+    expect(status).toBe(2)
+    expect(stderr).toContain('npm run bench -- [options]')
+    expect(stderr).toContain(args.at(-1))
+    expect(stderr).not.toContain('    at ')
+  }
+})
+
+test('several files are one run with the commands of all, and rough is what --quick measured', () => {
+  const run: Run = JSON.parse(readFileSync(committed, 'utf8'))
+  const { speed = {}, bytes = {} } = { speed: run.sections['speed-1'], bytes: run.sections.bytes }
+  const { commands: _, ...others } = run
+  const files = [
+    { command: 'npm run bench -- --only speed-1', pace: 'full', sections: { 'speed-1': speed } },
+    { command: 'npm run bench -- --quick --only bytes', pace: 'quick', sections: { bytes } },
+  ].map((one, i) => {
+    const file = join(folder, `part-${i}.json`)
+    const sections = Object.entries(one.sections).map(([name, { grids }]) => [name, { grids, seconds: 1 }])
+    writeFileSync(file, JSON.stringify({ ...others, ...one, sections: Object.fromEntries(sections) }))
+    return file
+  })
+  const page = printed(
+    'report/page.mjs',
+    'pageOf',
+    `import { readRuns } from '${pathToFileURL(join(source, 'report/read.mjs')).href}'
+     console.log(JSON.stringify(pageOf(readRuns(${JSON.stringify(files)}), {})))`,
+  )
+  expect(page).toContain(
+    '| commands | `npm run bench -- --only speed-1`, `npm run bench -- --quick --only bytes` |',
+  )
+  expect(page).toContain("and therefore rough: *Redis's memory*.")
 })

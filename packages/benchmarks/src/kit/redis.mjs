@@ -8,7 +8,8 @@ import { Redis } from 'ioredis'
 /**
  * Uses the server at REDIS_URL, or else starts one on a free port that keeps nothing on disk.
  *
- * @returns `{ url, stop, pid }`; `pid` only of a server started here, and only that one is ended by `stop`
+ * @returns `{ url, stop, pid }`; `pid` only of a server started here, and only that one is ended by `stop`, or when
+ *   this process exits
  * @throws when the database at REDIS_URL is not empty
  */
 export async function startRedis() {
@@ -49,8 +50,12 @@ async function spawnRedis() {
   })
   const stop = () => child.kill()
   process.once('exit', stop)
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   return { url: `redis://127.0.0.1:${port}`, stop, pid: child.pid }
+}
+
+/** A signal alone would end the process without its `exit` event, and leave its servers behind. */
+export function exitOnSignals() {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 }
 
 async function freePort() {

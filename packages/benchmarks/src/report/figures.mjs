@@ -26,9 +26,10 @@ export function ratioOf(run, at, to) {
 export const MOST_OFF = 0.1
 export const MOST_SPREAD = 0.25
 
-/** @returns the ratio of a reference to itself, with `isNoisy` */
-export function controlOf(run, { section, grid, reference, control, figure }) {
-  const ratio = ratioOf(run, { section, grid, row: control, figure }, reference)
+/** @returns the ratio of a reference to itself, with `isNoisy`; of the first to the second if `isInverse` */
+export function controlOf(run, { section, grid, reference, control, figure, isInverse }) {
+  const [row, to] = isInverse ? [reference, control] : [control, reference]
+  const ratio = ratioOf(run, { section, grid, row, figure }, to)
   if (ratio === undefined) return undefined
   const isOff = Math.abs(ratio.middle - 1) > MOST_OFF
   return { ...ratio, isNoisy: isOff || ratio.low < 1 - MOST_SPREAD || ratio.high > 1 + MOST_SPREAD }

@@ -1,8 +1,9 @@
 // docs/benchmarks.md, as a run renders it.
 import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
-import { judge } from './goals.mjs'
+import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'
-import { ALT, CAVEATS, CHARTS_BELOW, PROSE } from './prose.mjs'
+import { ALT, CAVEATS, CHARTS_BELOW, PROSE, TO_REACH } from './prose.mjs'
+import { commandsOf, quickSections } from './read.mjs'
 import { sectionTables, table } from './tables.mjs'
 
 const percent = (share) => `${Math.round(share * 100)} %`
@@ -18,20 +19,21 @@ export function pageOf(run, charts) {
       '<!-- Made by npm run bench -- --write: change packages/benchmarks/src/report instead. -->',
       '# Benchmarks',
       opening(run),
-      '## To reach',
-      'What the project set itself, as medians of ratios within a round, and how far it got.',
-      goalTable(run),
       ...measured.map((name) => sectionText(run, name, charts)),
+      '## To reach',
+      TO_REACH,
+      goalTable(run),
       '## Caveats',
       CAVEATS,
     ].join('\n\n') + '\n'
   )
 }
 
-function opening({ date, command, pace, seconds, machine }) {
+function opening(run) {
+  const { date, seconds, machine } = run
+  const commands = commandsOf(run)
   const { cores, cpu, memoryGb, system, node, redis, packages } = machine
   const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
-  const rough = pace === 'quick' ? ' This was a quick run: its figures are rough.' : ''
   return [
     `Tollgate beside express-rate-limit, @fastify/rate-limit, koa-ratelimit and rate-limiter-flexible, and beside what is no limiter at
 all: a bare \`INCR\`, a bare script. Repeat it: \`npm run bench\` takes about 10 minutes and needs a machine that does nothing
@@ -40,7 +42,7 @@ else; \`npm run bench -- --quick\` takes 3.`,
       ['', ''],
       [
         ['date', date],
-        ['command', `\`${command}\``],
+        [commands.length > 1 ? 'commands' : 'command', commands.map((one) => `\`${one}\``).join(', ')],
         ['took', `${seconds} s`],
         ['machine', `${cores} cores (${cpu}), ${memoryGb} GB, ${system}`],
         ['versions', `Node ${node.replace(/^v/, '')}, Redis ${redis}; ${versions.join(', ')}`],
@@ -49,20 +51,30 @@ else; \`npm run bench -- --quick\` takes 3.`,
     ),
     `Contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
 Each section measures its reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
-than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${rough}`,
+than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${roughText(run)}`,
   ].join('\n\n')
 }
 
+/** Which figures are rough, if any are. */
+function roughText(run) {
+  const quick = quickSections(run)
+  if (quick.length === 0) return ''
+  if (quick.length === Object.keys(run.sections).length)
+    return '\nThis was a quick run (`--quick`): its figures are rough.'
+  const titles = quick.map((name) => `*${LAYOUT[name].title}*`).join(', ')
+  return `\nMeasured by \`--quick\`, and therefore rough: ${titles}.`
+}
+
 function goalTable(run) {
-  const rows = judge(run).map(({ what, detail, sign, bound, value, verdict, besideText = '' }) => [
+  const rows = judge(run).map(({ what, detail, sign, bound, value, verdict, limitText = '' }) => [
     what,
     detail,
-    `${sign === '>=' ? 'at least' : 'at most'} ${bound}`,
+    bound === undefined ? '' : `${sign === '>=' ? 'at least' : 'at most'} ${bound}`,
     value === undefined ? '' : digits(value),
     verdict === 'reached' ? '**reached**' : verdict,
-    verdict === 'reached' ? '' : besideText,
+    verdict === 'reached' ? '' : limitText,
   ])
-  return table(['what', 'of', 'to reach', 'measured', '', 'beside it'], rows, 6)
+  return table(['what', 'of', 'to reach', 'measured', '', LIMIT], rows, 6)
 }
 
 function sectionText(run, name, charts) {

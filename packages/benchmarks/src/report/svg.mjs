@@ -1,7 +1,9 @@
 // A small writer of SVG charts: bars in groups with quartiles, and lines. Readable on a light and on a dark page.
 
-const WIDTH = 860
-const LABELS = 335
+import { digits } from './figures.mjs'
+
+const WIDTH = 900
+const LABELS = 370
 const RIGHT = 75
 const PLOT = WIDTH - LABELS - RIGHT
 const TOP = 74
@@ -12,6 +14,7 @@ const STYLE = `
   .title { font-size: 17px; font-weight: 600 } .small { font-size: 12px; fill: #57606a } .ours { font-weight: 600 }
   .back { fill: #ffffff } .grid { stroke: #d8dee4 } .mark { stroke: #57606a; stroke-dasharray: 4 3 } .quartiles { stroke: #1f2328 }
   .c0 { fill: #1f6feb; stroke: #1f6feb } .c1 { fill: #d4700f; stroke: #d4700f } .c2 { fill: #1a7f37; stroke: #1a7f37 }
+  .value { font-size: 12px }
   .other { opacity: .5 } .line { fill: none; stroke-width: 2.5 }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .small { fill: #9da7b1 } .back { fill: #0d1117 } .grid { stroke: #30363d }
@@ -40,19 +43,16 @@ function page(height, title, note, parts) {
   ].join('\n')
 }
 
-/** Steps of 1, 2 or 5 times a power of ten, so that 4 to 9 of them reach `most`. */
+/** Steps of 1, 2 or 5 times a power of ten, so that 4 to 9 of them reach `most`; fewer where their texts are long. */
 function ticksTo(most) {
   const power = 10 ** Math.floor(Math.log10(most))
-  const step = [0.1, 0.2, 0.5, 1, 2].map((one) => one * power).find((one) => most / one <= 8)
+  const steps = power >= 1e6 ? 5 : 8
+  const step = [0.1, 0.2, 0.5, 1, 2].map((one) => one * power).find((one) => most / one <= steps)
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, i) => i * step)
 }
 
-const short = (value) =>
-  value >= 1e6
-    ? `${+(value / 1e6).toFixed(1)} M`
-    : value >= 1e4
-      ? `${+(value / 1e3).toFixed(1)} k`
-      : `${+value.toFixed(2)}`
+/** As on the page, without zeros at the end. */
+const tickText = (tick) => (tick >= 1000 ? digits(tick) : String(+digits(tick)))
 
 function legend(series) {
   if (series.length < 2) return []
@@ -87,8 +87,9 @@ export function barChart({ title, note, unit, series, rows, mark }) {
   const scale = (value) => LABELS + (value / ticks.at(-1)) * PLOT
   const parts = ticks.flatMap((tick) => [
     line([scale(tick), TOP], [scale(tick), bottom], 'grid'),
-    text(scale(tick), bottom + 17, short(tick), { kind: 'small', anchor: 'middle' }),
+    text(scale(tick), bottom + 17, tickText(tick), { kind: 'small', anchor: 'middle' }),
   ])
+  const medians = []
   for (const [i, { label, isOurs, values }] of rows.entries()) {
     const y = TOP + i * rowHeight + 6
     parts.push(
@@ -97,10 +98,15 @@ export function barChart({ title, note, unit, series, rows, mark }) {
         anchor: 'end',
       }),
     )
-    for (const [j, value] of values.entries())
-      if (value) parts.push(...bar(value, { j, y: y + j * BAR, scale, isOurs }))
+    for (const [j, value] of values.entries()) {
+      if (!value) continue
+      parts.push(...bar(value, { j, y: y + j * BAR, scale, isOurs }))
+      medians.push(...medianText(value, { y: y + j * BAR, scale }))
+    }
   }
   if (mark) parts.push(line([scale(mark), TOP], [scale(mark), bottom], 'mark'))
+  // Last, so that no line crosses them.
+  parts.push(...medians)
   parts.push(text(LABELS + PLOT / 2, bottom + 38, unit, { kind: 'small', anchor: 'middle' }))
   return page(bottom + 50, title, note, [...legend(series), ...parts])
 }
@@ -112,7 +118,21 @@ function bar({ low, middle, high }, { j, y, scale, isOurs }) {
   return [
     `<rect x="${at(from)}" y="${at(y)}" width="${at(Math.max(to - from, 1))}" height="${BAR - 2}" stroke="none" class="${kind}"/>`,
     line([scale(low), center], [scale(high), center], 'quartiles'),
-    text(scale(high) + 6, y + BAR - 3, short(middle), { kind: 'small' }),
+  ]
+}
+
+const DIGIT = 7
+
+/** Beside the end of the bar; behind the line of the quartiles only where that is so short that it would be hidden. */
+function medianText({ middle, high }, { y, scale }) {
+  const content = digits(middle)
+  const width = content.length * DIGIT + 6
+  const isShort = scale(high) - scale(middle) < width + 6
+  const x = scale(isShort ? high : middle) + 3
+  return [
+    // Lines that cross end before the digits.
+    `<rect x="${at(x)}" y="${at(y)}" width="${width}" height="${BAR - 2}" stroke="none" class="back"/>`,
+    text(x + 3, y + BAR - 3, content, { kind: 'value' }),
   ]
 }
 
@@ -140,11 +160,11 @@ export function lineChart({ title, note, unit, sideUnit, lines }) {
   const parts = [text(16, TOP - 8, sideUnit, { kind: 'small' })]
   for (const tick of ticks) {
     parts.push(line([left, toY(tick)], [right, toY(tick)], 'grid'))
-    parts.push(text(left - 8, toY(tick) + 4, short(tick), { kind: 'small', anchor: 'end' }))
+    parts.push(text(left - 8, toY(tick) + 4, tickText(tick), { kind: 'small', anchor: 'end' }))
   }
   for (let power = 0; power <= widest; power += 1) {
     parts.push(
-      text(toX(10 ** power), bottom + 17, (10 ** power).toLocaleString('en'), {
+      text(toX(10 ** power), bottom + 17, tickText(10 ** power), {
         kind: 'small',
         anchor: 'middle',
       }),

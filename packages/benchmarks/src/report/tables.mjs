@@ -27,7 +27,9 @@ export function sectionTables(run, name, { tables }, level = '###') {
 function gridTable(rows, { rowHead = '', columns, reference }) {
   const lines = Object.entries(rows).map(([name, figures]) => [
     isOurs(name) ? `**${name}**` : name,
-    ...columns.map((column) => cellOf(figures, column, rows[reference])),
+    ...columns.map((column) =>
+      Number(name) < column.fromRow ? '' : cellOf(figures, column, rows[reference]),
+    ),
   ])
   return table([rowHead, ...columns.map(({ head }) => head)], lines)
 }
@@ -47,8 +49,10 @@ function rangeOf(values) {
   return least === most ? String(most) : `${least} to ${most}`
 }
 
-function controlText(run, section, { grid, reference, control, judged: figure }) {
-  const found = control && controlOf(run, { section, grid, reference, control, figure })
+function controlText(run, section, { grid, columns, reference, control, judged: figure }) {
+  // In the direction of the table, so that both tell the same number.
+  const isInverse = columns.some((column) => column.figure === figure && column.isInverse)
+  const found = control && controlOf(run, { section, grid, reference, control, figure, isInverse })
   if (!found) return ''
   const told = `\n\n${reference} against itself: ${spread(found)}.`
   return found.isNoisy ? `${told} **Too noisy to judge**: the machine was busy with something else.` : told

@@ -1,22 +1,28 @@
 // The report for a terminal.
 import { digits } from './figures.mjs'
-import { judge } from './goals.mjs'
+import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'
 import { sectionTables, table } from './tables.mjs'
 
 export function textOf(run) {
-  const { machine, date, pace, seconds } = run
+  const { machine, date, pace, seconds, stopped } = run
   const parts = [
-    `${date}, ${pace}, ${seconds} s: ${machine.cores} cores (${machine.cpu}), load ${machine.load.toFixed(1)} at the start, Node ${machine.node}, Redis ${machine.redis}`,
+    `${date}, ${pace}, ${seconds} s${stopped ? ', stopped before its end' : ''}: ${machine.cores} cores (${machine.cpu}), load ${machine.load.toFixed(1)} at the start, Node ${machine.node}, Redis ${machine.redis}`,
   ]
   for (const [name, layout] of Object.entries(LAYOUT)) {
     const tables = sectionTables(run, name, layout)
     if (tables) parts.push(`## ${layout.title} (${name})`, tables)
   }
   const goals = judge(run).filter(({ value }) => value !== undefined)
-  const rows = goals.map(({ what, detail, sign, bound, value, verdict, besideText = '' }) => [
-    ...[`${what}: ${detail}`, `${sign} ${bound}`, digits(value), verdict, besideText],
+  const rows = goals.map(({ what, detail, sign, bound, value, verdict, limitText = '' }) => [
+    ...[
+      `${what}: ${detail}`,
+      bound === undefined ? '' : `${sign} ${bound}`,
+      digits(value),
+      verdict,
+      limitText,
+    ],
   ])
-  if (rows.length > 0) parts.push('## To reach', table(['what', 'goal', 'measured', '', 'beside it'], rows))
+  if (rows.length > 0) parts.push('## To reach', table(['what', 'goal', 'measured', '', LIMIT], rows))
   return `${parts.join('\n\n')}\n`
 }

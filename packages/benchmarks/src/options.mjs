@@ -1,0 +1,44 @@
+// The options of npm run bench, and what is said of them.
+import { parseArgs } from 'node:util'
+
+const OPTIONS = {
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string', multiple: true, default: [] },
+  json: { type: 'string' },
+  from: { type: 'string', multiple: true, default: [] },
+  write: { type: 'boolean', default: false },
+  check: { type: 'boolean', default: false },
+  cores: { type: 'string', default: 'apart' },
+  help: { type: 'boolean', short: 'h', default: false },
+}
+
+export const USAGE = `npm run bench -- [options]
+
+  --quick          rougher, under 3 minutes on a quiet machine
+  --only SECTION   some sections: a name, or the beginning of several; may be repeated
+  --json FILE      writes the figures of every round too
+  --write          then writes page, charts, figures and the README's summary
+  --from FILE      renders figures, without measuring; several files count as one run
+  --check          with --from: exits with 1 when the committed files are not what the figures render
+  --cores WHERE    Node and Redis on one core each (apart, the default), on one (together), or free
+  --help           this text
+`
+
+/** @returns {{ options?: object, problem?: string }} the options, or what is wrong with them */
+export function optionsOf(args) {
+  try {
+    return { options: parseArgs({ args, options: OPTIONS }).values }
+  } catch (error) {
+    return { problem: error.message.split('. ')[0] }
+  }
+}
+
+/** @returns what can be typed to measure the same again */
+export function commandOf({ quick, only, cores }) {
+  const args = [
+    ...(quick ? ['--quick'] : []),
+    ...only.map((one) => `--only ${one}`),
+    ...(cores === OPTIONS.cores.default ? [] : [`--cores ${cores}`]),
+  ]
+  return args.length === 0 ? 'npm run bench' : `npm run bench -- ${args.join(' ')}`
+}
