@@ -11,14 +11,14 @@ import {
   type BatchListener,
   type OnAnswers,
 } from './consumption.js'
-import { Deadlines } from './deadlines.js'
+import type { Deadlines } from './deadlines.js'
 import { readRefundAnswers } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type GuardedStore, type ShardGuardOptions } from './shard-guard.js'
 
 export interface StoreGuardOptions extends ShardGuardOptions, BatchListener {
-  /** How long a call may take, in ms, including the wait for the store to be ready. */
-  readonly deadlineMs: number
+  /** Says how long a call may take, including the wait for the store to be ready. */
+  readonly deadlines: Deadlines
 }
 
 /**
@@ -39,7 +39,7 @@ export class StoreGuard {
     this.#store = store
     this.#options = options
     this.#asking = { store, listener: options }
-    this.#guarded = { store, queue: new ReadyQueue(store), deadlines: new Deadlines(options.deadlineMs) }
+    this.#guarded = { store, queue: new ReadyQueue(store), deadlines: options.deadlines }
   }
 
   /** Whether the shard's breaker is not closed, so that requests are not sent to it. */

@@ -1,4 +1,5 @@
 import type { Warn } from '../base/warnings.js'
+import { Deadlines } from '../failure/deadlines.js'
 import { Fallback } from '../failure/fallback.js'
 import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
@@ -23,6 +24,11 @@ export interface Backing {
   /** Decides when the store cannot. */
   readonly fallback: Fallback
   readonly giveBacks: GiveBacks
+  /**
+   * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
+   * else its next step would be sent.
+   */
+  readonly deadlines: Deadlines
 }
 
 /**
@@ -35,9 +41,10 @@ export function makeBacking(
   telling: Telling,
   onGivenBack: (keys: readonly string[]) => void,
 ): Backing {
-  const { deadlineMs, onStoreFailure, local } = options
+  const { onStoreFailure, local } = options
+  const deadlines = new Deadlines(options.deadlineMs)
   const store: StoreAccess = new StoreAccess(options.store, {
-    deadlineMs,
+    deadlines,
     onFailure: (error, requests) => telling.storeError(error, requests),
     onLate: (batch, answers) => fallback.late(batch, answers),
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
@@ -55,5 +62,5 @@ export function makeBacking(
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),
   })
-  return { store, fallback, giveBacks }
+  return { store, fallback, giveBacks, deadlines }
 }

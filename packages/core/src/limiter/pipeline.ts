@@ -1,6 +1,5 @@
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import { Deadlines } from '../failure/deadlines.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
@@ -55,14 +54,14 @@ export class Pipeline {
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
     this.#fastPaths = new FastPaths(options.fastPaths, (request, path) => this.#send(request, path))
-    const { store, fallback, giveBacks } = makeBacking(options, this.#telling, (keys) =>
+    const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, (keys) =>
       this.#fastPaths.forget(keys),
     )
     this.#store = store
     this.#fallback = fallback
     this.#giveBacks = giveBacks
     this.#steps = {
-      deadlines: new Deadlines(options.deadlineMs),
+      deadlines,
       ask: (step) => this.#ask(step),
       fallBack: (step, error) => this.#fallback.decide(step, error),
       onLate: ({ source, step, outcome }) => {

@@ -185,12 +185,12 @@ export class Play {
     const isRace = give !== undefined || (asks.length > 1 && isInSteps)
     if (isRace && this.isJudged) ledger.before(asks, give)
     else give?.()
-    asks.forEach((ask, i) => {
-      const decision = decisions[i] as Decision
+    for (const i of memoryFirst(decisions)) {
+      const [ask, decision] = [asks[i] as Ask, decisions[i] as Decision]
       const charge = this.isJudged ? ledger.enter(ask, decision, isRace) : undefined
       this.tell(decision)
       this.#refunds.remember(ask, decision, charge)
-    })
+    }
     if (isRace && this.isJudged) ledger.after(asks, decisions)
   }
 
@@ -215,4 +215,10 @@ export class Play {
     this.#refunds.forget(who)
     for (const place of ['app', 'both'] as const) await this.settled({ place, who: [who], cost: 1 })
   }
+}
+
+/** The order of the decisions of one moment: those from memory were made before the store got the others. */
+function memoryFirst(decisions: readonly Decision[]): number[] {
+  const isLate = (i: number): number => Number(decisions[i]?.source !== 'cache')
+  return [...decisions.keys()].toSorted((a, b) => isLate(a) - isLate(b))
 }
