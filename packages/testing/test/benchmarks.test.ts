@@ -129,7 +129,7 @@ test('an unknown option, or a section that is none, prints the usage and no stac
 
 test('several files are one run with the commands of all, and rough is what --quick measured', () => {
   const run: Run = JSON.parse(readFileSync(committed, 'utf8'))
-  const { speed = {}, bytes = {} } = { speed: run.sections['speed-1'], bytes: run.sections.bytes }
+  const { 'speed-1': speed = {}, bytes = {} } = run.sections
   const { commands: _, ...others } = run
   const files = [
     { command: 'npm run bench -- --only speed-1', pace: 'full', sections: { 'speed-1': speed } },
