@@ -1,4 +1,5 @@
 // Requests that are decided in several steps: on several shards of a cluster, or by a store that is not atomic.
+import { createHook } from 'node:async_hooks'
 import { stat } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
@@ -158,6 +159,16 @@ describe.each(kinds)('%s', (_, make) => {
       expect(asked).toEqual(four.slice(0, 1))
     },
   )
+
+  // With a timer of their own, calls could end first: then the next step would be sent after the deadline.
+  test('a request and its calls end by one timer', async () => {
+    const limiter = limiterOn(make())
+    const made: string[] = []
+    const hook = createHook({ init: (_, type) => void made.push(type) }).enable()
+    await limiter.consume(OTHERS.slice(0, 4))
+    hook.disable()
+    expect(made.filter((type) => type === 'Timeout')).toHaveLength(1)
+  })
 
   test('all steps share one deadline', async () => {
     const inner = make()
