@@ -26,6 +26,9 @@ const KoaLimiter = require('koa-ratelimit/limiter/redis.js')
 /** So long that a noisy machine is not taken for a failed store, in ms. */
 const DEADLINE_MS = 10_000
 
+/** As many as Tollgate puts into a batch. */
+const LARGEST_BATCH = 128
+
 let made = 0
 
 /**
@@ -84,6 +87,41 @@ return time[1] * 1000000 + time[2]`
 export async function bareScript(client, prefix = 'bare') {
   const sha = await client.script('LOAD', ONE_KEY)
   return { decide: (id) => client.evalsha(sha, 1, `${prefix}:${id}`, 60_000), allowed: isNumber }
+}
+
+const EACH_KEY = `local call, packBytes = redis.call, struct.pack
+local values, reply = call('MGET', unpack(KEYS)), {}
+for i = 1, #KEYS do
+  call('SETRANGE', KEYS[i], '0', values[i] or packBytes('>I1I7I3', 1, 2, 3))
+  reply[2 * i - 1], reply[2 * i] = 1, 2
+end
+return reply`
+
+/**
+ * A script that reads and writes each key of a batch, and answers two numbers for each: what no limiter that gathers
+ * requests goes below.
+ */
+export async function bareBatches(client, prefix = 'batch') {
+  const sha = await client.script('LOAD', EACH_KEY)
+  let waiting = []
+  const send = async () => {
+    const batch = waiting
+    waiting = []
+    if (batch.length === 0) return
+    const keys = batch.map(({ id }) => `${prefix}:${id}`)
+    try {
+      const answers = await client.evalsha(sha, keys.length, ...keys)
+      batch.forEach(({ resolve }, i) => resolve(answers[2 * i]))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  const decide = (id) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ id, resolve, reject }) === LARGEST_BATCH) void send()
+      else if (waiting.length === 1) setImmediate(send)
+    })
+  return { decide, allowed: isNumber }
 }
 
 function isNumber(answer, isThrown) {

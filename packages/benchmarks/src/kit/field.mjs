@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import {
+  bareBatches,
   bareScript,
   expressRateLimit,
   fastifyRateLimit,
@@ -59,6 +60,7 @@ export async function everybody({ client, pipelined, nodeRedis }) {
     [names.FLEXIBLE_BLOCK, flexibleBlock(client, { ...load, prefix: 'rlb' })],
     [names.INCR_AGAIN, incr(client)],
     [names.SCRIPT, await bareScript(client)],
+    [names.SCRIPT_BATCHES, await bareBatches(client)],
     [names.INCR_PIPELINED, incr(pipelined)],
     [names.INCR_NODE_REDIS, incr(nodeRedis)],
   ])

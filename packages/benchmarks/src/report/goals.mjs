@@ -82,8 +82,8 @@ const bytesGoal = (row, detail, bound, figure) => ({
 
 /** @type {Goal[]} */
 export const GOALS = [
-  ...speedGoals(512, [3, 2.5, 2], names.INCR_PIPELINED),
-  ...speedGoals(64, [2, 1.8, 1.4], names.INCR_PIPELINED),
+  ...speedGoals(512, [3, 2.5, 2], names.SCRIPT_BATCHES),
+  ...speedGoals(64, [2, 1.8, 1.4], names.SCRIPT_BATCHES),
   ...speedGoals(1, [0.95, 0.9, 0.85], names.SCRIPT),
   LONE_LIMIT,
   serverGoal(names.BUCKET, 'token bucket', 1.6, names.FLOOR),
@@ -99,7 +99,7 @@ export const GOALS = [
       section: 'speed-64',
     },
     ...{ grid: 'allowed', row: names.BUCKET, figure: 'nodeUs', to: names.INCR, sign: '<=', bound: 0.3 },
-    limit: names.INCR_PIPELINED,
+    limit: names.SCRIPT_BATCHES,
   },
   {
     ...{ what: "a decision in memory, x rate-limiter-flexible's memory limiter", detail: 'token bucket' },

@@ -5,7 +5,8 @@ export const PROSE = {
   'speed-1': `One request at a time, as in most services: the next one leaves when the last answer is there. What a limiter
 costs beyond one trip to Redis shows here. A bare script, which reads and writes one key, shows how far any script can get.`,
   'speed-64': `64 requests are pending at any time. Node's and Redis's microseconds are CPU time a decision: of this process, and of
-the whole server by its own count. Bytes are those on the wire, one way each.`,
+the whole server by its own count. Bytes are those on the wire, one way each. The bare script of batches gathers requests as
+Tollgate does, reads and writes each key and decides nothing: what is beyond it no limiter with a script can reach.`,
   'speed-512': `The same with 512. Node is busy without a pause here, so the decisions a second are what Node's work a decision leaves
 room for.`,
   latency: `4000 requests a second are sent whatever the answers do, and each is counted from when it was due. So a contender that
@@ -15,8 +16,8 @@ falls behind shows it. The longest ones are mostly pauses of the garbage collect
 keeps its state in a key does less. Denials reach the script here: \`denials: false\`.`,
   flood: `One tenant is over its limit and goes on. rate-limiter-flexible can keep such keys in the memory of the process, until the
 window ends (\`inMemoryBlockOnConsumed\`). With a token bucket a tenant gets a unit back every 60 ms, and is let through then.`,
-  'in-memory': `No Redis: the limits of one process. One awaited decision after another. express-rate-limit's own memory store counts
-an object a key up, and tells neither other limits nor when to retry.`,
+  'in-memory': `No Redis: the limits of one process. One awaited decision after another, each contender in a process of its own.
+express-rate-limit's own memory store counts an object a key up, and tells neither other limits nor when to retry.`,
   bytes: `What \`used_memory\` grows by, over the subjects: with the key, its entry in the tables of Redis, and its expiry. The requests
 of a subject are spread evenly over its window by a clock that the store is given. A counter takes the same for any number of
 requests, a log in a sorted set takes 20 to 126 bytes for each.`,
@@ -43,9 +44,9 @@ beside a bare command to its slot, not how much more three machines can do.`,
 
 export const TO_REACH = `What the project set itself, as medians of ratios within a round, and how far it got. Where a target is not reached, the
 last column has what the machine allows, in the same unit. A lone request cannot beat the bare script, which reads and
-writes one key, and a batch cannot beat the floor. A request by HTTP that asks Redis cannot beat the bare \`INCR\`; one that
-is denied from memory asks nothing, and can. None can beat the application without a limiter. The auto-pipelined \`INCR\` is
-no such limit: it shows what a client gains by pipelining alone.`
+writes one key; many at once cannot beat the bare script of batches; and a batch cannot beat the floor. A request by HTTP
+that asks Redis cannot beat the bare \`INCR\`; one that is denied from memory asks nothing, and can. None can beat the
+application without a limiter.`
 
 export const CHARTS_BELOW = {
   'speed-1': ['speed'],

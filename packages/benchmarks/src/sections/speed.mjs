@@ -7,7 +7,10 @@ import { takeTurns, timed } from '../kit/rounds.mjs'
 import * as names from '../names.mjs'
 
 /** A bare INCR denies nothing: it stays the reference of all modes, the others are compared with. */
-const ONLY_ALLOWED = [names.SCRIPT, names.INCR_PIPELINED, names.INCR_NODE_REDIS, names.BUCKET_NODE_REDIS]
+const ONLY_ALLOWED = [
+  ...[names.SCRIPT, names.SCRIPT_BATCHES, names.INCR_PIPELINED, names.INCR_NODE_REDIS],
+  names.BUCKET_NODE_REDIS,
+]
 const DENY_NOTHING = [names.INCR, names.INCR_AGAIN, ...ONLY_ALLOWED]
 
 /** Not all modes with all loads: 1 and 512 in flight need one to show what a flood does. */
