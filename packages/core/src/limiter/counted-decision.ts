@@ -23,16 +23,6 @@ export interface Origin {
   readonly verdicts: readonly Verdict[]
 }
 
-/** What a refund needs. Apart from the decision's fields, which users can change. */
-interface Kept {
-  readonly request: Request
-  /** The store's outcome, if it decided the request in one step: verdicts are then made only when somebody asks. */
-  readonly outcome: Outcome | undefined
-  readonly origin: Origin
-  taken: number
-  isSettled: boolean
-}
-
 /** A decision of counted limits, by the store or by this process. */
 export class CountedDecision implements Decision {
   // Only declared: to define each field before it gets its value takes time. The constructor sets their order.
@@ -45,7 +35,13 @@ export class CountedDecision implements Decision {
   declare readonly retryAfterMs: number | null
   declare readonly source: DecisionSource
   declare readonly reason?: DenialReason
-  readonly #kept: Kept
+  // What a refund needs. Apart from the fields above, which users can change.
+  readonly #request: Request
+  /** The store's, if it decided the request in one step: verdicts are then made only when somebody asks. */
+  readonly #outcome: Outcome | undefined
+  readonly #origin: Origin
+  #taken: number
+  #isSettled = false
 
   /** @param outcome the store's, if it decided the request in one step; else the origin has verdicts */
   constructor(request: Request, outcome: Outcome | undefined, origin: Origin) {
@@ -68,21 +64,22 @@ export class CountedDecision implements Decision {
       this.source = (denial ?? weakestOf(origin.verdicts)).source
       if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
     }
-    const taken = denial === undefined && !origin.isPeek ? cost : 0
-    this.#kept = { request, outcome, origin, taken, isSettled: false }
+    this.#request = request
+    this.#outcome = outcome
+    this.#origin = origin
+    this.#taken = denial === undefined && !origin.isPeek ? cost : 0
   }
 
   static by(decision: CountedDecision): object {
-    return decision.#kept.origin.by
+    return decision.#origin.by
   }
 
   static requestOf(decision: CountedDecision): Request {
-    return decision.#kept.request
+    return decision.#request
   }
 
   static verdictsOf(decision: CountedDecision): readonly Verdict[] {
-    const { request, outcome, origin } = decision.#kept
-    return verdictsFor(request, outcome, origin)
+    return verdictsFor(decision.#request, decision.#outcome, decision.#origin)
   }
 
   /** What denied it. */
@@ -95,11 +92,10 @@ export class CountedDecision implements Decision {
    * cached.
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
-    const { request, outcome } = decision.#kept
-    if (outcome) return request.limits
+    const { limits } = decision.#request
+    if (decision.#outcome) return limits
     const denial = CountedDecision.denialOf(decision)
     if (denial) return limitsToldBy(denial)
-    const { limits } = request
     return decision.limits.length === limits.length
       ? limits
       : toldParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
@@ -110,23 +106,22 @@ export class CountedDecision implements Decision {
     const denial = CountedDecision.denialOf(decision)
     if (denial) return ownersToldBy(denial)
     const told = toldParts(CountedDecision.verdictsOf(decision))
-    const { parts } = decision.#kept.request
+    const { parts } = decision.#request
     return ownersOf(parts.filter((part) => told.includes(part)))
   }
 
   static takenBy(decision: CountedDecision): number {
-    return decision.#kept.taken
+    return decision.#taken
   }
 
   static noteTaken(decision: CountedDecision, units: number): void {
-    decision.#kept.taken = units
+    decision.#taken = units
   }
 
   /** Marks it as settled. Returns false if it was settled before or took nothing. */
   static settle(decision: CountedDecision): boolean {
-    const kept = decision.#kept
-    if (kept.isSettled || kept.taken === 0) return false
-    kept.isSettled = true
+    if (decision.#isSettled || decision.#taken === 0) return false
+    decision.#isSettled = true
     return true
   }
 }
