@@ -34,6 +34,9 @@ export class Fallback {
   readonly #instances: InstanceCounter | undefined
   /** Requests that were let pass. The store may count them late, and then they stay counted. */
   readonly #letPass = new WeakSet<StoreRequest>()
+  /** When the batch of the last answer was sent, in ms since the process started, and when its answers came. */
+  #sentAtMs = -1
+  #answeredAtMs = 0
 
   constructor(options: FallbackOptions) {
     this.#options = options
@@ -55,11 +58,21 @@ export class Fallback {
     }
   }
 
-  /** Remembers an answer of the store, from which the local limiter goes on. */
-  note(request: Request, outcome: Outcome): void {
-    if (!request.parts.some((part) => mayLimit(this.#policyOf(part)))) return
-    const nowMs = this.#local.note(request, outcome)
-    this.#instances?.tick(nowMs)
+  /**
+   * Remembers an answer of the store, from which the local limiter goes on.
+   *
+   * @param sentAtMs when its batch was sent, in ms since the process started
+   */
+  note(request: Request, outcome: Outcome, sentAtMs: number): void {
+    if (!this.#mayLimitAny(request.parts)) return
+    // Answers of a batch come together: to read the clock for each would cost more than to remember it. A later time than
+    // an answer's own would be wrong, an earlier one is not.
+    if (sentAtMs !== this.#sentAtMs) {
+      this.#sentAtMs = sentAtMs
+      this.#answeredAtMs = this.#local.nowMs()
+    }
+    this.#local.note(request, outcome, this.#answeredAtMs)
+    this.#instances?.tick(this.#answeredAtMs)
   }
 
   /** Decides a request that the store could not. Each subject has its own policy, and all must allow. */
@@ -131,6 +144,11 @@ export class Fallback {
   /** Charges all shards that answer a last time. */
   async end(): Promise<void> {
     await Promise.all([this.#reconciliation.end(), this.#instances?.leave()])
+  }
+
+  #mayLimitAny(parts: readonly Part[]): boolean {
+    for (const part of parts) if (mayLimit(this.#policyOf(part))) return true
+    return false
   }
 
   #policyOf({ onStoreFailure }: Part): FailurePolicyOption {

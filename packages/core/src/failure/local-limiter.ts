@@ -78,11 +78,14 @@ export class LocalLimiter {
     this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs)
   }
 
-  /** Remembers an answer of the store. Returns the time in ms, by this process's clock. */
-  note({ parts }: StoreRequest, outcome: Outcome): number {
-    const atMs = this.#clocks.nowMs()
+  /** Remembers an answer of the store, which came at `atMs` by this process's clock. */
+  note({ parts }: StoreRequest, outcome: Outcome, atMs: number): void {
     this.#known.note(parts, outcome, atMs)
-    return atMs
+  }
+
+  /** The time in ms since 1970. */
+  nowMs(): number {
+    return this.#clocks.nowMs()
   }
 
   /** Decides the given parts of a request. */

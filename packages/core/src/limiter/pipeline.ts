@@ -205,7 +205,7 @@ export class Pipeline {
   }
 
   #learn(step: Request, outcome: Outcome, sentAtMs: number): void {
-    if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome)
+    if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
     this.#fastPaths.learn(step, outcome, sentAtMs)
   }
 

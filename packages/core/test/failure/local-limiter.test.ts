@@ -51,7 +51,7 @@ class Fleet {
     const outcome = isAway
       ? local.consume(request, request.parts)
       : (this.store.consume([request]) as Outcome[])[0]
-    if (!isAway) local.note(request, outcome as Outcome)
+    if (!isAway) local.note(request, outcome as Outcome, this.nowMs)
     const isAllowed = (outcome as Outcome).limits.every(({ wait }) => wait === 0)
     if (isAllowed) this.admitted.push({ atMs: this.nowMs, cost })
     return isAllowed
