@@ -2,16 +2,28 @@ import { createRequire } from 'node:module'
 
 const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequencer')
 
-/** Test files that take a minute. If one of them began last, all would wait for it. */
+/**
+ * Test files that take long, in the order of their start. If one of them began last, all would wait for it. Those that
+ * mostly wait for servers stand between those that compute, so that they overlap.
+ */
 const LONGEST = [
-  'faults/test/short',
-  'faults/test/soak',
   'stores/redis/cluster-clients',
   'testing/test/packed',
+  'roads/roads-one-step',
+  'faults/test/short',
+  'testing/test/examples',
+  'stores/redis/clients',
   'laws/07-plans-move',
-  'laws/04-truthful-retry',
-  'laws/02-all-or-nothing',
+  'roads/roads-faults',
   'laws/05-one-truth',
+  'laws/04-truthful-retry',
+  'faults/test/soak',
+  'laws/02-all-or-nothing',
+  'testing/test/graceful-stop',
+  'redis/one-truth',
+  'express/test/clients',
+  'testing/test/topologies',
+  'laws/09-always-an-answer',
 ]
 
 /** Starts the longest files first, even on a machine without recorded times. */

@@ -1,7 +1,7 @@
 export * from './redis/index.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
-export { deployCluster, deployOne, type Deployment, type DeploymentOptions } from './redis/deployment.ts'
+export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts'
 export { mistakesContract, type Mistakes } from './contracts/mistakes-contract.ts'
 export { trustContract } from './contracts/trust-contract.ts'
 export { upgradeContract } from './contracts/upgrade-contract.ts'

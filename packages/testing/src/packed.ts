@@ -15,23 +15,23 @@ export interface Project {
   remove(): void
 }
 
-/** Packs built packages as they would be published. Returns the paths of the tarballs. */
+/** Packs built packages as they would be published. Returns the paths of the tarballs, in the order of the names. */
 export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
-  const tarballs = []
   for (const name of names) {
-    const folder = join(root, 'packages', name)
-    if (!existsSync(join(folder, 'dist/cjs/index.js')))
+    if (!existsSync(join(root, 'packages', name, 'dist/cjs/index.js')))
       throw new Error(`packages/${name} is not built: run npm run build`)
-    const { stdout } = await exec(
-      'npx',
-      ['-y', `pnpm@${version}`, 'pack', '--json', '--pack-destination', into],
-      { cwd: folder },
-    )
-    const { filename } = JSON.parse(stdout.slice(stdout.indexOf('{')))
-    tarballs.push(resolve(into, filename))
   }
-  return tarballs
+  const filters = names.flatMap((name) => ['--filter', `./packages/${name}`])
+  const { stdout } = await exec(
+    'npx',
+    ['-y', `pnpm@${version}`, ...filters, 'pack', '--json', '--pack-destination', into],
+    { cwd: root },
+  )
+  const packed = JSON.parse(stdout.slice(stdout.indexOf('['))) as { name: string; filename: string }[]
+  return names.map((name) =>
+    resolve(into, packed.find((one) => one.name === `@tollgate/${name}`)?.filename ?? ''),
+  )
 }
 
 /** Makes a project of these files, and installs these packages with npm: tarballs, or `name@version`. */

@@ -9,7 +9,8 @@ import {
   type StoreError,
 } from '@tollgate/core'
 import { eventually, SOON_MS } from '../eventually.ts'
-import { deployOne, type Deployment, type DeploymentOptions } from '../redis/deployment.ts'
+import { deployOne, type Deployment } from '../redis/deployment.ts'
+import { SharedServers } from '../redis/shared-servers.ts'
 import { testPrefix } from '../redis/test-redis.ts'
 
 /** The settings that tests need; each kind of client translates them to its own options. */
@@ -31,7 +32,7 @@ export interface ClientKind<Client extends RedisClient> {
   /** The settings that it does not have. */
   readonly lacks?: readonly (keyof ClientSettings)[]
   /** Starts the servers it connects to. Default: one server. */
-  readonly deploy?: (options?: DeploymentOptions) => Promise<Deployment>
+  readonly deploy?: () => Promise<Deployment>
 }
 
 /** Long, so that a busy machine is not taken for an outage, in ms. */
@@ -47,30 +48,31 @@ const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 
 /** During an outage an error has one of these reasons. Which one depends on timing. */
 const OUTAGE: readonly string[] = ['unreachable', 'timeout']
 
-/** Starts deployments, clients and limiters for tests, and ends them. */
+/** Starts clients and limiters for tests, and ends them. */
 class Bench<Client extends RedisClient> {
   readonly #kind: ClientKind<Client>
   readonly #clients: Client[] = []
   readonly #limiters: Limiter[] = []
-  readonly #deployments: Deployment[] = []
-  #shared: Promise<Deployment> | undefined
+  readonly #servers: SharedServers
 
   constructor(kind: ClientKind<Client>) {
     this.#kind = kind
+    this.#servers = SharedServers.of(kind.deploy ?? deployOne)
   }
 
-  /** An empty deployment that tests share and must not break. */
-  async shared(): Promise<Deployment> {
-    const deployment = await (this.#shared ??= (this.#kind.deploy ?? deployOne)())
-    await Promise.all(deployment.operators.map((operator) => operator.flushall()))
-    return deployment
+  /** Empty servers, for a test that does not break them. */
+  servers(): Promise<Deployment> {
+    return this.#servers.get()
   }
 
-  /** A deployment for one test, which may break it. */
-  async deploy(options?: DeploymentOptions): Promise<Deployment> {
-    const deployment = await (this.#kind.deploy ?? deployOne)(options)
-    this.#deployments.push(deployment)
-    return deployment
+  /** Empty servers, for a test that breaks them and puts them right again. */
+  async breaking(act: (deployment: Deployment) => Promise<void>): Promise<void> {
+    try {
+      await act(await this.#servers.get())
+    } catch (error) {
+      await this.#servers.replace()
+      throw error
+    }
   }
 
   connect(settings: ClientSettings): Client {
@@ -90,16 +92,13 @@ class Bench<Client extends RedisClient> {
   }
 
   async end(): Promise<void> {
-    for (const deployment of this.#deployments) deployment.resume()
-    ;(await this.#shared)?.resume()
     // Limiters first: one whose client is closed would keep trying to use it.
     await Promise.all(this.#limiters.splice(0).map((limiter) => limiter.close()))
     for (const client of this.#clients.splice(0)) await attempt(() => this.#kind.close(client))
-    for (const deployment of this.#deployments.splice(0)) await deployment.end()
   }
 
-  async endShared(): Promise<void> {
-    await (await this.#shared)?.end()
+  leave(): Promise<void> {
+    return this.#servers.leave()
   }
 }
 
@@ -129,20 +128,20 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       // No "Unhandled error event", and no warning about a setting, since `make` follows the docs.
       expect(printed.splice(0)).toEqual([])
     })
-    afterAll(() => bench.endShared())
+    afterAll(() => bench.leave())
 
     test('the decisions are those of the memory store', async () => {
-      const { ports } = await bench.shared()
+      const { ports } = await bench.servers()
       await sameAsMemory(bench.connect({ ports }))
     })
 
     ifHas('numbersAsStrings')('replies with numbers as strings are understood', async () => {
-      const { ports } = await bench.shared()
+      const { ports } = await bench.servers()
       await sameAsMemory(bench.connect({ ports, numbersAsStrings: true }))
     })
 
     test('every id has its own count', async () => {
-      const { ports } = await bench.shared()
+      const { ports } = await bench.servers()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       const ids = HOSTILE.filter((id) => id !== '')
       const twice = await Promise.all([...ids, ...ids].map((id) => limiter.consume({ id })))
@@ -150,7 +149,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
     })
 
     test('scripts that servers have forgotten are sent again, and no request counts twice', async () => {
-      const { ports, operators } = await bench.shared()
+      const { ports, operators } = await bench.servers()
       const { limiter } = bench.limiter(bench.connect({ ports }), 5000)
       for (let round = 0; round < 3; round += 1) {
         await Promise.all(operators.map((operator) => operator.script('FLUSH')))
@@ -164,57 +163,57 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       expect(remainingOf(await limiter.peek('a'))).toBe(700)
     })
 
-    test('servers that die are used again once they are back, and no request from before counts late', async () => {
-      const deployment = await bench.deploy()
-      const { limiter, errors } = bench.limiter(bench.connect(deployment))
-      await recovers(limiter)
-      const asked = Array.from({ length: 5 }, () => timed(limiter))
-      await deployment.kill()
-      for (let i = 0; i < 5; i += 1) asked.push(timed(limiter))
-      for (const { ms } of await Promise.all(asked)) expect(ms).toBeLessThan(SOON_MS)
-      expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
-      await deployment.restart()
-      const since = await recovers(limiter)
-      // Requests that this process admitted during the outage are charged, once each.
-      expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
-    })
+    test('servers that die are used again once they are back, and no request from before counts late', () =>
+      bench.breaking(async (deployment) => {
+        const { limiter, errors } = bench.limiter(bench.connect(deployment))
+        await recovers(limiter)
+        const asked = Array.from({ length: 5 }, () => timed(limiter))
+        await deployment.kill()
+        for (let i = 0; i < 5; i += 1) asked.push(timed(limiter))
+        for (const { ms } of await Promise.all(asked)) expect(ms).toBeLessThan(SOON_MS)
+        expect(errors.filter(({ reason }) => !OUTAGE.includes(reason))).toEqual([])
+        await deployment.restart()
+        const since = await recovers(limiter)
+        // Requests that this process admitted during the outage are charged, once each.
+        expect(remainingOf(await limiter.peek('acme'))).toBeGreaterThanOrEqual(1000 - asked.length - since)
+      }))
 
-    test('servers that start after the application are used', async () => {
-      const deployment = await bench.deploy()
-      await deployment.kill()
-      const { limiter } = bench.limiter(bench.connect(deployment))
-      const { decision, ms } = await timed(limiter)
-      expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
-      // There is one warning, however often the client tries to connect.
-      await eventually(async () => {
-        await limiter.consume('acme')
-        expect(outages).toEqual([expect.stringContaining("decided by onStoreFailure: 'local'")])
-      })
-      await deployment.restart()
-      await recovers(limiter)
-      expect(outages).toHaveLength(1)
-    })
-
-    test('no request waits for servers that hang', async () => {
-      const deployment = await bench.shared()
-      const { limiter, errors } = bench.limiter(bench.connect(deployment))
-      await recovers(limiter)
-      deployment.pause()
-      const answers = await Promise.all(Array.from({ length: 50 }, () => timed(limiter)))
-      for (const { decision, ms } of answers) {
+    test('servers that start after the application are used', () =>
+      bench.breaking(async (deployment) => {
+        await deployment.kill()
+        const { limiter } = bench.limiter(bench.connect(deployment))
+        const { decision, ms } = await timed(limiter)
         expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
-      }
-      expect(errors.at(-1)?.reason).toBe('timeout')
-      await eventually(async () => {
-        await limiter.consume('acme')
-        expect(outages).toEqual([expect.stringContaining('did not answer within 300 ms; it hangs')])
-      })
-      deployment.resume()
-      await recovers(limiter)
-    })
+        // There is one warning, however often the client tries to connect.
+        await eventually(async () => {
+          await limiter.consume('acme')
+          expect(outages).toEqual([expect.stringContaining("decided by onStoreFailure: 'local'")])
+        })
+        await deployment.restart()
+        await recovers(limiter)
+        expect(outages).toHaveLength(1)
+      }))
+
+    test('no request waits for servers that hang', () =>
+      bench.breaking(async (deployment) => {
+        const { limiter, errors } = bench.limiter(bench.connect(deployment))
+        await recovers(limiter)
+        deployment.pause()
+        const answers = await Promise.all(Array.from({ length: 50 }, () => timed(limiter)))
+        for (const { decision, ms } of answers) {
+          expect([decision.source, ms < SOON_MS]).toEqual(['local', true])
+        }
+        expect(errors.at(-1)?.reason).toBe('timeout')
+        await eventually(async () => {
+          await limiter.consume('acme')
+          expect(outages).toEqual([expect.stringContaining('did not answer within 300 ms; it hangs')])
+        })
+        deployment.resume()
+        await recovers(limiter)
+      }))
 
     test('a closed client fails at once', async () => {
-      const { ports } = await bench.shared()
+      const { ports } = await bench.servers()
       const client = bench.connect({ ports })
       const { limiter, errors } = bench.limiter(client)
       await recovers(limiter)
@@ -227,13 +226,13 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
     })
 
     ifHas('isLazy')('a lazy client connects at the first request', async () => {
-      const { ports } = await bench.shared()
+      const { ports } = await bench.servers()
       const { limiter } = bench.limiter(bench.connect({ ports, isLazy: true }), 5000)
       expect((await limiter.consume('acme')).source).toBe('store')
     })
 
     ifHas('keyPrefix')('keys begin with the prefix of the client, then that of the store', async () => {
-      const { ports, operators } = await bench.shared()
+      const { ports, operators } = await bench.servers()
       const { limiter } = bench.limiter(bench.connect({ ports, keyPrefix: 'shop:' }), 5000)
       await limiter.consume('acme')
       const keys = (await Promise.all(operators.map((operator) => operator.keys('*')))).flat()
@@ -243,25 +242,28 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
     })
 
     ifHas('database')('a database other than the first', async () => {
-      const { ports, operators } = await bench.shared()
+      const { ports, operators } = await bench.servers()
       const { limiter } = bench.limiter(bench.connect({ ports, database: 3 }), 5000)
       await limiter.consume('acme')
       expect(await operators[0]?.info('keyspace')).toMatch(/db3:keys=1/)
     })
 
-    test('a password, and a wrong one', async () => {
-      const { ports } = await bench.deploy({ password: 'secret' })
-      const { limiter } = bench.limiter(bench.connect({ ports, password: 'secret' }), 5000)
-      expect((await limiter.consume('acme')).source).toBe('store')
-      const wrong = bench.limiter(bench.connect({ ports, password: 'wrong' }), 5000)
-      await eventually(async () => {
-        expect((await wrong.limiter.consume('acme')).source).toBe('local')
-        expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
-        // Two texts are possible: after its password was refused, a cluster client may try again without one.
-        const words = /Redis (refused the username or password|asks for a password)/
-        expect(outages).toEqual([expect.stringMatching(words)])
-      })
-    })
+    test('a password, and a wrong one', () =>
+      bench.breaking(async ({ ports, setPassword }) => {
+        await setPassword('secret')
+        const { limiter } = bench.limiter(bench.connect({ ports, password: 'secret' }), 5000)
+        expect((await limiter.consume('acme')).source).toBe('store')
+        const wrong = bench.limiter(bench.connect({ ports, password: 'wrong' }), 5000)
+        await eventually(async () => {
+          expect((await wrong.limiter.consume('acme')).source).toBe('local')
+          expect(wrong.errors.map(({ reason }) => reason)).toContain('not-permitted')
+          // Two texts are possible: after its password was refused, a cluster client may try again without one.
+          const words = /Redis (refused the username or password|asks for a password)/
+          expect(outages).toEqual([expect.stringMatching(words)])
+        })
+        await bench.end()
+        await setPassword('')
+      }))
   })
 }
 

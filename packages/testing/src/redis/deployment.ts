@@ -14,28 +14,25 @@ export interface Deployment {
   /** Makes all servers hang until `resume`. */
   pause(): void
   resume(): void
+  /** Sets the password of all servers, or with '' removes it. Connected clients stay; `restart` forgets it. */
+  setPassword(password: string): Promise<void>
   end(): Promise<void>
 }
 
-export interface DeploymentOptions {
-  readonly password?: string | undefined
-}
-
 /** A single server. */
-export async function deployOne(options: DeploymentOptions = {}): Promise<Deployment> {
+export async function deployOne(): Promise<Deployment> {
   let server: RedisServer = await startRedis()
-  await protect([server.port], options)
-  const operator = operatorOf(server.port, options)
+  const operator = operatorOf(server.port)
   return {
     ports: [server.port],
     operators: [operator],
     kill: () => server.kill(),
     restart: async () => {
       server = await startRedis({ port: server.port })
-      await protect([server.port], options)
     },
     pause: () => server.pause(),
     resume: () => server.resume(),
+    setPassword: (password) => protect([operator], password),
     end: async () => {
       operator.disconnect()
       server.resume()
@@ -45,23 +42,20 @@ export async function deployOne(options: DeploymentOptions = {}): Promise<Deploy
 }
 
 /** Starts a cluster of three primaries without replicas, each with a third of the slots. */
-export async function deployCluster(options: DeploymentOptions = {}): Promise<Deployment> {
+export async function deployCluster(): Promise<Deployment> {
   // A long timeout: there is no failover to wait for, and a busy machine can make nodes silent for a while.
   const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })
   const { nodes } = cluster
   const ports = nodes.map(({ port }) => port)
-  await protect(ports, options)
-  const operators = ports.map((port) => operatorOf(port, options))
+  const operators = ports.map(operatorOf)
   return {
     ports,
     operators,
     kill: async () => void (await Promise.all(nodes.map((node) => node.kill()))),
-    restart: async () => {
-      await cluster.restart()
-      await protect(ports, options)
-    },
+    restart: () => cluster.restart(),
     pause: () => nodes.forEach((node) => node.pause()),
     resume: () => nodes.forEach((node) => node.resume()),
+    setPassword: (password) => protect(operators, password),
     end: async () => {
       operators.forEach((operator) => operator.disconnect())
       await cluster.stop()
@@ -69,19 +63,16 @@ export async function deployCluster(options: DeploymentOptions = {}): Promise<De
   }
 }
 
-/** Sets the servers' password. Not at their start, since the check whether they have started uses none. */
-async function protect(ports: readonly number[], { password }: DeploymentOptions): Promise<void> {
-  if (password === undefined) return
-  for (const port of ports) {
-    const operator = operatorOf(port, {})
-    await operator.config('SET', 'requirepass', password)
-    operator.disconnect()
-  }
+async function protect(operators: readonly Redis[], password: string): Promise<void> {
+  await Promise.all(operators.map((operator) => operator.config('SET', 'requirepass', password)))
 }
 
-function operatorOf(port: number, { password }: DeploymentOptions): Redis {
-  const settings = { retryStrategy: () => 50, maxRetriesPerRequest: null, disconnectTimeout: 100 }
-  const operator = new Redis(port, '127.0.0.1', password === undefined ? settings : { ...settings, password })
+function operatorOf(port: number): Redis {
+  const operator = new Redis(port, '127.0.0.1', {
+    retryStrategy: () => 50,
+    maxRetriesPerRequest: null,
+    disconnectTimeout: 100,
+  })
   operator.on('error', () => {})
   return operator
 }

@@ -1,0 +1,24 @@
+import { DenialBodies } from '../../src/http/denial-bodies.js'
+import { retryOf } from '../../src/http/retry.js'
+import { createLimiter, memoryStore, type Decision } from '../../src/index.js'
+import { START_MS } from '../support/benches.js'
+
+/** As in `DenialBodies`. */
+const MOST = 500
+
+test('a body is kept and used again; of more than 500, all are forgotten', async () => {
+  const limiter = createLimiter({ limit: '1000/min', store: memoryStore({ now: () => START_MS }) })
+  await limiter.consume('acme', { cost: 1000 })
+  const denials: Decision[] = []
+  for (let cost = 1; cost <= MOST + 1; cost += 1) denials.push(await limiter.consume('acme', { cost }))
+  const bodies = new DenialBodies(undefined)
+  const render = (decision: Decision | undefined): unknown =>
+    bodies.render(decision as Decision, retryOf(decision as Decision), 'application/json')
+  const first = denials.slice(0, MOST)
+  const made = first.map(render)
+  // The same objects, not equal ones.
+  expect(new Set([...made, ...first.map(render)]).size).toBe(MOST)
+  render(denials[MOST])
+  const again = render(denials[0])
+  expect([again, again === made[0]]).toEqual([made[0], false])
+})

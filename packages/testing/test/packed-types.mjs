@@ -1,0 +1,13 @@
+// Prints what is wrong with the types of these tarballs, as JSON: { package: { types, problems } }. One process for all,
+// since the check loads TypeScript and its library.
+import { readFileSync } from 'node:fs'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+
+const found = {}
+for (const tarball of process.argv.slice(2)) {
+  const { packageName, types, problems } = await checkPackage(
+    createPackageFromTarballData(readFileSync(tarball)),
+  )
+  found[packageName] = { types: types && types.kind, problems }
+}
+console.log(JSON.stringify(found))
