@@ -35,15 +35,19 @@ export class QuickWay {
     if (last > now || (page[at + EXPIRES] as number) <= now || more >= MORE_LIMITS) return undefined
     const { limits, ttlUs } = this.#sets.of(set)
     const kept = more === 0 ? undefined : records.states[id]
-    const answers: LimitAnswer[] = []
     const request = this.#request
     const final = limits.length - 1
-    let fits = mayTake
     request.cost = cost
     request.last = last
     request.now = now
-    for (let i = 0; i <= final; i += 1) {
-      // The last limit takes at once if all others have said that the cost fits them.
+    // The last limit takes at once if all others have said that the cost fits them.
+    request.takes = mayTake && final === 0
+    const first = (limits[0] as PreparedLimit).decide(page, at + STATES, kept?.[0], request)
+    if (!first) return undefined
+    // Of one limit, no longer list is made: to grow one from nothing takes room for seventeen.
+    const answers = [first]
+    let fits = mayTake && first.wait === 0
+    for (let i = 1; i <= final; i += 1) {
       request.takes = fits && i === final
       const answer = (limits[i] as PreparedLimit).decide(page, at + STATES, kept?.[i], request)
       if (!answer) return undefined
