@@ -3,7 +3,14 @@ import { ConfigError } from '../base/errors.js'
 import { fnv1a } from '../base/hash.js'
 import { isTimeZone } from '../base/time-zone.js'
 import { shareOfUnits } from '../base/units.js'
-import { NEVER, OUTSIDE_CALENDAR, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import {
+  answerOfWindow,
+  NEVER,
+  OUTSIDE_CALENDAR,
+  unitsThatFit,
+  type Implementation,
+  type Receipt,
+} from './implementation.js'
 import type { LimitTerms, Params, Terms } from './limit-terms.js'
 import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar-anchor.js'
 
@@ -68,6 +75,14 @@ export const calendarWindow: Implementation<
     pack({ count }, numbers, at) {
       numbers[at] = count
       return true
+    },
+    quick(numbers, at, { cost, takes, last, now }, { quota, start1, start2 }) {
+      if (now < start1 || now >= start2) return undefined
+      const count = last >= start1 ? (numbers[at] as number) : 0
+      const left = quota - count
+      if (cost > left || !takes) return answerOfWindow(cost, left, quota, start2 - now)
+      numbers[at] = count + cost
+      return { wait: 0, remaining: left - cost, reset: start2 - now }
     },
   },
 

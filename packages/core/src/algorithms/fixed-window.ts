@@ -1,5 +1,5 @@
 import { shareOfUnits } from '../base/units.js'
-import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { answerOfWindow, NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 import { steadyTerms } from './limit-terms.js'
 
 export interface FixedWindowParams {
@@ -42,6 +42,16 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
       numbers[at] = age
       numbers[at + 1] = count
       return true
+    },
+    quick(numbers, at, { cost, takes, last, now }, { quota, windowUs }) {
+      let age = (numbers[at] as number) + now - last
+      let count = numbers[at + 1] as number
+      if (count === 0 || age >= windowUs) age = count = 0
+      const left = quota - count
+      if (cost > left || !takes) return answerOfWindow(cost, left, quota, windowUs - age)
+      numbers[at] = age
+      numbers[at + 1] = count + cost
+      return { wait: 0, remaining: left - cost, reset: windowUs - age }
     },
   },
 

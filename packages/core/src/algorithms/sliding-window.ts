@@ -54,6 +54,28 @@ export const slidingWindow: Implementation<
       numbers[at + 1] = previous
       return true
     },
+    quick(numbers, at, { cost, takes, last, now }, params) {
+      const { quota, windowUs } = params
+      // Exact up to 2^53, and quicker than %.
+      const start = Math.floor(now / windowUs) * windowUs
+      const leftNow = start + windowUs - now
+      let currentNow = numbers[at] as number
+      let previousNow = numbers[at + 1] as number
+      if (last < start) {
+        previousNow = last >= start - windowUs ? currentNow : 0
+        currentNow = 0
+      }
+      const left = quota - currentNow - weighted(previousNow, leftNow, windowUs)
+      let remaining = Math.max(left, 0)
+      const wait = cost <= left ? 0 : waitFor(cost, { currentNow, previousNow, leftNow }, params)
+      if (wait === 0 && takes) {
+        numbers[at] = currentNow += cost
+        numbers[at + 1] = previousNow
+        remaining -= cost
+      }
+      const reset = waitFor(remaining + 1, { currentNow, previousNow, leftNow }, params)
+      return { wait, remaining, reset: Math.max(reset, 0) }
+    },
   },
 
   load(state, last, now, { windowUs }) {
@@ -70,16 +92,7 @@ export const slidingWindow: Implementation<
   remaining: (state, { quota, windowUs }) =>
     Math.max(quota - state.currentNow - weighted(state.previousNow, state.leftNow, windowUs), 0),
 
-  wait(state, cost, { quota, windowUs }) {
-    if (cost > quota) return NEVER
-    const room = quota - cost - state.currentNow
-    if (room < 0) {
-      const left = leftWhenWithin(quota - cost, state.currentNow, windowUs)
-      return state.leftNow + windowUs - left
-    }
-    if (weighted(state.previousNow, state.leftNow, windowUs) <= room) return 0
-    return state.leftNow - leftWhenWithin(room, state.previousNow, windowUs)
-  },
+  wait: (state, cost, params) => waitFor(cost, state, params),
 
   take(state, cost) {
     state.currentNow += cost
@@ -116,6 +129,21 @@ function addUsage(state: SlidingWindowState, units: number, at: number, windowUs
 function store(state: SlidingWindowState): void {
   state.current = state.currentNow
   state.previous = state.previousNow
+}
+
+/** The counters as of now, and how much of the current window is left, in µs. */
+type Counters = Pick<SlidingWindowState, 'currentNow' | 'previousNow' | 'leftNow'>
+
+function waitFor(
+  cost: number,
+  { currentNow, previousNow, leftNow }: Counters,
+  { quota, windowUs }: SlidingWindowParams,
+): number {
+  if (cost > quota) return NEVER
+  const room = quota - cost - currentNow
+  if (room < 0) return leftNow + windowUs - leftWhenWithin(quota - cost, currentNow, windowUs)
+  if (weighted(previousNow, leftNow, windowUs) <= room) return 0
+  return leftNow - leftWhenWithin(room, previousNow, windowUs)
 }
 
 /** How many units those of the previous window still count as, when `left` µs of the current window remain. */

@@ -33,7 +33,7 @@ export interface TokenBucketState {
 /** Powers of 2, since to compute one takes longer than all else that a bucket does. */
 const UNITS = Float64Array.from({ length: 64 }, (_, scale) => 2 ** scale)
 
-function unitOf(scale: number): number {
+export function unitOf(scale: number): number {
   return UNITS[scale] ?? 2 ** scale
 }
 
@@ -63,6 +63,13 @@ export function writeLevel(state: TokenBucketState, level: number, params: Token
   state.scale = state.filledScale
   state.elapsed = 0
   state.wentBack = state.wentBackNow
+}
+
+/** µs in which this many parts drain. */
+export function timeToDrain(parts: number, pace: number): number {
+  let time = Math.ceil((parts - 0.5) / pace)
+  while (drained(time, pace) < parts) time += 1
+  return time
 }
 
 /** The longest that a bucket takes to drain, in µs, even when its level is above the brim. */

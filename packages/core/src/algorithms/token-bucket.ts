@@ -8,6 +8,8 @@ import {
   drainUs,
   measure,
   placeOf,
+  timeToDrain,
+  unitOf,
   writeLevel,
   type TokenBucketParams,
   type TokenBucketState,
@@ -87,6 +89,27 @@ export const tokenBucket: Implementation<
       numbers[at + 1] = scale
       return wentBack.length === 0
     },
+    // For a level at the scale of this burst, within the brim.
+    quick(numbers, at, { cost, takes, last, now }, { burst, scale, rate }) {
+      const filled = numbers[at] as number
+      const unit = unitOf(scale)
+      const brim = burst * unit
+      if (numbers[at + 1] !== scale || filled > brim) return undefined
+      const elapsed = now - last
+      const level = Math.max(filled - drained(elapsed, rate), 0)
+      const left = Math.floor((brim - level) / unit)
+      if (cost <= left && takes) {
+        const [raised, remaining] = [level + cost * unit, left - cost]
+        numbers[at] = raised
+        return { wait: 0, remaining, reset: timeToDrain(raised - brim + (remaining + 1) * unit, rate) }
+      }
+      const waitFor = (units: number): number => timeToDrain(filled - brim + units * unit, rate) - elapsed
+      return {
+        wait: cost <= left ? 0 : cost > burst ? NEVER : waitFor(cost),
+        remaining: left,
+        reset: left === burst ? 0 : Math.max(waitFor(left + 1), 0),
+      }
+    },
   },
 
   load(state, last, now, params) {
@@ -107,9 +130,7 @@ export const tokenBucket: Implementation<
     if (levelNow + cost * unit <= burst * unit) return 0
     if (cost > burst) return NEVER
     const excess = filled + (cost - burst) * unit
-    let until = Math.ceil((excess - 0.5) / pace)
-    while (drained(until, pace) < excess) until += 1
-    return until - elapsed
+    return timeToDrain(excess, pace) - elapsed
   },
 
   take(state, cost, params) {

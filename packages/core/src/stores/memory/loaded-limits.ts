@@ -26,18 +26,6 @@ export class LoadedLimits {
     return fits
   }
 
-  /** The µs until the cost fits the first limit. */
-  waitOfFirst(cost: number): number {
-    const { algorithm, state, params } = this.limits[0] as PreparedLimit
-    return algorithm.wait(state, cost, params)
-  }
-
-  /** How many units fit the first limit now. */
-  remainingOfFirst(): number {
-    const { algorithm, state, params } = this.limits[0] as PreparedLimit
-    return algorithm.remaining(state, params)
-  }
-
   /** How many units fit all limits now. */
   fitting(): number {
     let least = Number.MAX_SAFE_INTEGER

@@ -1,7 +1,7 @@
 import type { LimitSet } from '../../plans/limit-set.js'
 import { LoadedLimits } from './loaded-limits.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
-import { prepareSet, type PreparedLimit, type PreparedSet } from './prepared-set.js'
+import { PreparedSets, type PreparedLimit } from './prepared-set.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, MORE_STATES, NONE, STATES, type Records } from './records.js'
 
 const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
@@ -17,7 +17,7 @@ export class LoadedSubject extends LoadedLimits {
   readonly #records: Records
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
-  readonly #prepared = new WeakMap<LimitSet, PreparedSet>()
+  readonly #sets = new PreparedSets()
   #key = ''
   #set = NOTHING
   #size = 0
@@ -160,22 +160,14 @@ export class LoadedSubject extends LoadedLimits {
   }
 
   #enter(set: LimitSet): void {
-    const { limits, size, ttlUs } = this.#preparedOf(set)
+    const { limits, size, ttlUs } = this.#sets.of(set)
     this.#set = set
     this.limits = limits
     this.#size = size
     this.#ttlUs = ttlUs
   }
 
-  #preparedOf(set: LimitSet): PreparedSet {
-    const known = this.#prepared.get(set)
-    if (known) return known
-    const prepared = prepareSet(set)
-    this.#prepared.set(set, prepared)
-    return prepared
-  }
-
   #partsOf(id: number): ReturnType<typeof partsOf> {
-    return partsOf(this.#records, id, this.#preparedOf(this.#records.sets[id] as LimitSet), this.#keptUs)
+    return partsOf(this.#records, id, this.#sets.of(this.#records.sets[id] as LimitSet), this.#keptUs)
   }
 }

@@ -1,4 +1,4 @@
-import type { Packing } from '../../algorithms/implementation.js'
+import type { LimitAnswer, Packing, QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
 
@@ -9,7 +9,7 @@ const ZEROS = new Float64Array(16)
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
   readonly paramsAt: (nowMs: number) => Params
-  readonly packing: Packing<object> | undefined
+  readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */
   readonly first: number
   /** The state of the subject that is being decided. */
@@ -32,6 +32,21 @@ export class PreparedLimit {
     this.state = state
     this.params = this.paramsAt(now / 1000)
     this.algorithm.load(state, last, now, this.params)
+  }
+
+  /**
+   * Decides in the quick way, on the numbers of the set's states, which begin at `at`, or on the state that is kept as
+   * an object. Returns undefined if the algorithm leaves it to the general way.
+   */
+  decide(
+    page: Float64Array,
+    at: number,
+    kept: object | undefined,
+    request: QuickRequest,
+  ): LimitAnswer | undefined {
+    const params = this.paramsAt(request.now / 1000)
+    if (kept) return this.algorithm.quick?.(kept, request, params)
+    return this.packing?.quick?.(page, at + this.first, request, params)
   }
 
   /** The state of a subject that has used nothing. */
@@ -57,7 +72,23 @@ export interface PreparedSet {
   readonly ttlUs: number
 }
 
-export function prepareSet(set: LimitSet): PreparedSet {
+/** Limit sets, each prepared once. */
+export class PreparedSets {
+  readonly #known = new WeakMap<LimitSet, PreparedSet>()
+  #newest: LimitSet | undefined
+  #prepared: PreparedSet | undefined
+
+  of(set: LimitSet): PreparedSet {
+    if (set === this.#newest) return this.#prepared as PreparedSet
+    let prepared = this.#known.get(set)
+    if (!prepared) this.#known.set(set, (prepared = prepareSet(set)))
+    this.#newest = set
+    this.#prepared = prepared
+    return prepared
+  }
+}
+
+function prepareSet(set: LimitSet): PreparedSet {
   let size = 0
   const limits = set.limits.map((_, i) => {
     const limit = new PreparedLimit(set, i, size)

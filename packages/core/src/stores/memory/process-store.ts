@@ -13,6 +13,7 @@ import {
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
+import { QuickWay } from './quick-way.js'
 import { RememberedIds } from './remembered-ids.js'
 import { Records } from './records.js'
 
@@ -25,6 +26,7 @@ export class ProcessStore implements Store {
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
   readonly #records: Records
+  readonly #quickWay: QuickWay
   readonly #evictions = new EvictionReport()
   /** By id: the units granted to requests, and whether refunds gave anything back. */
   readonly #grants = new RememberedIds<readonly number[]>()
@@ -39,6 +41,7 @@ export class ProcessStore implements Store {
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
     })
+    this.#quickWay = new QuickWay(this.#records, this.#keptUs)
   }
 
   /** How many subjects are held, for tests. */
@@ -85,9 +88,9 @@ export class ProcessStore implements Store {
 
   #decide({ parts, grant }: StoreRequest, mayTake: boolean): Outcome {
     const now = this.#clock()
-    const only = parts[0]
-    if (only?.set.limits.length === 1 && parts.length === 1 && grant === 'all') {
-      return this.#decideOne(only, mayTake, now)
+    if (grant === 'all' && parts.length === 1) {
+      const limits = this.#quickWay.decide(parts[0] as SubRequest, mayTake, now)
+      if (limits) return { at: now, limits }
     }
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
@@ -110,16 +113,6 @@ export class ProcessStore implements Store {
     }
     if (grant === 'upTo') for (const limit of limits) limit.granted = most
     return { at: now, limits }
-  }
-
-  /** The common case: one key with one limit, all or nothing. */
-  #decideOne({ key, set, cost }: SubRequest, mayTake: boolean, now: number): Outcome {
-    const subject = this.#load(0, key, set, now)
-    const wait = subject.waitOfFirst(cost)
-    if (mayTake) this.#settle(subject, wait === 0 ? cost : 0, now)
-    const remaining = subject.remainingOfFirst()
-    const reset = Math.max(subject.waitOfFirst(remaining + 1), 0)
-    return { at: now, limits: [{ wait, remaining, reset }] }
   }
 
   #force({ parts, id }: StoreRequest): Outcome {
