@@ -1,6 +1,7 @@
 import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
 import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { setHeader } from './held-headers.js'
 import { configOf } from './last.js'
 
 /** A hook for any stage before the handler. */
@@ -39,18 +40,12 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   },
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
-  // Headers are set on Node's response, so that they are also sent if the application writes to it directly, such as an
-  // event stream. Fastify's own headers would later overwrite them, so one of the same name is removed.
-  setHeader: (reply, name, value) => {
-    if (reply.hasHeader(name)) reply.removeHeader(name)
-    reply.raw.setHeader(name, value)
-  },
+  setHeader,
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
-    fastify.setHeader(reply, 'Content-Type', answer.contentType)
     // Without a serializer Fastify adds a charset to strings, which this media type does not have. Node sends a string
     // in one piece with the headers, a buffer would be a second one.
-    void reply.code(answer.status).serializer(unchanged).send(answer.body)
+    void reply.code(answer.status).type(answer.contentType).serializer(unchanged).send(answer.body)
   },
   onEnd: (reply, listener) => onResponseEnd(reply.raw, listener),
 }

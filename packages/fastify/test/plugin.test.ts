@@ -163,16 +163,6 @@ describe('where it is registered', () => {
   })
 })
 
-test("a response written directly to Node's response has the headers, too", async () => {
-  await app.register(rateLimit, { limit: '5/min' })
-  app.get('/events', (_request, reply) => {
-    reply.hijack()
-    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n')
-  })
-  const { headers } = await get('/events')
-  expect([headers['content-type'], headers['ratelimit-remaining']]).toEqual(['text/event-stream', '4'])
-})
-
 test.each([
   ['its own limiter', false, 'closed'],
   ['a shared one', true, 'store'],

@@ -1,0 +1,66 @@
+import { RATE_LIMIT_HEADERS } from '@tollgate/core'
+import type { FastifyReply } from 'fastify'
+
+const NAMES = [...RATE_LIMIT_HEADERS, 'Cache-Control', 'Access-Control-Expose-Headers', 'Content-Type']
+/** The names as Fastify keeps them. Cached, since making lower-case names takes longer than the rest of `setHeader`. */
+const KEPT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name, name.toLowerCase()]))
+/** And as they are sent, as in all frameworks. */
+const SENT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
+
+const HELD = Symbol('tollgate.held')
+
+/** The headers that Fastify holds back until it sends its reply. */
+interface Held {
+  readonly reply: FastifyReply
+  /** In lower case. */
+  readonly names: string[]
+  /** The method before ours. */
+  readonly writeHead: WriteHead
+}
+
+interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'setHeader'> {
+  [HELD]?: Held
+  writeHead: WriteHead
+}
+
+type Headers = Readonly<Record<string, unknown>>
+type WriteHead = (status: number, text?: unknown, headers?: unknown) => unknown
+
+/**
+ * Sets a header of Fastify's reply, since headers of Node's response take longer to send. Fastify leaves its headers out
+ * if the application writes to Node's response directly, such as an event stream: then `writeHead` adds this one.
+ */
+export function setHeader(reply: FastifyReply, name: string, value: string): void {
+  const kept = KEPT_AS.get(name) ?? name.toLowerCase()
+  reply.header(kept, value)
+  const raw = reply.raw as Raw
+  const held = raw[HELD]
+  if (held) {
+    held.names.push(kept)
+    return
+  }
+  raw[HELD] = { reply, names: [kept], writeHead: raw.writeHead }
+  raw.writeHead = writeHead
+}
+
+/** Node calls this however the response is written. */
+function writeHead(this: Raw, status: number, text?: unknown, headers?: unknown): unknown {
+  const held = this[HELD] as Held
+  if (hasAll(text, held)) return held.writeHead.call(this, status, spelled(text))
+  for (const name of held.names) {
+    const value = held.reply.getHeader(name)
+    if (value !== undefined && !this.hasHeader(name)) this.setHeader(SENT_AS.get(name) ?? name, value)
+  }
+  return held.writeHead.call(this, status, text, headers)
+}
+
+/** Whether these are the headers of the reply, which Fastify sends. */
+function hasAll(headers: unknown, { names }: Held): headers is Headers {
+  return typeof headers === 'object' && headers !== null && names.every((name) => name in headers)
+}
+
+function spelled(headers: Headers): Headers {
+  const all: Record<string, unknown> = {}
+  for (const name of Object.keys(headers)) all[SENT_AS.get(name) ?? name] = headers[name]
+  return all
+}
