@@ -16,9 +16,6 @@ export function readReply(reply: unknown): readonly unknown[] {
   )
 }
 
-/** The only request of a batch. */
-export const ONLY: readonly (readonly number[])[] = [[0]]
-
 /**
  * @param answered the places in the batch of the requests that the script answered one after another, in the order of
  *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all

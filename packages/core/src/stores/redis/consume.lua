@@ -31,6 +31,7 @@
 ]]
 -- @include prelude.lua
 -- @include value.lua
+-- @include write.lua
 -- @include reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
@@ -47,7 +48,7 @@ local function make_general()
     return max(min(units, 2 ^ 40 - 1 - count), 0)
   end
   -- @include general.lua
-  return { decide_in_turn = decide_in_turn, read_together = read_together }
+  return { sets = sets, decide_in_turn = decide_in_turn, read_together = read_together }
 end
 
 -- @include quick

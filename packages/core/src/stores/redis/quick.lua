@@ -44,7 +44,7 @@ local run_at, run_left
 
 local function leave_to_general(index, cost, times)
   general = general or make_general()
-  general.decide_in_turn(index, KEYS[request + run_at], cost, run_left)
+  general.decide_in_turn(general.sets[index], KEYS[request + run_at], cost, run_left)
   run_at = run_at + 1
   run_left = times and times[run_at] or 1
 end

@@ -1,5 +1,5 @@
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { SubRequest } from '../contract.js'
+import type { StoreRequest, SubRequest } from '../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
@@ -49,4 +49,38 @@ export class Runs {
     this.list.push(run)
     return run
   }
+}
+
+/** A batch that is nothing but one run, of one limit: most batches are. */
+export interface OnlyRun {
+  readonly set: LimitSet
+  readonly cost: number
+  readonly keys: readonly string[]
+  /** How often the first keys are asked, as consume-run.lua reads it. */
+  readonly times: string
+  /** Of each key the requests, by their place in the batch. */
+  readonly answered: readonly (readonly number[])[]
+}
+
+export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
+  const [first] = batch[0]?.parts ?? []
+  if (first?.set.limits.length !== 1) return undefined
+  const { set, cost } = first
+  const byKey = new Map<string, number[]>()
+  for (let i = 0; i < batch.length; i += 1) {
+    const { parts, grant } = batch[i] as StoreRequest
+    const part = parts[0] as SubRequest
+    if (grant !== 'all' || parts.length !== 1 || part.set !== set || part.cost !== cost) return undefined
+    const members = byKey.get(part.key)
+    if (members) members.push(i)
+    else byKey.set(part.key, [i])
+  }
+  if (byKey.size > MOST_KEYS) return undefined
+  if (byKey.size === batch.length) {
+    return { set, cost, keys: [...byKey.keys()], times: '', answered: [...byKey.values()] }
+  }
+  const groups = [...byKey].sort(([, a], [, b]) => b.length - a.length)
+  const answered = groups.map(([, members]) => members)
+  const times = answered.filter(({ length }) => length > 1).map(({ length }) => length)
+  return { set, cost, keys: groups.map(([key]) => key), times: times.join(' '), answered }
 }

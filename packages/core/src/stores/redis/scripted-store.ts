@@ -13,9 +13,10 @@ import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script } from './script.js'
 import type { AlgorithmName } from '../../algorithms/registry.js'
-import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
-import { ONLY, readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
+import { consumeRunScripts, consumeScript, refundScript } from './scripts.generated.js'
+import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
 import { encodeRefunds, encodeRequests } from './requests.js'
+import { onlyRunOf, type OnlyRun } from './runs.js'
 import { againIfOutside } from './outside.js'
 import { storeErrorOf } from './replies.js'
 import { encodeOne, LimitSets } from './limit-sets.js'
@@ -45,7 +46,7 @@ export class RedisStore implements Store {
   /** How many ms longer than necessary keys are kept, under a test's clock. */
   readonly #keptMs: number
   readonly #consume: Script
-  readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
+  readonly #consumeRun: Readonly<Record<AlgorithmName, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
   #aheadMs = 0
@@ -59,7 +60,7 @@ export class RedisStore implements Store {
     if (now) this.testClock = now
     this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
-    this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
+    this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
   }
 
@@ -113,7 +114,9 @@ export class RedisStore implements Store {
 
   #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     warnOfServer(this.#port)
-    const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
+    // A look at one key several times is left to the other script.
+    const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
+    const asked = run ? this.#askRun(batch, run, { mode, call }) : this.#ask(batch, mode, call)
     return asked.then((answers) =>
       againIfOutside(batch, answers, (requests) => {
         refuseLate(call)
@@ -122,19 +125,18 @@ export class RedisStore implements Store {
     )
   }
 
-  #askOne(
-    batch: readonly [StoreRequest],
-    mode: Mode,
-    call: Call | undefined,
+  #askRun(
+    batch: readonly StoreRequest[],
+    { set, cost, keys, times, answered }: OnlyRun,
+    { mode, call }: { readonly mode: Mode; readonly call: Call | undefined },
   ): Promise<(Answer | typeof OUTSIDE)[]> {
-    const [{ shard, parts }] = batch
-    const [{ set, key, cost }] = parts as readonly [StoreRequest['parts'][number]]
-    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).algorithm]
-    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
-    const keys = [this.#layout.nameOf(key, shard)]
-    return script
-      .run({ keys, args, shard, call })
-      .then((given) => readAnswers(batch, this.#learnTime(given), ONLY))
+    const shard = shardOf(batch)
+    const asked = mode === 'look' ? mode : times
+    const args = [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const names = keys.map((key) => this.#layout.nameOf(key, shard))
+    return this.#consumeRun[(set.limits[0] as CompiledLimit).algorithm]
+      .run({ keys: names, args, shard, call })
+      .then((given) => readAnswers(batch, this.#learnTime(given), answered))
   }
 
   #ask(
@@ -161,16 +163,6 @@ export class RedisStore implements Store {
 /** The shard of a batch: all its requests are for the same one. */
 function shardOf(batch: readonly { readonly shard: number }[]): number {
   return batch[0]?.shard ?? 0
-}
-
-function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
-  const [first] = batch
-  return (
-    batch.length === 1 &&
-    first?.grant === 'all' &&
-    first.parts.length === 1 &&
-    first.parts[0]?.set.limits.length === 1
-  )
 }
 
 function mapValues<Key extends string, T, U>(
