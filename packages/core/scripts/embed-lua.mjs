@@ -77,7 +77,7 @@ function quickAlone(name) {
   const values = parameters.split(', ').map((_, i) => `ARGV[${6 + i}] + 0`)
   return [
     text,
-    `local take_quickly, entry${text ? ` = quick(${values.join(', ')})` : ''}`,
+    `local take_quickly, entry, entry_packing${text ? ` = quick(${values.join(', ')})` : ''}`,
     `local PACKING, SIZE = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}`,
     `local algorithm_name = '${name}'\n`,
   ].join('\n')

@@ -22,8 +22,11 @@
 
 -- A text plus 0 is its number, without the call of a function.
 local id, ttl, cost, take = ARGV[5] + 0, ARGV[4], ARGV[3] + 0, ARGV[2] ~= 'look'
--- The build ends this with `take_quickly`, which decides for this limit, and the size of an entry, as quick.lua says.
+-- The build ends this with `take_quickly`, which decides for this limit, the size and the packing of an entry, as
+-- quick.lua says, and the packing and the size of a value without entries.
 -- @include quick
+-- A whole value: entries that stay, and a last one.
+local whole_packing = entry and PACKING .. 'c0' .. entry_packing or PACKING
 entry = entry or 0
 
 local reply, size, keys, count, times = { now, 0, 0 }, 1, KEYS, #KEYS, nil
@@ -52,7 +55,7 @@ while at <= count do
       found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, old)
       if found ~= id or found_format ~= FORMAT or #old ~= SIZE + b * entry then break end
     end
-    local remaining, reset, needed, d, e, f, log, added = take_quickly(cost, last, a, b, c, old, SIZE + 1)
+    local remaining, reset, needed, d, e, f, log, time, units = take_quickly(cost, last, a, b, c, old, SIZE + 1)
     if not remaining then break end
     reply[told + 1], reply[told + 2], told = remaining, reset, told + 2
     if remaining < 0 then
@@ -62,8 +65,7 @@ while at <= count do
     else
       -- @include run-again.lua
       local keep = ends * 1000000 >= now + needed
-      local saved = pack_bytes(PACKING, FORMAT, now, keep and ends or new_end, id, d, e, f)
-      if log then saved = saved .. log .. added end
+      local saved = pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
       if keep and #saved == #old then
         if try('SETRANGE', keys[i], '0', saved) ~= #saved then break end
       else
