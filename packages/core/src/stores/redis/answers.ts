@@ -18,15 +18,17 @@ export function readReply(reply: unknown): readonly unknown[] {
 
 /**
  * @param answered the places in the batch of the requests that the script answered one after another, in the order of
- *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all
+ *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all.
+ *                 Undefined: all requests in the order of the batch
  */
 export function readAnswers(
   batch: readonly StoreRequest[],
   reply: readonly unknown[],
-  answered: readonly (readonly number[])[],
+  answered: readonly (readonly number[])[] | undefined,
 ): (Answer | typeof OUTSIDE)[] {
-  const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
   const reader = new Reader(reply)
+  if (!answered) return batch.map((request) => reader.read(request))
+  const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
   for (const members of answered) {
     reader.hasDenied = false
     let last: Answer | typeof OUTSIDE = OUTSIDE

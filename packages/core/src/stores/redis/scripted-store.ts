@@ -11,7 +11,7 @@ import {
 } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
-import { refuseLate, Script } from './script.js'
+import { refuseLate, Script, type Sending } from './script.js'
 import type { AlgorithmName } from '../../algorithms/registry.js'
 import { consumeRunScripts, consumeScript, refundScript } from './scripts.generated.js'
 import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
@@ -31,6 +31,13 @@ export interface RedisStoreSettings {
   readonly space: object
   /** A test's clock, in ms since 1970. */
   readonly now: (() => number) | undefined
+}
+
+/** What is sent for a batch, and where its answers are, as `readAnswers` takes it. */
+interface Encoded {
+  readonly script: Script
+  readonly sending: Sending
+  readonly answered: readonly (readonly number[])[] | undefined
 }
 
 export class RedisStore implements Store {
@@ -85,9 +92,9 @@ export class RedisStore implements Store {
       const sets = this.#limitSets()
       const { keys, args } = encodeRefunds(requests, sets, this.#layout)
       const sent = [this.#nowUs(), sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
-      return this.#refund
-        .run({ keys, args: sent, shard: shardOf(requests) })
-        .then((given) => readRefunds(this.#learnTime(given)))
+      return this.#refund.run({ keys, args: sent, shard: shardOf(requests) }, (given) =>
+        readRefunds(this.#learnTime(given)),
+      )
     }
     return ask(batch).then((answers) => againIfOutside(batch, answers, ask))
   }
@@ -114,43 +121,45 @@ export class RedisStore implements Store {
 
   #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     warnOfServer(this.#port)
-    // A look at one key several times is left to the other script.
-    const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
-    const asked = run ? this.#askRun(batch, run, { mode, call }) : this.#ask(batch, mode, call)
-    return asked.then((answers) =>
+    return this.#ask(batch, { mode, call }, (answers) =>
       againIfOutside(batch, answers, (requests) => {
         refuseLate(call)
-        return this.#ask(requests, mode, call)
+        return this.#ask(requests, { mode, call }, (again) => again)
       }),
     )
   }
 
-  #askRun(
+  #ask<T>(
     batch: readonly StoreRequest[],
-    { set, cost, keys, times, answered }: OnlyRun,
     { mode, call }: { readonly mode: Mode; readonly call: Call | undefined },
-  ): Promise<(Answer | typeof OUTSIDE)[]> {
-    const shard = shardOf(batch)
-    const asked = mode === 'look' ? mode : times
-    const args = [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
-    const names = keys.map((key) => this.#layout.nameOf(key, shard))
-    return this.#consumeRun[(set.limits[0] as CompiledLimit).algorithm]
-      .run({ keys: names, args, shard, call })
-      .then((given) => readAnswers(batch, this.#learnTime(given), answered))
+    conclude: (answers: (Answer | typeof OUTSIDE)[]) => T | Promise<T>,
+  ): Promise<T> {
+    const { script, sending, answered } = this.#encode(batch, mode, call)
+    return script.run(sending, (given) => conclude(readAnswers(batch, this.#learnTime(given), answered)))
   }
 
-  #ask(
-    batch: readonly StoreRequest[],
-    mode: Mode,
-    call: Call | undefined,
-  ): Promise<(Answer | typeof OUTSIDE)[]> {
+  #encode(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Encoded {
+    // A look at one key several times is left to the script for everything.
+    const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
+    const shard = shardOf(batch)
+    if (run) {
+      const { keys, args } = this.#encodeRun(run, mode, shard)
+      const script = this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm]
+      return { script, sending: { keys, args, shard, call }, answered: run.answered }
+    }
     const sets = this.#limitSets()
     const { keys, args, answered } = encodeRequests(batch, sets, this.#layout)
     const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
     const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
-    return this.#consume
-      .run({ keys, args: sent, shard: shardOf(batch), call })
-      .then((given) => readAnswers(batch, this.#learnTime(given), answered))
+    return { script: this.#consume, sending: { keys, args: sent, shard, call }, answered }
+  }
+
+  #encodeRun({ set, cost, keys, times }: OnlyRun, mode: Mode, shard: number): Pick<Sending, 'keys' | 'args'> {
+    const asked = mode === 'look' ? mode : times
+    return {
+      keys: keys.map((key) => this.#layout.nameOf(key, shard)),
+      args: [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)],
+    }
   }
 
   #learnTime(given: unknown): readonly unknown[] {
