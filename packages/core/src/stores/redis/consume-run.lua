@@ -108,4 +108,5 @@ while at <= count do
     at, left = at + 1, times and times[at + 1] or 1
   end
 end
-return reply
+if set then return reply end
+-- @include text-reply.lua
