@@ -70,11 +70,14 @@ function quicks() {
   return `local function quick(name, _, a, b, c, d, e)\n${makers.join('')}end\n`
 }
 
-/** The quick part of the only algorithm of a script. */
+/** The quick part of the only algorithm of a script, with the parameters of its only limit. */
 function quickAlone(name) {
   const { text, packing, size } = quickOf(name)
+  const [, parameters = ''] = /function quick\((.*)\)/.exec(text ?? '') ?? []
+  const values = parameters.split(', ').map((_, i) => `ARGV[${6 + i}] + 0`)
   return [
-    text ?? 'local function quick()\nreturn function() end\nend',
+    text,
+    `local take_quickly, entry, entry_packing${text ? ` = quick(${values.join(', ')})` : ''}`,
     `local PACKING, SIZE = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}`,
     `local algorithm_name = '${name}'\n`,
   ].join('\n')
@@ -89,7 +92,7 @@ function algorithms(parts) {
   return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
 }
 
-/** @param only the algorithm of a script for a single one */
+/** @param only the algorithm of a script for limits of one */
 function assemble(script, only) {
   const includes = {
     quick: () => (only ? quickAlone(only) : quicks()),
@@ -113,8 +116,8 @@ const lines = [
   'interface ScriptText { readonly text: string; readonly sha1: string }',
   `type Algorithm = ${names.map((name) => `'${name}'`).join(' | ')}`,
   ...Object.keys(scripts).map((name) => `export const ${name}Script: ScriptText = ${module(assemble(name))}`),
-  'export const consumeOneScripts: Readonly<Record<Algorithm, ScriptText>> = {',
-  ...names.map((name) => `  '${name}': ${module(assemble('consume-one', name))},`),
+  'export const consumeRunScripts: Readonly<Record<Algorithm, ScriptText>> = {',
+  ...names.map((name) => `  '${name}': ${module(assemble('consume-run', name))},`),
   '}',
 ]
 writeFileSync(join(src, 'stores/redis/scripts.generated.ts'), `${lines.join('\n')}\n`)

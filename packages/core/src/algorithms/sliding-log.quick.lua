@@ -9,8 +9,8 @@ local function time_when_back(excess, value, head, tail, entry, packing)
 end
 
 -- A damaged log, or one with more units than the quota, is left to the general way.
-local function quickly(quota, window, slot, bytes, time_bytes)
-  local modulus, entry, packing = 256 ^ time_bytes, time_bytes + bytes, '>I' .. time_bytes .. 'I' .. bytes
+local function quickly(quota, window, slot, bytes, entry, entry_packing)
+  local modulus, packing = 256 ^ (entry - bytes), '>' .. entry_packing
   local clock, slot_began = now % modulus, now - fmod(now, slot)
   return function(cost, last, total, entries, width, value, head)
     if not last then last, total, entries, width, value, head = now, 0, 0, bytes, '', 1 end
@@ -41,13 +41,16 @@ local function quickly(quota, window, slot, bytes, time_bytes)
       end
     end
     local log = head < tail and sub(value, head, tail - 1) or ''
-    return remaining, window - (oldest or 0), window, total + cost, entries + 1, bytes, log, pack_bytes(packing, clock, added)
+    return remaining, window - (oldest or 0), window, total + cost, entries + 1, bytes, log, clock, added
   end
 end
 
 -- For a log with counts of the width that its quota needs, which was not written after now. `head`: where the entries
--- begin in `value`. Also returns the bytes of an entry.
+-- begin in `value`.
 function sliding_log.quick(quota, window, slot, bytes)
   local time_bytes = window < 2 ^ 32 and 4 or window < 2 ^ 40 and 5 or 6
-  return quickly(quota, window, slot, bytes, time_bytes), time_bytes + bytes
+  -- Taken from a text, since making a text of a number costs as much as all else here.
+  local packings = 'I1I2I3I4I5I6'
+  local packing = sub(packings, 2 * time_bytes - 1, 2 * time_bytes) .. sub(packings, 2 * bytes - 1, 2 * bytes)
+  return quickly(quota, window, slot, bytes, time_bytes + bytes, packing), time_bytes + bytes, packing
 end

@@ -55,8 +55,7 @@ function token_bucket.load(limit, last, scale, filled, notes, blob, head)
   local level = limit.filled - floor(elapsed * limit.pace + 0.5)
   limit.elapsed, limit.level = elapsed, level > 0 and level or 0
   limit.went_back = ''
-  -- consume-one has no load_notes: when bytes follow the level, it leaves the value to the code that reads any value.
-  if notes > 0 and token_bucket.load_notes then return token_bucket.load_notes(limit, notes, blob, head) end
+  if notes > 0 then return token_bucket.load_notes(limit, notes, blob, head) end
   return head
 end
 

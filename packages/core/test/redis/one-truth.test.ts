@@ -50,7 +50,18 @@ const plain = fc.record({
   usages: fc.constant<Usage[][]>([]),
   id: fc.constant(undefined),
 })
+/** The same asked of few keys, several times: a batch that consume-run.lua decides if the set has one limit. */
+const run = fc
+  .record({
+    keys: fc.array(fc.constantFrom('k', 'l', 'm'), { minLength: 1, maxLength: 16 }),
+    set: fc.constantFrom(0, 0, 2),
+    cost: fc.constantFrom(1, 1, 2, 5, 30),
+  })
+  .map(({ keys, set, cost }): Made[] =>
+    keys.map((key) => ({ parts: [{ key, set, cost }], grant: 'all', usages: [], id: undefined })),
+  )
 const act = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('consume'), gapUs, batch: run }) },
   {
     weight: 4,
     arbitrary: fc.record({

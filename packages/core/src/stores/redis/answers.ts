@@ -8,28 +8,51 @@ import { requestErrorOf } from './replies.js'
  */
 export const OUTSIDE = Symbol('outside the calendar')
 
+/** What a script returned, as a list: now, then the answers. */
 export function readReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply) && reply.length > 0) return reply
+  // Clients can be told to answer texts as buffers.
+  const numbers = typeof reply === 'string' || Buffer.isBuffer(reply) ? numbersIn(String(reply)) : []
+  if (numbers.length > 0) return numbers
   throw new StoreError(
     'Redis answered the script with something that is not a list: check that it is Redis 6.2 or newer, or Valkey',
     { reason: 'protocol' },
   )
 }
 
-/** The only request of a batch. */
-export const ONLY: readonly (readonly number[])[] = [[0]]
+const [BLANK, MINUS, ZERO] = [32, 45, 48]
+
+/** The whole numbers of a text with a blank after each; none if it has something else. */
+function numbersIn(text: string): number[] {
+  const numbers: number[] = []
+  let number = 0
+  let sign = 1
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i)
+    if (code === BLANK) {
+      numbers.push(sign * number)
+      number = 0
+      sign = 1
+    } else if (code === MINUS) sign = -1
+    else if (code >= ZERO && code <= ZERO + 9) number = number * 10 + code - ZERO
+    else return []
+  }
+  return numbers
+}
 
 /**
  * @param answered the places in the batch of the requests that the script answered one after another, in the order of
- *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all
+ *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all.
+ *                 Undefined: all requests in the order of the batch
  */
 export function readAnswers(
   batch: readonly StoreRequest[],
   reply: readonly unknown[],
-  answered: readonly (readonly number[])[],
+  answered: readonly (readonly number[])[] | undefined,
 ): (Answer | typeof OUTSIDE)[] {
-  const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
   const reader = new Reader(reply)
+  if (!answered) return batch.map((request) => reader.read(request))
+  const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
   for (const members of answered) {
     reader.hasDenied = false
     let last: Answer | typeof OUTSIDE = OUTSIDE

@@ -18,7 +18,8 @@
   Returns       now, then for each request, for each limit of its sets: remaining and reset if the cost fits the limit,
                 else -1 - remaining, wait and reset; then, unless the grant is all, granted. Of the requests for one key
                 of a run, a denial is the answer to all that follow. A request that could not be decided has one error
-                text instead, which is also the answer to those that follow it in the same way; others are not affected
+                text instead, which is also the answer to those that follow it in the same way; others are not affected.
+                A list; or, of many numbers without an error text, one text, with a blank after each
     wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:
                 send it again with another. With all, the cost was taken if it fits every limit; with force it fits
     remaining   units left after this request
@@ -31,6 +32,7 @@
 ]]
 -- @include prelude.lua
 -- @include value.lua
+-- @include write.lua
 -- @include reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
@@ -47,7 +49,7 @@ local function make_general()
     return max(min(units, 2 ^ 40 - 1 - count), 0)
   end
   -- @include general.lua
-  return { decide_in_turn = decide_in_turn, read_together = read_together }
+  return { sets = sets, decide_in_turn = decide_in_turn, read_together = read_together }
 end
 
 -- @include quick
@@ -74,4 +76,5 @@ while at < #ARGV do
     general.read_together()
   end
 end
-return reply
+if general then return reply end
+-- @include text-reply.lua

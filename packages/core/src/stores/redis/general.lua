@@ -3,6 +3,7 @@
 -- @include sets.lua
 -- @include subject.lua
 -- @include decide.lua
+-- @include in-turn.lua
 
 local sets = make_sets(described)
 
@@ -13,16 +14,6 @@ local function make_together()
   -- @include apart.lua
   -- @include together.lua
   return decide_together
-end
-
--- Decides a request, and puts one error text in place of its answer if that fails.
-local function decide_or_tell(...)
-  local first_size = size
-  local decided, result = pcall(...)
-  if decided then return result end
-  size = first_size + 1
-  reply[size] = message(result)
-  return false
 end
 
 -- Reads and decides one request with several subjects, or one with a grant other than `all`.
@@ -42,12 +33,4 @@ local function read_together()
   end
   at = at + 3 + 2 * #parts
   decide_or_tell(decide_parts, parts, grant, id_key)
-end
-
--- Decides equal requests for one key, the first denial for all that follow.
-local function decide_in_turn(index, key, cost, times)
-  local set, done, fits = sets[index], 0, true
-  while fits and done < times do
-    fits, done = decide_or_tell(decide, set, key, cost), done + 1
-  end
 end

@@ -39,7 +39,7 @@ export class LimitSets {
   }
 }
 
-/** A set with one limit as arguments of consume-one, from the time to live on. */
+/** A set with one limit as arguments of consume-run, from the time to live on. */
 export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
   const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
   const params = paramsAt(nowMs)

@@ -13,7 +13,7 @@ local function take_parts(set, cost, value, last, told)
       at = head + b * limit.entry
       if found ~= limit.id or at > #value + 1 then return nil end
     end
-    local remaining, reset, lifetime, d, e, f, log, added = limit.take(cost, last, a, b, c, value, head)
+    local remaining, reset, lifetime, d, e, f, log, time, units = limit.take(cost, last, a, b, c, value, head)
     if not remaining then return nil end
     reply[told + 1], reply[told + 2], told = remaining, reset, told + 2
     if remaining < 0 then
@@ -22,8 +22,7 @@ local function take_parts(set, cost, value, last, told)
       reply[told + 1] = lifetime
       return told + 1
     end
-    parts = parts .. pack_bytes(limit.packing, limit.id, d, e, f)
-    if log then parts = parts .. log .. added end
+    parts = parts .. pack_bytes('>' .. limit.whole_packing, limit.id, d, e, f, log, time, units)
     if lifetime > needed then needed = lifetime end
   end
   if value and at <= #value then return nil end

@@ -27,7 +27,11 @@ local function take_several(set, cost, count, values)
     local keep = ends * 1000000 >= now + needed
     local saved = pack_bytes(packing, FORMAT, now, keep and ends or new_end,
       id1, a1, b1 or 0, c1 or 0, id2, a2, b2 or 0, c2 or 0, id3, a3, b3 or 0, c3 or 0)
-    if not write_quickly(set, keys[before + i], saved, value, keep) then return end
+    if keep and #saved == #value then
+      call('SETRANGE', keys[before + i], '0', saved)
+    elseif not write_quickly(set, keys[before + i], saved, value, keep) then
+      return
+    end
     reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4], told = left1, reset1, left2, reset2, told + 4
     if third then
       reply[told + 1], reply[told + 2], told = left3, reset3, told + 2

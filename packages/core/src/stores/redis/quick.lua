@@ -4,24 +4,27 @@
 
   `quick` gets the name of an algorithm and the parameters of a limit; the build makes it of the algorithms' parts. It
   returns the packing of the state, its size in bytes, a function that decides for one limit, and, where entries follow
-  the numbers of the state, the size of an entry; the second number of the state is the number of entries.
+  the numbers of the state, the size and the packing of an entry; the second number of the state is the number of
+  entries.
 
   The function does what `load`, `wait`, `take`, `left`, `save` and `lifetime` do one after another. It takes the cost,
   the time of the last write (nil without a value), the numbers of the state, and a text and where the entries begin in
-  it. If the cost fits, it returns remaining, reset, how long the new state counts in µs, its numbers, and its entries
-  in two texts. If the cost does not fit now, it returns -1 - remaining, wait and reset, as consume tells them. If the
-  state is not a common one or the cost can never fit, it returns nil.
+  it. If the cost fits, it returns remaining, reset, how long the new state counts in µs, its three numbers, and its
+  entries: a text of those that stay, and the numbers of the last one. If the cost does not fit now, it returns
+  -1 - remaining, wait and reset, as consume tells them. If the state is not a common one or the cost can never fit, it
+  returns nil.
 ]]
 
 -- Makes a set of limits for the quick way; false if one of them has none.
 local function make_quick_set(lists, ttl)
   local set = { ttl = ttl, packing = HEADER_FORMAT, size = HEADER, is_plain = #lists <= 3 }
   for i = 1, #lists do
-    local packing, size, take_quickly, entry = quick(unpack(lists[i]))
+    local packing, size, take_quickly, entry, entry_packing = quick(unpack(lists[i]))
     if not take_quickly then return false end
     -- Without entries any number is the number of entries, hence 0.
     set[i] = {
       take = take_quickly, id = lists[i][2], packing = '>I4' .. packing, size = STATE_ID + size, entry = entry or 0,
+      whole_packing = 'I4' .. packing .. (entry and 'c0' .. entry_packing or ''),
     }
     -- A number of no bytes is packed as nothing, and read as 0. So each of several limits has three.
     if #lists > 1 then packing = packing .. string.rep('I0', 3 - #packing / 2) end
@@ -44,7 +47,7 @@ local run_at, run_left
 
 local function leave_to_general(index, cost, times)
   general = general or make_general()
-  general.decide_in_turn(index, KEYS[request + run_at], cost, run_left)
+  general.decide_in_turn(general.sets[index], KEYS[request + run_at], cost, run_left)
   run_at = run_at + 1
   run_left = times and times[run_at] or 1
 end

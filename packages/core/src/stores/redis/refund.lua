@@ -20,6 +20,7 @@
 -- @include prelude.lua
 -- @include algorithms
 -- @include value.lua
+-- @include write.lua
 -- @include sets.lua
 -- @include subject.lua
 -- @include apart.lua

@@ -1,5 +1,5 @@
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { SubRequest } from '../contract.js'
+import type { StoreRequest, SubRequest } from '../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
@@ -49,4 +49,40 @@ export class Runs {
     this.list.push(run)
     return run
   }
+}
+
+/** A batch that is nothing but one run, of one limit: most batches are. */
+export interface OnlyRun {
+  readonly set: LimitSet
+  readonly cost: number
+  readonly keys: readonly string[]
+  /** How often the first keys are asked, as consume-run.lua reads it. */
+  readonly times: string
+  /** Of each key the requests, by their place in the batch; undefined if each request has a key of its own. */
+  readonly answered: readonly (readonly number[])[] | undefined
+}
+
+export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
+  const [first] = batch[0]?.parts ?? []
+  if (first?.set.limits.length !== 1) return undefined
+  const { set, cost } = first
+  const keys = new Set<string>()
+  for (const { parts, grant } of batch) {
+    const part = parts[0] as SubRequest
+    if (grant !== 'all' || parts.length !== 1 || part.set !== set || part.cost !== cost) return undefined
+    keys.add(part.key)
+  }
+  if (keys.size > MOST_KEYS) return undefined
+  const run = { set, cost, keys: [...keys], times: '', answered: undefined }
+  return keys.size === batch.length ? run : withTimes(run, batch)
+}
+
+/** The keys that are asked several times come first. */
+function withTimes({ set, cost, keys }: OnlyRun, batch: readonly StoreRequest[]): OnlyRun {
+  const members = new Map<string, number[]>(keys.map((key) => [key, []]))
+  batch.forEach(({ parts: [part] }, i) => members.get((part as SubRequest).key)?.push(i))
+  const groups = [...members].sort(([, a], [, b]) => b.length - a.length)
+  const answered = groups.map(([, places]) => places)
+  const times = answered.filter(({ length }) => length > 1).map(({ length }) => length)
+  return { set, cost, keys: groups.map(([key]) => key), times: times.join(' '), answered }
 }

@@ -33,15 +33,14 @@ export class Script {
     this.#sha1 = sha1
   }
 
-  /** @throws {StoreError} */
-  run(sending: Sending): Promise<unknown> {
-    return this.#send(sending, 1)
-  }
-
-  #send(sending: Sending, tries: number): Promise<unknown> {
+  /**
+   * @param read makes the result of the reply: here, since each promise in between costs time
+   * @throws {StoreError}
+   */
+  run<T>(sending: Sending, read: (reply: unknown) => T | Promise<T>): Promise<T> {
     return this.#port
       .evalsha(this.#sha1, sending.keys, sending.args)
-      .catch((error: unknown) => this.#recover(error, sending, tries))
+      .then(read, (error: unknown) => this.#recover(error, sending, 1).then(read))
   }
 
   async #recover(error: unknown, sending: Sending, tries: number): Promise<unknown> {
@@ -54,7 +53,9 @@ export class Script {
     // An error goes to the caller that sent the text; this one tries again.
     await loading.catch(() => {})
     refuseLate(sending.call)
-    return this.#send(sending, tries + 1)
+    return this.#port
+      .evalsha(this.#sha1, sending.keys, sending.args)
+      .catch((again: unknown) => this.#recover(again, sending, tries + 1))
   }
 
   async #load(sending: Sending): Promise<unknown> {

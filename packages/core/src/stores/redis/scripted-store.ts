@@ -11,11 +11,12 @@ import {
 } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
-import { refuseLate, Script } from './script.js'
+import { refuseLate, Script, type Sending } from './script.js'
 import type { AlgorithmName } from '../../algorithms/registry.js'
-import { consumeOneScripts, consumeScript, refundScript } from './scripts.generated.js'
-import { ONLY, readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
+import { consumeRunScripts, consumeScript, refundScript } from './scripts.generated.js'
+import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
 import { encodeRefunds, encodeRequests } from './requests.js'
+import { onlyRunOf, type OnlyRun } from './runs.js'
 import { againIfOutside } from './outside.js'
 import { storeErrorOf } from './replies.js'
 import { encodeOne, LimitSets } from './limit-sets.js'
@@ -32,6 +33,13 @@ export interface RedisStoreSettings {
   readonly now: (() => number) | undefined
 }
 
+/** What is sent for a batch, and where its answers are, as `readAnswers` takes it. */
+interface Encoded {
+  readonly script: Script
+  readonly sending: Sending
+  readonly answered: readonly (readonly number[])[] | undefined
+}
+
 export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
@@ -45,7 +53,7 @@ export class RedisStore implements Store {
   /** How many ms longer than necessary keys are kept, under a test's clock. */
   readonly #keptMs: number
   readonly #consume: Script
-  readonly #consumeOne: Readonly<Record<AlgorithmName, Script>>
+  readonly #consumeRun: Readonly<Record<AlgorithmName, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
   #aheadMs = 0
@@ -59,7 +67,7 @@ export class RedisStore implements Store {
     if (now) this.testClock = now
     this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
-    this.#consumeOne = mapValues(consumeOneScripts, (script) => new Script(port, script))
+    this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
   }
 
@@ -84,9 +92,9 @@ export class RedisStore implements Store {
       const sets = this.#limitSets()
       const { keys, args } = encodeRefunds(requests, sets, this.#layout)
       const sent = [this.#nowUs(), sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
-      return this.#refund
-        .run({ keys, args: sent, shard: shardOf(requests) })
-        .then((given) => readRefunds(this.#learnTime(given)))
+      return this.#refund.run({ keys, args: sent, shard: shardOf(requests) }, (given) =>
+        readRefunds(this.#learnTime(given)),
+      )
     }
     return ask(batch).then((answers) => againIfOutside(batch, answers, ask))
   }
@@ -113,42 +121,45 @@ export class RedisStore implements Store {
 
   #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
     warnOfServer(this.#port)
-    const asked = isOne(batch) ? this.#askOne(batch, mode, call) : this.#ask(batch, mode, call)
-    return asked.then((answers) =>
+    return this.#ask(batch, { mode, call }, (answers) =>
       againIfOutside(batch, answers, (requests) => {
         refuseLate(call)
-        return this.#ask(requests, mode, call)
+        return this.#ask(requests, { mode, call }, (again) => again)
       }),
     )
   }
 
-  #askOne(
-    batch: readonly [StoreRequest],
-    mode: Mode,
-    call: Call | undefined,
-  ): Promise<(Answer | typeof OUTSIDE)[]> {
-    const [{ shard, parts }] = batch
-    const [{ set, key, cost }] = parts as readonly [StoreRequest['parts'][number]]
-    const script = this.#consumeOne[(set.limits[0] as CompiledLimit).algorithm]
-    const args = [this.#nowUs(), mode, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
-    const keys = [this.#layout.nameOf(key, shard)]
-    return script
-      .run({ keys, args, shard, call })
-      .then((given) => readAnswers(batch, this.#learnTime(given), ONLY))
+  #ask<T>(
+    batch: readonly StoreRequest[],
+    { mode, call }: { readonly mode: Mode; readonly call: Call | undefined },
+    conclude: (answers: (Answer | typeof OUTSIDE)[]) => T | Promise<T>,
+  ): Promise<T> {
+    const { script, sending, answered } = this.#encode(batch, mode, call)
+    return script.run(sending, (given) => conclude(readAnswers(batch, this.#learnTime(given), answered)))
   }
 
-  #ask(
-    batch: readonly StoreRequest[],
-    mode: Mode,
-    call: Call | undefined,
-  ): Promise<(Answer | typeof OUTSIDE)[]> {
+  #encode(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Encoded {
+    // A look at one key several times is left to the script for everything.
+    const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
+    const shard = shardOf(batch)
+    if (run) {
+      const { keys, args } = this.#encodeRun(run, mode, shard)
+      const script = this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm]
+      return { script, sending: { keys, args, shard, call }, answered: run.answered }
+    }
     const sets = this.#limitSets()
     const { keys, args, answered } = encodeRequests(batch, sets, this.#layout)
     const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
     const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
-    return this.#consume
-      .run({ keys, args: sent, shard: shardOf(batch), call })
-      .then((given) => readAnswers(batch, this.#learnTime(given), answered))
+    return { script: this.#consume, sending: { keys, args: sent, shard, call }, answered }
+  }
+
+  #encodeRun({ set, cost, keys, times }: OnlyRun, mode: Mode, shard: number): Pick<Sending, 'keys' | 'args'> {
+    const asked = mode === 'look' ? mode : times
+    return {
+      keys: keys.map((key) => this.#layout.nameOf(key, shard)),
+      args: [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)],
+    }
   }
 
   #learnTime(given: unknown): readonly unknown[] {
@@ -161,16 +172,6 @@ export class RedisStore implements Store {
 /** The shard of a batch: all its requests are for the same one. */
 function shardOf(batch: readonly { readonly shard: number }[]): number {
   return batch[0]?.shard ?? 0
-}
-
-function isOne(batch: readonly StoreRequest[]): batch is readonly [StoreRequest] {
-  const [first] = batch
-  return (
-    batch.length === 1 &&
-    first?.grant === 'all' &&
-    first.parts.length === 1 &&
-    first.parts[0]?.set.limits.length === 1
-  )
 }
 
 function mapValues<Key extends string, T, U>(

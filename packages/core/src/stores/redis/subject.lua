@@ -3,6 +3,15 @@
   layout, how many limits have no part in it (`missing`), and when the latest of the parts was written.
 ]]
 
+-- Raises the error for a value that another format or program wrote. It is never overwritten. Format 1 kept its number
+-- in the upper half of the first byte.
+local function refuse(value)
+  local found = string.byte(value) or 0
+  if found > 15 and found < 32 then found = 1 end
+  if #value <= HEADER or found == 0 or found == FORMAT or found > 15 then error(FOREIGN, 0) end
+  error('format ' .. found .. ', this one writes ' .. FORMAT, 0)
+end
+
 -- Made when first needed: most subjects stay on one plan.
 local parts
 

@@ -1,0 +1,112 @@
+--[[
+  consume-run: the same as consume, for requests of one subject each that all have the same cost and the same limit, the
+  only one of their set. Much cheaper: Redis runs a script from its first line every time, and this one is short. There
+  is one such script per algorithm.
+
+  KEYS[i]       the subjects, each once
+  ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
+  ARGV[2]       how often the first subjects are asked, separated by blanks; those that follow are asked once. Or look:
+                each is asked once, the same answers, but nothing changes
+  ARGV[3]       cost in units (whole, from 1)
+  ARGV[4]       time to live in ms
+  ARGV[5]       state id of the limit, as sets.lua says
+  ARGV[6...]    the parameters of the limit, at most five
+
+  Returns       as consume, for a run
+
+  State         as consume
+  Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
+]]
+-- @include prelude.lua
+-- @include value.lua
+
+-- A text plus 0 is its number, without the call of a function.
+local id, ttl, cost, take = ARGV[5] + 0, ARGV[4], ARGV[3] + 0, ARGV[2] ~= 'look'
+-- The build ends this with `take_quickly`, which decides for this limit, the size and the packing of an entry, as
+-- quick.lua says, and the packing and the size of a value without entries.
+-- @include quick
+-- A whole value: entries that stay, and a last one.
+local whole_packing = entry and PACKING .. 'c0' .. entry_packing or PACKING
+entry = entry or 0
+
+local reply, size, keys, count, times = { now, 0, 0 }, 1, KEYS, #KEYS, nil
+if take and ARGV[2] ~= '' then
+  times = {}
+  for number in string.gmatch(ARGV[2], '%d+') do
+    times[#times + 1] = tonumber(number)
+  end
+end
+local new_end = min(floor((now + ttl * 1000) / 1000000), LAST_END)
+-- Where Redis refuses something, the general way tells why.
+local try = redis.pcall
+local values = count == 1 and { try('GET', keys[1]) } or try('MGET', unpack(keys))
+
+-- The next subject, and how many requests for it are still to be decided.
+local at, left = 1, times and times[1] or 1
+local decide_generally, set
+
+while at <= count do
+  -- What is common. Stops where something is not.
+  for i = at, take and take_quickly and count or 0 do
+    local old, ends, told, due = values[i], 0, size, left - 1
+    local found_format, last, found, a, b, c
+    if old then
+      if #old < SIZE then break end
+      found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, old)
+      if found ~= id or found_format ~= FORMAT or #old ~= SIZE + b * entry then break end
+    end
+    local remaining, reset, needed, d, e, f, log, time, units = take_quickly(cost, last, a, b, c, old, SIZE + 1)
+    if not remaining then break end
+    reply[told + 1], reply[told + 2], told = remaining, reset, told + 2
+    if remaining < 0 then
+      if last > now + CLOCK_WENT_BACK then break end
+      -- The first denial holds for all that follow.
+      reply[told + 1], told, due = needed, told + 1, 0
+    else
+      -- @include run-again.lua
+      local keep = ends * 1000000 >= now + needed
+      local saved = pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
+      if keep and #saved == #old then
+        if try('SETRANGE', keys[i], '0', saved) ~= #saved then break end
+      else
+        local done
+        if not old then
+          -- A key of another type has no value, either.
+          done = try('SET', keys[i], saved, 'PX', ttl, 'NX')
+        elseif keep then
+          done = try('SET', keys[i], saved, 'KEEPTTL')
+        else
+          done = try('SET', keys[i], saved, 'PX', ttl)
+        end
+        if not done or done.err then break end
+      end
+    end
+    size = told
+    if due > 0 then
+      left = due
+      break
+    end
+    at, left = i + 1, times and times[i + 1] or 1
+  end
+
+  if at <= count then
+    -- The value holds more than this limit, or something else, or the cost can never fit: decide in the general way.
+    if not set then
+      -- @include write.lua
+      -- @include algorithms
+      -- @include sets.lua
+      -- @include subject.lua
+      -- @include decide.lua
+      -- @include in-turn.lua
+      local limit = { algorithm_name, id, unpack(ARGV, 6) }
+      for i = 3, #limit do
+        limit[i] = tonumber(limit[i])
+      end
+      decide_generally, set = decide_in_turn, make_set({ { limit }, ttl })
+    end
+    decide_generally(set, keys[at], cost, left)
+    at, left = at + 1, times and times[at + 1] or 1
+  end
+end
+if set then return reply end
+-- @include text-reply.lua

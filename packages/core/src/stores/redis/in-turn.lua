@@ -1,0 +1,17 @@
+-- Decides a request, and puts one error text in place of its answer if that fails.
+local function decide_or_tell(...)
+  local first_size = size
+  local decided, result = pcall(...)
+  if decided then return result end
+  size = first_size + 1
+  reply[size] = message(result)
+  return false
+end
+
+-- Decides equal requests for one key, the first denial for all that follow.
+local function decide_in_turn(set, key, cost, times)
+  local done, fits = 0, true
+  while fits and done < times do
+    fits, done = decide_or_tell(decide, set, key, cost), done + 1
+  end
+end
