@@ -8,6 +8,8 @@ export const SCRIPT = 'bare EVALSHA'
 export const SCRIPT_BATCHES = 'bare EVALSHA of batches'
 export const FLOOR = 'floor: read and write each key'
 export const FLOOR_AGAIN = 'floor, again'
+/** A time and a level: less no exact limiter keeps. */
+export const KEY = 'bare key of 13 bytes, with expiry'
 export const NONE = 'no limiter'
 export const NONE_AGAIN = 'no limiter, again'
 

@@ -67,7 +67,7 @@ const httpGoals = (framework, to, bounds) =>
     limit: to === names.NONE ? names.INCR : names.NONE,
   }))
 
-const bytesGoal = (row, detail, bound, figure) => ({
+const bytesGoal = (row, detail, bound, figure, limit) => ({
   ...{
     what: 'bytes of Redis a subject',
     detail,
@@ -77,6 +77,7 @@ const bytesGoal = (row, detail, bound, figure) => ({
     figure,
     sign: '<=',
     bound,
+    limit,
   },
 })
 
@@ -130,7 +131,7 @@ export const GOALS = [
   ...httpGoals('Fastify', names.NONE, [0.88, 0.97]),
   ...httpGoals('Koa', names.NONE, [0.98, 1]),
   ...httpGoals('Express', names.INCR, [1.1, 1.3]),
-  bytesGoal(names.BUCKET, 'one limit', 150, 'after 1'),
+  bytesGoal(names.BUCKET, 'one limit', 150, 'after 1', names.KEY),
   bytesGoal(names.THREE, 'three limits', 190, 'after 1000'),
   bytesGoal(names.LOG, 'log of 1000 in 128 slots', 217, 'after 1000'),
   bytesGoal(names.LOG_EXACT, 'log of 1000, exact', 6400, 'after 1000'),
@@ -158,8 +159,8 @@ function valueOf(run, { to, inverse, ...at }) {
 
 function limitOf(run, { limit, to, ...at }) {
   if (!limit) return ''
-  const ratio = ratioOf(run, { ...at, row: limit }, to)
-  return ratio ? `${digits(ratio.middle)} (${limit})` : ''
+  const middle = valueOf(run, { ...at, row: limit, to })
+  return middle === undefined ? '' : `${digits(middle)} (${limit})`
 }
 
 function isNoisy(run, { section, grid }) {

@@ -20,7 +20,8 @@ window ends (\`inMemoryBlockOnConsumed\`). With a token bucket a tenant gets a u
 express-rate-limit's own memory store counts an object a key up, and tells neither other limits nor when to retry.`,
   bytes: `What \`used_memory\` grows by, over the subjects: with the key, its entry in the tables of Redis, and its expiry. The requests
 of a subject are spread evenly over its window by a clock that the store is given. A counter takes the same for any number of
-requests, a log in a sorted set takes 20 to 126 bytes for each.`,
+requests, a log in a sorted set takes 20 to 126 bytes for each. The bare key has a time and a level in it and no more: Redis's
+allocator gives it as much room as Tollgate's value.`,
   'http-express': `A small JSON answer to a request with an API key, behind each limiter's own middleware. rate-limiter-flexible and INCR
 have none: theirs is written by hand, sets no headers and answers a denial with 17 bytes. Server and client are processes of
 their own.`,
