@@ -29,6 +29,8 @@ export const LOG_EXACT = 'Tollgate: log 1000/min, exact to 1 ms'
 export const WINDOW = 'Tollgate: sliding window'
 export const FIXED = 'Tollgate: fixed window'
 export const THREE = 'Tollgate: three limits'
+/** What the README begins with. */
+export const QUOTA = 'Tollgate: 100/min and 5000000/month'
 export const BUCKET_NODE_REDIS = 'Tollgate: token bucket, node-redis'
 /** Each of these: 64 requests of one tenant that is over its limit, in a batch. */
 export const BUCKET_DENIED = 'Tollgate: one denied tenant, token bucket'

@@ -17,7 +17,7 @@
 
 -- Makes a set of limits for the quick way; false if one of them has none.
 local function make_quick_set(lists, ttl)
-  local set = { ttl = ttl, packing = HEADER_FORMAT, size = HEADER, is_plain = #lists <= 3 }
+  local set = { ttl = ttl, packing = HEADER_FORMAT, size = HEADER, is_straight = #lists <= 3 }
   for i = 1, #lists do
     local packing, size, take_quickly, entry, entry_packing = quick(unpack(lists[i]))
     if not take_quickly then return false end
@@ -29,7 +29,13 @@ local function make_quick_set(lists, ttl)
     -- A number of no bytes is packed as nothing, and read as 0. So each of several limits has three.
     if #lists > 1 then packing = packing .. string.rep('I0', 3 - #packing / 2) end
     set.packing, set.size = set.packing .. 'I4' .. packing, set.size + STATE_ID + size
-    if entry then set.is_plain = false end
+    if i == 1 then
+      set.first_packing, set.head, set.whole_packing, set.rest_packing = set.packing, set.size + 1, set.packing, '>'
+      if entry then set.whole_packing = set.packing .. 'c0' .. entry_packing end
+    else
+      set.whole_packing, set.rest_packing = set.whole_packing .. 'I4' .. packing, set.rest_packing .. 'I4' .. packing
+      if entry then set.is_straight = false end
+    end
   end
   set.new_end = min(floor((now + tonumber(ttl) * 1000) / 1000000), LAST_END)
   return set
@@ -66,7 +72,7 @@ local function decide_run(index, cost, count, times)
   run_at, run_left = 1, times and times[1] or 1
   local values = set and call('MGET', unpack(KEYS, request + 1, request + count))
   local decide_quickly = take_in_turn
-  if set and not times then decide_quickly = #set == 1 and take_once or set.is_plain and take_several or take_in_turn end
+  if set and not times then decide_quickly = #set == 1 and take_once or set.is_straight and take_several or take_in_turn end
   while run_at <= count do
     -- Where Redis refuses to write, the general way tells why.
     if values and not pcall(decide_quickly, set, cost, count, values, times) then values = nil end
