@@ -17,11 +17,7 @@ local function take_once(set, cost, count, values)
     if remaining >= 0 then
       local keep = ends * 1000000 >= now + needed
       local saved = pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
-      if keep and #saved == #value then
-        call('SETRANGE', keys[before + i], '0', saved)
-      elseif not write_quickly(set, keys[before + i], saved, value, keep) then
-        return
-      end
+      if not write_quickly(set, keys[before + i], saved, value, keep) then return end
     elseif last > now + CLOCK_WENT_BACK then
       return
     end

@@ -44,7 +44,11 @@ end
 -- Returns false if there was no value and the key cannot be made: then it holds another type, which MGET does not tell.
 local function write_quickly(set, key, value, old, keep)
   if not old then return call('SET', key, value, 'PX', set.ttl, 'NX') end
-  write(key, value, old, keep, set.ttl)
+  if keep and #value == #old then
+    call('SETRANGE', key, '0', value)
+  else
+    write(key, value, old, keep, set.ttl)
+  end
   return true
 end
 
