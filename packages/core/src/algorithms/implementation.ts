@@ -92,6 +92,12 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * too old to count are accounted for, too.
    */
   force(state: State, used: readonly Usage[], params: Params): number
+  /**
+   * The units of a level that are left after a time in µs, if used units drain together instead of coming back one by
+   * one. What other processes used drains in the same time, so an outage is charged by what is left of the level and not
+   * by when its units were used.
+   */
+  leftAfter?(units: number, us: number, params: Params): number
   /** Whether the stored state is from a limit so different that this one cannot give units back to it. */
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */

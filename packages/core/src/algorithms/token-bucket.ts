@@ -157,6 +157,8 @@ export const tokenBucket: Implementation<
     return units - denied
   },
 
+  leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),
+
   give(state, receipt, params) {
     const level = state.levelNow
     const place = placeOf(state, receipt, params)

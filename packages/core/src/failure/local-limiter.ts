@@ -1,10 +1,11 @@
 import { LruMap } from '../base/lru-map.js'
-import { shareOf } from '../plans/scaled-limits.js'
+import { capacityOf, shareOf } from '../plans/scaled-limits.js'
 import { unitsTaken } from '../requests/verdict.js'
 import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { ProcessStore } from '../stores/memory/process-store.js'
 import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
+import { levelsOwed, type CountedLevels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
 import { usedOf, waitable } from './local-share.js'
 import { refundOf } from '../stores/receipts.js'
@@ -35,13 +36,8 @@ interface LocalKey {
   owes: boolean
   /** How many charges for this key have been sent and not been answered. */
   underWay: number
-}
-
-/** Units admitted for a key without the store, which it must be charged for. */
-export interface Owed {
-  readonly key: string
-  readonly shard: number
-  readonly used: Used
+  /** What its share held when it began, or when it was charged last. */
+  counted?: CountedLevels | undefined
 }
 
 /** What was decided here for a request; kept for a refund. */
@@ -97,8 +93,8 @@ export class LocalLimiter {
     const atUs = this.#clocks.elapsedUs()
     for (const { key, set } of parts) {
       this.#ledger.add(key, set, units, atUs)
-      const { fromMs = this.#nowMs, underWay = 0 } = this.#keys.get(key) ?? {}
-      this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay })
+      const { fromMs = this.#nowMs, underWay = 0, counted } = this.#keys.get(key) ?? {}
+      this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay, counted })
     }
     this.#decided.set(request, { parts, outcome, units, atUs })
     if (request.turn) this.#hold(parts, 1)
@@ -141,11 +137,24 @@ export class LocalLimiter {
       if (owed.length >= most) break
       if (!known.owes || !isDue(known.shard) || this.#held.has(key)) continue
       const used = this.#ledger.take(key)
-      owed.push(...used.map((one) => ({ key, shard: known.shard, used: one })))
+      owed.push(...used.map((one) => this.#owed(key, known, one)))
       known.owes = false
       known.underWay += used.length
     }
     return owed
+  }
+
+  #owed(key: string, known: LocalKey, used: Used): Owed {
+    const { set } = used
+    const { share } = this
+    const atMs = (this.#nowMs = this.#clocks.nowMs())
+    const part = { key, set: shareOf(set, share), cost: 1 }
+    const { limits } = first(this.#shares.peek([{ shard: 0, grant: 'all', parts: [part] }]))
+    const units = part.set.limits.map((limit, i) => capacityOf(limit, atMs) - (limits[i]?.remaining ?? 0))
+    const held = { set, units, atMs }
+    const levels = levelsOwed(set, share, held, known.counted)
+    known.counted = held
+    return { key, shard: known.shard, used, levels, atUs: this.#clocks.elapsedUs(), share }
   }
 
   /** Forgets what is owed for some keys: the store will not be charged. Returns the units, of all limits together. */
@@ -218,11 +227,16 @@ export class LocalLimiter {
     const before = this.#keys.get(key)
     if (before && (before.owes || before.underWay > 0 || !known || known.atMs <= before.fromMs)) return
     this.#shares.reset([key], 0)
-    this.#keys.use(key, { shard, fromMs: known?.atMs ?? nowMs, owes: false, underWay: 0 })
-    if (!known) return
-    this.#nowMs = known.atMs
-    const used = usedOf(known, this.share).map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
-    const part = { key, set: shareOf(known.set, this.share), cost: 1, used }
+    if (!known) {
+      this.#keys.use(key, { shard, fromMs: nowMs, owes: false, underWay: 0 })
+      return
+    }
+    const { set, atMs } = known
+    this.#nowMs = atMs
+    const counted = { set, units: usedOf(known, this.share), atMs }
+    this.#keys.use(key, { shard, fromMs: atMs, owes: false, underWay: 0, counted })
+    const used = counted.units.map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
+    const part = { key, set: shareOf(set, this.share), cost: 1, used }
     this.#shares.consume([{ shard: 0, grant: 'force', parts: [part] }])
   }
 }

@@ -4,9 +4,10 @@ import { pageOf } from '../base/pages.js'
 import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { newId } from './ids.js'
-import type { LocalLimiter, Owed } from './local-limiter.js'
+import type { LocalLimiter } from './local-limiter.js'
 import { LARGEST_BATCH, Outbox } from './outbox.js'
-import { unitsOf, usageAt } from './usage-ledger.js'
+import { usageOf, type Owed } from './owed-levels.js'
+import { unitsOf } from './usage-ledger.js'
 
 /** The part of the store that reconciliation needs. */
 export interface ChargedStore {
@@ -124,8 +125,8 @@ export class Reconciliation {
 
   async #send(charges: readonly Charge[]): Promise<readonly (Outcome | StoreError)[]> {
     const nowUs = this.#local.elapsedUs()
-    const batch = charges.map(({ shard, id, owed: { key, used } }): StoreRequest => {
-      const part = { key, set: used.set, cost: 1, used: usageAt(used, nowUs) }
+    const batch = charges.map(({ shard, id, owed }): StoreRequest => {
+      const part = { key: owed.key, set: owed.used.set, cost: 1, used: usageOf(owed, nowUs) }
       return { shard, id, grant: 'force', parts: [part] }
     })
     const answers = await this.#options.store.charge(batch)
@@ -146,10 +147,19 @@ export class Reconciliation {
   /** @param outcome undefined if the store will never be charged */
   #settle({ owed }: Charge, outcome: Outcome | undefined): void {
     this.#local.confirm(owed)
-    const units = sum(outcome?.limits.map(({ granted = 0 }) => granted) ?? [])
-    const dropped = Math.max(unitsOf(owed.used) - units, 0)
+    const admitted = unitsOf(owed.used)
+    const dropped = outcome
+      ? sum(outcome.limits.map((limit, i) => notGranted(owed, i, limit.granted)))
+      : admitted
+    const units = Math.max(admitted - dropped, 0)
     if (units + dropped > 0) this.#options.onReconciled({ units, dropped })
   }
+}
+
+/** How many of the units that a limit was charged the store had no room for. */
+function notGranted({ used, levels }: Owed, i: number, granted = 0): number {
+  const charged = levels[i] ?? sum((used.entries[i] ?? []).map(({ units }) => units))
+  return Math.max(charged - granted, 0)
 }
 
 function byShard(charges: readonly Charge[]): Map<number, Charge[]> {

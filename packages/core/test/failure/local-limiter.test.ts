@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { LocalLimiter } from '../../src/failure/local-limiter.js'
-import { usageAt } from '../../src/failure/usage-ledger.js'
+import { usageOf } from '../../src/failure/owed-levels.js'
 import { memoryStore } from '../../src/index.js'
 import { limitSetOf } from '../../src/plans/limit-set-of.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
@@ -62,10 +62,10 @@ class Fleet {
     for (const local of this.locals) {
       const owed = local.takeOwed(() => true, 100)
       void this.store.consume(
-        owed.map(({ key, used }) => ({
+        owed.map((one) => ({
           shard: 0,
           grant: 'force',
-          parts: [{ key, set: used.set, cost: 1, used: usageAt(used, local.elapsedUs()) }],
+          parts: [{ key: one.key, set: one.used.set, cost: 1, used: usageOf(one, local.elapsedUs()) }],
         })),
       )
       for (const one of owed) local.confirm(one)
@@ -198,6 +198,22 @@ test('each limit of a plan is charged its own units, even above its quota', () =
   expect(full.left()).toEqual([0])
   full.nowMs += 60_000
   expect(full.left()).toEqual([5])
+})
+
+test.each([1, 2, 3])('outages give a bucket no free burst: %d processes', (instances) => {
+  const [perSecond, burst, seconds] = [60, 120, 24]
+  const fleet = new Fleet(setOf(`${perSecond}/s burst ${burst}`), instances)
+  for (let i = 0; i < 100 * seconds; i += 1) {
+    fleet.nowMs += 10
+    // Asks for far more than the plan. In every six seconds the store is away for three.
+    const isAway = i % 600 >= 300
+    if (i % 600 === 0) fleet.reconcile()
+    for (let asks = 0; asks < 6; asks += 1) fleet.consume(asks % instances, 1, isAway)
+  }
+  const outages = seconds / 6
+  expect(fleet.admitted.length).toBeLessThanOrEqual(seconds * perSecond + burst)
+  // Each outage can cost what the shares and the charges round, and no more.
+  expect(fleet.admitted.length).toBeGreaterThan(seconds * perSecond + burst - 3 * instances * outages)
 })
 
 test('units that come back before the store is charged are not owed any more', () => {
