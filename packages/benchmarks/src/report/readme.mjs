@@ -22,12 +22,12 @@ const middle = (run, at, to) => {
 
 /** Lines whose figures were not measured are left out. */
 function summaryOf(run) {
-  const lines = [speedLine(run, 64), floodLine(run), seamLine(run)]
+  const lines = [speedLine(run, 64), speedLine(run, 1), floodLine(run), seamLine(run)]
   return [
     '![' + ALT.speed + '](docs/benchmarks/speed.svg)',
     '',
     ...lines.filter(Boolean),
-    '- [All figures](docs/benchmarks.md); `npm run bench` measures them on your machine.',
+    '- [All figures](docs/benchmarks.md); `npm run bench` measures yours.',
   ].join('\n')
 }
 
@@ -36,22 +36,23 @@ function speedLine(run, inFlight) {
     middle(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR)
   const [bucket, log, three] = [names.BUCKET, names.LOG, names.THREE].map(of)
   if (bucket === undefined) return undefined
-  const ours = `${digits(bucket)} (token bucket), ${digits(log)} (exact log), ${digits(three)} (three limits)`
-  return `- ${inFlight} in flight, decisions against a bare Redis \`INCR\`: ${ours}; other packages ${rangeOf(PEERS.map(of))}.`
+  const [all, others] = [[bucket, log, three].map(digits).join(', '), rangeOf(PEERS.map(of))]
+  if (inFlight === 1) return `- Alone: ${all}; others ${others}.`
+  return `- ${inFlight} in flight, against a bare Redis \`INCR\`: token bucket, log, three limits ${all}; others ${others}.`
 }
 
 function floodLine(run) {
   const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
   const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
-  return `- One denied tenant in a flood: ${digits(ours)} answers a second; rate-limiter-flexible's in-memory block ${digits(block)}.`
+  return `- One denied tenant in a flood: ${digits(ours)} decisions a second; rate-limiter-flexible's block ${digits(block)}.`
 }
 
 function seamLine(run) {
   const rows = run.sections.accuracy?.grids?.accuracy
   if (!rows) return undefined
   const most = (row) => Math.max(...rows[row].seam)
-  return `- A limit of 100 around the end of a window lets ${most('Tollgate: sliding log')} through; other packages ${rangeOf(PEERS.map(most))}.`
+  return `- Around a window's end a limit of 100 lets ${most('Tollgate: sliding log')} through; others ${rangeOf(PEERS.map(most))}.`
 }
 
 function rangeOf(values) {
