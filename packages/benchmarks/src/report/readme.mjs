@@ -37,7 +37,7 @@ function speedLine(run, inFlight) {
   const [bucket, log, three] = [names.BUCKET, names.LOG, names.THREE].map(of)
   if (bucket === undefined) return undefined
   const [all, others] = [[bucket, log, three].map(digits).join(', '), rangeOf(PEERS.map(of))]
-  if (inFlight === 1) return `- Alone: ${all}; others ${others}.`
+  if (inFlight === 1) return `- 1 in flight: ${all}; others ${others}.`
   return `- ${inFlight} in flight, against a bare Redis \`INCR\`: token bucket, log, three limits ${all}; others ${others}.`
 }
 
