@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 const NAMES = [...RATE_LIMIT_HEADERS, 'Cache-Control', 'Access-Control-Expose-Headers', 'Content-Type']
 /** The names as Fastify keeps them. Cached, since making lower-case names takes longer than the rest of `setHeader`. */
 const KEPT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name, name.toLowerCase()]))
-/** And as they are sent, as in all frameworks. */
+/** And as they are sent, as in the other frameworks; but Fastify sends those of a stream itself, in lower case. */
 const SENT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
 const HELD = Symbol('tollgate.held')
@@ -18,7 +18,7 @@ interface Held {
   readonly writeHead: WriteHead
 }
 
-interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'setHeader'> {
+interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'removeHeader' | 'setHeader'> {
   [HELD]?: Held
   writeHead: WriteHead
 }
@@ -34,6 +34,8 @@ export function setHeader(reply: FastifyReply, name: string, value: string): voi
   const kept = KEPT_AS.get(name) ?? name.toLowerCase()
   reply.header(kept, value)
   const raw = reply.raw as Raw
+  // What was there before is replaced; what the application sets afterwards wins.
+  if (raw.hasHeader(name)) raw.removeHeader(name)
   const held = raw[HELD]
   if (held) {
     held.names.push(kept)
@@ -47,11 +49,21 @@ export function setHeader(reply: FastifyReply, name: string, value: string): voi
 function writeHead(this: Raw, status: number, text?: unknown, headers?: unknown): unknown {
   const held = this[HELD] as Held
   if (hasAll(text, held)) return held.writeHead.call(this, status, spelled(text))
-  for (const name of held.names) {
-    const value = held.reply.getHeader(name)
-    if (value !== undefined && !this.hasHeader(name)) this.setHeader(SENT_AS.get(name) ?? name, value)
-  }
+  addTo(this, held)
   return held.writeHead.call(this, status, text, headers)
+}
+
+function addTo(raw: Raw, { reply, names }: Held): void {
+  for (const name of names) {
+    const value = reply.getHeader(name)
+    if (value === undefined || raw.hasHeader(name)) continue
+    try {
+      raw.setHeader(SENT_AS.get(name) ?? name, value)
+    } catch {
+      // The application has put in a value that Node refuses. Fastify has caught that, and calls once more without headers to
+      // answer 500: to throw now would end the process.
+    }
+  }
 }
 
 /** Whether these are the headers of the reply, which Fastify sends. */

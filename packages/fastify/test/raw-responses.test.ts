@@ -55,3 +55,20 @@ test('packages that wrap writeHead, as on-headers does, find it called once', as
   expect(await remaining('/')).toBe('4')
   expect(wraps.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
 })
+
+test('a header that Node refuses is answered with 500, as without a limiter, and the process goes on', async () => {
+  await app.register(rateLimit, { limit: '5/min' })
+  app.get('/', (_request, reply) => reply.header('ratelimit-remaining', 'a\u0001').send('data'))
+  app.get('/raw', (_request, reply) => void reply.header('ratelimit-remaining', 'a\u0001').raw.end('data'))
+  app.get('/ok', ok)
+  const [refused, raw] = [await get('/'), await get('/raw')]
+  expect([refused.status, raw.status, raw.headers['ratelimit-remaining']]).toEqual([500, 200, undefined])
+  expect(await remaining('/ok')).toBe('2')
+})
+
+test("a header that was on Node's response before is replaced", async () => {
+  app.addHook('onRequest', async (_request, { raw }) => void raw.setHeader('RateLimit-Remaining', '99'))
+  await app.register(rateLimit, { limit: '5/min' })
+  app.get('/', (_request, reply) => void reply.hijack().raw.writeHead(200, own).end())
+  expect(await remaining('/')).toBe('4')
+})

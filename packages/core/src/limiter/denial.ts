@@ -27,7 +27,7 @@ export interface Denial {
  * known.
  */
 export function denialOf(decision: Decision): Denial {
-  const verdict = decision instanceof CountedDecision ? CountedDecision.denialOf(decision) : undefined
+  const verdict = CountedDecision.is(decision) ? CountedDecision.denialOf(decision) : undefined
   if (!verdict?.outcome) return { limits: toldBy(decision), atMs: undefined }
   const { at, limits } = verdict.outcome
   const denying: DenyingLimit[] = []

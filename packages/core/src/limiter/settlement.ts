@@ -47,23 +47,22 @@ export function takenBy(decision: Decision): number {
 
 /** Remembers how many units a request has taken in all, after its settlement. */
 export function noteTaken(decision: Decision, units: number): void {
-  if (decision instanceof CountedDecision) CountedDecision.noteTaken(decision, units)
+  if (CountedDecision.is(decision)) CountedDecision.noteTaken(decision, units)
 }
 
 /** The subject of each limit of a decision. */
 export function ownersOf(decision: Decision): readonly Subject[] {
-  if (decision instanceof CountedDecision && decision.limits.length > 0)
-    return CountedDecision.ownersOf(decision)
+  if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
   return decision.limits.map(() => decision.subject)
 }
 
 /** The limits that a decision reports. Decisions about the same limits share one array until the plans change. */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
-  return decision instanceof CountedDecision ? CountedDecision.limitsOf(decision) : undefined
+  return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
 }
 
 function isCounted(decision: Decision): decision is CountedDecision {
-  if (decision instanceof CountedDecision) return true
+  if (CountedDecision.is(decision)) return true
   if (OTHER_SOURCES.includes(decision?.source)) return false
   quiet(decision)
   const expected =

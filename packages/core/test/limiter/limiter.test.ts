@@ -174,8 +174,10 @@ describe.each(benches)('on $store', (bench) => {
 
   test('a copy of a decision cannot be refunded: it does not know whether the original was', async () => {
     const { limiter } = make()
-    const copy = { ...(await limiter.consume('acme')) }
-    await expect(limiter.refund(copy)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
+    const decision = await limiter.consume('acme')
+    for (const copy of [{ ...decision }, new Proxy(decision, {}), Object.create(decision) as Decision]) {
+      await expect(limiter.refund(copy)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
+    }
     await expect(limiter.refund(undefined as never)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_DECISION' })
   })
 
