@@ -1,11 +1,11 @@
 import { LruMap } from '../base/lru-map.js'
-import { capacityOf, shareOf } from '../plans/scaled-limits.js'
+import { shareOf } from '../plans/scaled-limits.js'
 import { unitsTaken } from '../requests/verdict.js'
 import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { ProcessStore } from '../stores/memory/process-store.js'
 import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
-import { levelsOwed, type CountedLevels, type Owed } from './owed-levels.js'
+import { heldIn, levelsOwed, type CountedLevels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
 import { usedOf, waitable } from './local-share.js'
 import { refundOf } from '../stores/receipts.js'
@@ -149,9 +149,8 @@ export class LocalLimiter {
     const { share } = this
     const atMs = (this.#nowMs = this.#clocks.nowMs())
     const part = { key, set: shareOf(set, share), cost: 1 }
-    const { limits } = first(this.#shares.peek([{ shard: 0, grant: 'all', parts: [part] }]))
-    const units = part.set.limits.map((limit, i) => capacityOf(limit, atMs) - (limits[i]?.remaining ?? 0))
-    const held = { set, units, atMs }
+    const outcome = first(this.#shares.peek([{ shard: 0, grant: 'all', parts: [part] }]))
+    const held = { set, units: heldIn(part.set, outcome, atMs), atMs }
     const levels = levelsOwed(set, share, held, known.counted)
     known.counted = held
     return { key, shard: known.shard, used, levels, atUs: this.#clocks.elapsedUs(), share }

@@ -1,7 +1,8 @@
 import { implementations } from '../algorithms/registry.js'
 import type { Usage } from '../algorithms/implementation.js'
 import type { LimitSet } from '../plans/limit-set.js'
-import { shareOf } from '../plans/scaled-limits.js'
+import { capacityOf, shareOf } from '../plans/scaled-limits.js'
+import type { Outcome } from '../stores/contract.js'
 import { usageAt, type Used } from './usage-ledger.js'
 
 /** How many units each limit of a local share held at a time, all of which the store counts or was charged for. */
@@ -23,6 +24,19 @@ export interface Owed {
   /** The time of `levels`, in µs of the monotonic clock, and the share of the process then. */
   readonly atUs: number
   readonly share: number
+}
+
+/** Less than any unit: doubles do not hold a level exactly. */
+const ROUNDING = 1e-6
+
+/** How many units the limits of a share hold, with the part of one that has not drained yet. */
+export function heldIn(share: LimitSet, { limits }: Outcome, atMs: number): number[] {
+  return share.limits.map((limit, i) => {
+    const { remaining = 0, reset = 0 } = limits[i] ?? {}
+    const held = capacityOf(limit, atMs) - remaining
+    const { leftAfter } = implementations[limit.algorithm]
+    return held > 0 && leftAfter ? held - leftAfter(1, reset, limit.paramsAt(atMs)) : held
+  })
 }
 
 /**
@@ -47,7 +61,7 @@ export function levelsOwed(
     const counted = before?.set === set ? (before.units[i] ?? 0) : 0
     const elapsedUs = (held.atMs - (before?.atMs ?? held.atMs)) * 1000
     const left = leftAfter(counted, Math.max(elapsedUs, 0), paramsAt(held.atMs))
-    return Math.max(Math.ceil((held.units[i] ?? 0) - left), 0)
+    return Math.max(Math.ceil((held.units[i] ?? 0) - left - ROUNDING), 0)
   })
 }
 
