@@ -235,3 +235,29 @@ test('several limits', async () => {
     await agree(setsOf(limits, larger), acts, isGeneral)
   })
 })
+
+test('a denial that is written, since the clock went back, tells the wait from what was written', async () => {
+  const clock = { now: START_MS }
+  const now = (): number => clock.now
+  const bucket = (burst: number): LimitInput => ({ quota: burst, window: '10s', algorithm: 'token-bucket' })
+  const sets = [setOf(bucket(300)), setOf('9/min'), setOf(bucket(20), '9/min')]
+  for (const store of [memoryStore({ now }), redisStore(sharedRedis(), { prefix: testPrefix(), now })]) {
+    const consume = async (set: number, cost: number, count: number): Promise<unknown[]> => {
+      const request = {
+        shard: 0,
+        grant: 'all',
+        parts: [{ key: 'k', set: sets[set] as LimitSet, cost }],
+      } as const
+      return [...(await store.consume(Array.from({ length: count }, () => request)))]
+    }
+    clock.now = START_MS
+    await consume(0, 200, 1)
+    clock.now += 8000
+    await consume(1, 1, 1)
+    clock.now -= 6000
+    const [first] = await consume(2, 1, 1)
+    const [second] = await consume(2, 1, 1)
+    expect(first).toMatchObject({ limits: [{ remaining: 0 }, { remaining: 8 }] })
+    expect(second).toEqual(first)
+  }
+})

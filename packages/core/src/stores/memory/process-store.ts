@@ -106,8 +106,11 @@ export class ProcessStore implements Store {
     first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const subject = this.#loaded[i] as LoadedSubject
-      const cost = grant === 'upTo' ? most : fits ? (parts[i]?.cost ?? 0) : 0
-      if (mayTake) this.#settle(subject, cost, now)
+      const asked = parts[i]?.cost ?? 0
+      const cost = grant === 'upTo' ? most : fits ? asked : 0
+      const isWritten = mayTake && this.#settle(subject, cost, now)
+      // A level above the brim drains slower from where it was written, and the client must not come too early.
+      if (isWritten && cost === 0) subject.wait(asked, limits, first)
       subject.tell(limits, first)
       first += subject.limitCount
     }
@@ -151,10 +154,14 @@ export class ProcessStore implements Store {
     return subject
   }
 
-  #settle(subject: LoadedSubject, cost: number, now: number): void {
+  /** Returns whether the subject was written. */
+  #settle(subject: LoadedSubject, cost: number, now: number): boolean {
     if (cost > 0 || (subject.isKnown && subject.last > now + CLOCK_WENT_BACK_US)) {
       subject.take(cost)
       subject.write(now)
-    } else subject.use(now)
+      return true
+    }
+    subject.use(now)
+    return false
   }
 }

@@ -9,6 +9,17 @@ local function tell(wait, remaining, reset)
   end
 end
 
+-- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
+local function find_waits(set, cost)
+  local fits = true
+  for i = 1, #set do
+    local limit = set[i]
+    limit.waits = limit.algorithm.wait(limit, cost)
+    if limit.waits ~= 0 then fits = false end
+  end
+  return fits
+end
+
 -- Decides a request of one subject: the whole cost or nothing. Returns whether it fits.
 local function decide(set, key, cost)
   if set.is_outside then
@@ -17,19 +28,17 @@ local function decide(set, key, cost)
     end
     return false
   end
-  local fits = true
   load_limits(set, call('GET', key))
-  for i = 1, #set do
-    local limit = set[i]
-    local wait = limit.algorithm.wait(limit, cost)
-    limit.waits = wait
-    if wait ~= 0 then fits = false end
-  end
-  if take then
-    for i = 1, fits and #set or 0 do
+  local fits = find_waits(set, cost)
+  if take and fits then
+    for i = 1, #set do
       set[i].algorithm.take(set[i], cost)
     end
-    if fits or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
+    save_limits(set, key)
+  elseif take and set.written > now + CLOCK_WENT_BACK then
+    save_limits(set, key)
+    -- Of a level above the brim: it drains slower from where it was written, and the client must not come too early.
+    find_waits(set, cost)
   end
   for i = 1, #set do
     local limit = set[i]

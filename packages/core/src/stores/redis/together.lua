@@ -1,17 +1,6 @@
 -- Requests with several subjects, which are taken from only if all have room; requests that take as much as fits; and
 -- requests for units that were already used and must be counted.
 
--- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
-local function find_waits(set, cost)
-  local fits = true
-  for i = 1, #set do
-    local limit = set[i]
-    limit.waits = limit.algorithm.wait(limit, cost)
-    if limit.waits ~= 0 then fits = false end
-  end
-  return fits
-end
-
 local function load_parts(parts)
   local fit = true
   for i = 1, #parts do
@@ -44,7 +33,10 @@ local function take_from_all(parts, grant, fit)
       if cost > 0 then set[j].algorithm.take(set[j], cost) end
       set[j].granted = units
     end
-    if cost > 0 or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
+    local is_saved = cost > 0 or set.written > now + CLOCK_WENT_BACK
+    if is_saved then save_limits(set, key) end
+    -- As in decide: nothing was taken, but the level may drain slower.
+    if is_saved and cost == 0 then find_waits(set, parts[i].cost) end
   end
 end
 
