@@ -9,7 +9,7 @@ export const SCRIPT_BATCHES = 'bare EVALSHA of batches'
 export const FLOOR = 'floor: read and write each key'
 export const FLOOR_AGAIN = 'floor, again'
 /** A time and a level: less no exact limiter keeps. */
-export const KEY = 'bare key of 13 bytes, with expiry'
+export const BARE_KEY = 'bare key of 13 bytes, with expiry'
 export const NONE = 'no limiter'
 export const NONE_AGAIN = 'no limiter, again'
 
@@ -30,7 +30,7 @@ export const WINDOW = 'Tollgate: sliding window'
 export const FIXED = 'Tollgate: fixed window'
 export const THREE = 'Tollgate: three limits'
 /** What the README begins with. */
-export const QUOTA = 'Tollgate: 100/min and 5000000/month'
+export const MINUTE_AND_MONTH = 'Tollgate: 100/min and 5000000/month'
 export const BUCKET_NODE_REDIS = 'Tollgate: token bucket, node-redis'
 /** Each of these: 64 requests of one tenant that is over its limit, in a batch. */
 export const BUCKET_DENIED = 'Tollgate: one denied tenant, token bucket'

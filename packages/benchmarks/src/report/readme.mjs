@@ -45,7 +45,7 @@ function floodLine(run) {
   const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
   const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
-  return `- One denied tenant in a flood: ${digits(ours)}/s; rate-limiter-flexible's block ${digits(block)}.`
+  return `- One denied tenant in a flood: ${digits(ours)} decisions/s; rate-limiter-flexible's block ${digits(block)}.`
 }
 
 function seamLine(run) {

@@ -33,7 +33,7 @@ const OURS = {
 export async function measure({ clients: { client }, monitor, isQuick }) {
   const load = { quota: 1_000_000, windowMs: HOUR_MS }
   const peers = {
-    [names.KEY]: bareKey(client),
+    [names.BARE_KEY]: bareKey(client),
     [names.INCR]: incr(client),
     [names.EXPRESS]: expressRateLimit(client, load),
     [names.FASTIFY]: fastifyRateLimit(client, load),

@@ -65,7 +65,7 @@ async function contendersOf(client) {
     [names.LOG_100, ours('100/min')],
     [names.LOG, ours(LIMITS[names.LOG])],
     [names.THREE, ours(LIMITS[names.THREE])],
-    [names.QUOTA, ours(['100/min', '5000000/month'])],
+    [names.MINUTE_AND_MONTH, ours(['100/min', '5000000/month'])],
     [names.BUCKET_DENIED, ours(LIMITS[names.BUCKET], true)],
     [names.LOG_DENIED, ours('100/min', true)],
     [names.FLOOR_AGAIN, floor],

@@ -65,8 +65,8 @@ export class Fallback {
    */
   note(request: Request, outcome: Outcome, sentAtMs: number): void {
     if (!this.#mayLimitAny(request.parts)) return
-    // Answers of a batch come together: to read the clock for each would cost more than to remember it. A later time than
-    // an answer's own would be wrong, an earlier one is not.
+    // The answers of a batch come together, so the clock is read once for them: to read it for each takes longer than all
+    // else here. If one is remembered as a little older than it is, a newer answer only counts the more.
     if (sentAtMs !== this.#sentAtMs) {
       this.#sentAtMs = sentAtMs
       this.#answeredAtMs = this.#local.nowMs()

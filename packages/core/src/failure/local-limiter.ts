@@ -5,7 +5,7 @@ import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contrac
 import { ProcessStore } from '../stores/memory/process-store.js'
 import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
-import { heldIn, levelsOwed, type CountedLevels, type Owed } from './owed-levels.js'
+import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
 import { usedOf, waitable } from './local-share.js'
 import { refundOf } from '../stores/receipts.js'
@@ -36,8 +36,8 @@ interface LocalKey {
   owes: boolean
   /** How many charges for this key have been sent and not been answered. */
   underWay: number
-  /** What its share held when it began, or when it was charged last. */
-  counted?: CountedLevels | undefined
+  /** The levels of its share when it began, or at its last charge. */
+  counted?: Levels | undefined
 }
 
 /** What was decided here for a request; kept for a refund. */
@@ -150,9 +150,9 @@ export class LocalLimiter {
     const atMs = (this.#nowMs = this.#clocks.nowMs())
     const part = { key, set: shareOf(set, share), cost: 1 }
     const outcome = first(this.#shares.peek([{ shard: 0, grant: 'all', parts: [part] }]))
-    const held = { set, units: heldIn(part.set, outcome, atMs), atMs }
-    const levels = levelsOwed(set, share, held, known.counted)
-    known.counted = held
+    const now = levelsIn(outcome, set, share, atMs)
+    const levels = levelsOwed(now, known.counted)
+    known.counted = now
     return { key, shard: known.shard, used, levels, atUs: this.#clocks.elapsedUs(), share }
   }
 
@@ -232,7 +232,7 @@ export class LocalLimiter {
     }
     const { set, atMs } = known
     this.#nowMs = atMs
-    const counted = { set, units: usedOf(known, this.share), atMs }
+    const counted = { set, share: this.share, units: usedOf(known, this.share), atMs }
     this.#keys.use(key, { shard, fromMs: atMs, owes: false, underWay: 0, counted })
     const used = counted.units.map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
     const part = { key, set: shareOf(set, this.share), cost: 1, used }

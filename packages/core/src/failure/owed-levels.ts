@@ -5,9 +5,11 @@ import { capacityOf, shareOf } from '../plans/scaled-limits.js'
 import type { Outcome } from '../stores/contract.js'
 import { usageAt, type Used } from './usage-ledger.js'
 
-/** How many units each limit of a local share held at a time, all of which the store counts or was charged for. */
-export interface CountedLevels {
+/** How many units each limit of a local share holds at a time. */
+export interface Levels {
+  /** The limits of the whole plan. */
   readonly set: LimitSet
+  readonly share: number
   readonly units: readonly number[]
   readonly atMs: number
 }
@@ -29,39 +31,40 @@ export interface Owed {
 /** Less than any unit: doubles do not hold a level exactly. */
 const ROUNDING = 1e-6
 
-/** How many units the limits of a share hold, with the part of one that has not drained yet. */
-export function heldIn(share: LimitSet, { limits }: Outcome, atMs: number): number[] {
-  return share.limits.map((limit, i) => {
+/**
+ * The levels after an outcome of the share, with the part of a unit that has not drained yet.
+ *
+ * @param outcome of the local limits, as of `atMs`
+ */
+export function levelsIn({ limits }: Outcome, set: LimitSet, share: number, atMs: number): Levels {
+  const units = shareOf(set, share).limits.map((limit, i) => {
     const { remaining = 0, reset = 0 } = limits[i] ?? {}
-    const held = capacityOf(limit, atMs) - remaining
+    const used = capacityOf(limit, atMs) - remaining
     const { leftAfter } = implementations[limit.algorithm]
-    return held > 0 && leftAfter ? held - leftAfter(1, reset, limit.paramsAt(atMs)) : held
+    return used > 0 && leftAfter ? used - leftAfter(1, reset, limit.paramsAt(atMs)) : used
   })
+  return { set, share, units, atMs }
 }
 
 /**
- * What a limit whose units drain holds beyond what the store knows of. The shares of all processes together drain as fast
- * as the limit, so what each holds adds up to the level that the limit has. The times at which units were used would
- * not do: what the store had counted before drained meanwhile, and the same time would let these drain once more.
+ * What the store must be charged for the limits whose units drain: how far the level is above that of before, as drained
+ * since. The store counts the level of before already. Each process holds a share, and all shares together drain as fast
+ * as the limit, so the charges of all processes add up, in any order.
  *
- * @param held   units that each limit of the share holds now
- * @param before what it held earlier; undefined if nothing
+ * @param now    the levels of this process's share
+ * @param before what the store had counted at the beginning, or after the last charge; undefined: nothing
  */
-export function levelsOwed(
-  set: LimitSet,
-  share: number,
-  held: CountedLevels,
-  before: CountedLevels | undefined,
-): OwedLevels {
-  const { limits } = shareOf(set, share)
+export function levelsOwed(now: Levels, before: Levels | undefined): OwedLevels {
+  const { limits } = shareOf(now.set, now.share)
+  const elapsedUs = Math.max(now.atMs - (before?.atMs ?? now.atMs), 0) * 1000
+  // After a change of plan, what was counted is charged again rather than too little.
+  const counted = before?.set === now.set ? before : undefined
   return limits.map(({ algorithm, paramsAt }, i) => {
     const { leftAfter } = implementations[algorithm]
     if (!leftAfter) return undefined
-    // After a change of plan they are charged again rather than too few.
-    const counted = before?.set === set ? (before.units[i] ?? 0) : 0
-    const elapsedUs = (held.atMs - (before?.atMs ?? held.atMs)) * 1000
-    const left = leftAfter(counted, Math.max(elapsedUs, 0), paramsAt(held.atMs))
-    return Math.max(Math.ceil((held.units[i] ?? 0) - left - ROUNDING), 0)
+    const units = counted ? ((counted.units[i] ?? 0) * now.share) / counted.share : 0
+    const left = leftAfter(units, elapsedUs, paramsAt(now.atMs))
+    return Math.max(Math.ceil((now.units[i] ?? 0) - left - ROUNDING), 0)
   })
 }
 

@@ -216,6 +216,21 @@ test.each([1, 2, 3])('outages give a bucket no free burst: %d processes', (insta
   expect(fleet.admitted.length).toBeGreaterThan(seconds * perSecond + burst - 3 * instances * outages)
 })
 
+test('a share that becomes smaller in an outage still owes what it admitted', () => {
+  const fleet = new Fleet(setOf('10/s burst 100'), 1)
+  const [local] = fleet.locals as [LocalLimiter]
+  for (let i = 0; i < 40; i += 1) fleet.consume(0, 1, false)
+  for (let i = 0; i < 20; i += 1) fleet.consume(0, 1, true)
+  local.share = 1 / 2
+  fleet.nowMs += 3000
+  for (let i = 0; i < 20; i += 1) fleet.consume(0, 1, true)
+  const [before] = fleet.left() as [number]
+  fleet.reconcile()
+  const [after] = fleet.left() as [number]
+  expect(fleet.admitted.length).toBeGreaterThan(60)
+  expect(before - after).toBeGreaterThanOrEqual(fleet.admitted.length - 60)
+})
+
 test('units that come back before the store is charged are not owed any more', () => {
   const fleet = new Fleet(setOf('5/min'), 1)
   const [local] = fleet.locals as [LocalLimiter]

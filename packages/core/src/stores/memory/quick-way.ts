@@ -44,7 +44,7 @@ export class QuickWay {
     request.takes = mayTake && final === 0
     const first = (limits[0] as PreparedLimit).decide(page, at + STATES, kept?.[0], request)
     if (!first) return undefined
-    // Of one limit, no longer list is made: to grow one from nothing takes room for seventeen.
+    // Made with the first answer: an empty list reserves 17 places at the first push.
     const answers = [first]
     let fits = mayTake && first.wait === 0
     for (let i = 1; i <= final; i += 1) {

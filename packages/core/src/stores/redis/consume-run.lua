@@ -22,8 +22,8 @@
 
 -- A text plus 0 is its number, without the call of a function.
 local id, ttl, cost, take = ARGV[5] + 0, ARGV[4], ARGV[3] + 0, ARGV[2] ~= 'look'
--- The build ends this with `take_quickly`, which decides for this limit, the size and the packing of an entry, as
--- quick.lua says, and the packing and the size of a value without entries.
+-- The build puts in what quick.lua describes, for this one algorithm: `take_quickly`, which decides for the limit;
+-- `entry` and `entry_packing`, the size and packing of an entry; PACKING and SIZE of a value without entries.
 -- @include quick
 -- A whole value: entries that stay, and a last one.
 local whole_packing = entry and PACKING .. 'c0' .. entry_packing or PACKING

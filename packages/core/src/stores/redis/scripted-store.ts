@@ -34,7 +34,7 @@ export interface RedisStoreSettings {
 }
 
 /** What is sent for a batch, and where its answers are, as `readAnswers` takes it. */
-interface Encoded {
+interface ScriptCall {
   readonly script: Script
   readonly sending: Sending
   readonly answered: readonly (readonly number[])[] | undefined
@@ -138,7 +138,7 @@ export class RedisStore implements Store {
     return script.run(sending, (given) => conclude(readAnswers(batch, this.#learnTime(given), answered)))
   }
 
-  #encode(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Encoded {
+  #encode(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): ScriptCall {
     // A look at one key several times is left to the script for everything.
     const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
     const shard = shardOf(batch)
