@@ -27,7 +27,11 @@ export const USAGE = `npm run bench -- [options]
 /** @returns {{ options?: object, problem?: string }} the options, or what is wrong with them */
 export function optionsOf(args) {
   try {
-    return { options: parseArgs({ args, options: OPTIONS }).values }
+    const options = parseArgs({ args, options: OPTIONS }).values
+    // What it measured now is never what is committed.
+    if (options.check && options.from.length === 0)
+      return { problem: '--check: expected --from FILE beside it' }
+    return { options }
   } catch (error) {
     return { problem: error.message.split('. ')[0] }
   }

@@ -117,8 +117,8 @@ test('of few answers the share of denials is not judged, but what is neither 200
   expect(judged).toEqual([159, 'wrong', 'wrong', 'wrong', 'wrong'])
 })
 
-test('an unknown option, or a section that is none, prints the usage and no stack', () => {
-  for (const args of [['--quik'], ['--only', 'spead']]) {
+test('an unknown option, a section that is none, or --check without figures prints the usage and no stack', () => {
+  for (const args of [['--quik'], ['--only', 'spead'], ['--check']]) {
     const { status, stderr } = node([join(source, 'main.mjs'), ...args])
     expect(status).toBe(2)
     expect(stderr).toContain('npm run bench -- [options]')
