@@ -9,6 +9,7 @@ export {
 } from './base/errors.js'
 export type { Algorithm, LimitInput, LimitOptions } from './plans/limit.js'
 export type { CalendarAnchor } from './base/calendar-anchor.js'
+export type { LeaseOption, LeaseOptions } from './plans/lease-option.js'
 export type { PlanInput, PlanInputOptions } from './plans/plan.js'
 export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'

@@ -6,6 +6,10 @@ export type {
   Answer,
   Call,
   Grant,
+  LeaseOrder,
+  LeaseOutcome,
+  LeaseReport,
+  LeaseWish,
   LimitOutcome,
   Outcome,
   RefundAnswer,
@@ -23,7 +27,7 @@ export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js
 export { NEVER, type Implementation, type Receipt, type Usage } from './algorithms/implementation.js'
 export { implementations, type AlgorithmName, type AnyImplementation } from './algorithms/registry.js'
 export type { LimitInput, LimitOptions } from './plans/limit.js'
-export type { CompiledLimit, LimitSet, Params } from './plans/limit-set.js'
+export type { CompiledLimit, LeaseTerms, LimitSet, Params } from './plans/limit-set.js'
 export { limitSetOf } from './plans/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'

@@ -78,6 +78,8 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
     state.age = state.ageNow
   },
 
+  countsForUs: ({ windowUs }) => windowUs,
+
   force(state, used, { windowUs }) {
     let granted = 0
     for (const { units, ageUs } of used) granted += addUsage(state, units, ageUs, windowUs)

@@ -93,6 +93,13 @@ export interface Implementation<State, Params, Options = object, Name extends st
    */
   force(state: State, used: readonly Usage[], params: Params): number
   /**
+   * Units that were on lease count from now on: as used `ageUs` ago, over the quota if need be. Left out: by `force`.
+   * Called with the greatest age first.
+   */
+  enter?(state: State, units: number, ageUs: number, params: Params): void
+  /** The longest that units count after they were used, in µs. */
+  countsForUs(params: Params): number
+  /**
    * The units of a level that are left after a time in µs, if used units drain together instead of coming back one by
    * one. What other processes used drains in the same time, so an outage is charged by what is left of the level and not
    * by when its units were used.

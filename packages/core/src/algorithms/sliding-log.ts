@@ -96,6 +96,8 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       } else log.push(now, cost)
     },
 
+    countsForUs: ({ windowUs }) => windowUs,
+
     force(state, used, params) {
       writeLog(state)
       let granted = 0

@@ -99,6 +99,9 @@ export const slidingWindow: Implementation<
     store(state)
   },
 
+  // With less and less weight in the window that follows.
+  countsForUs: ({ windowUs }) => 2 * windowUs,
+
   force(state, used, { windowUs }) {
     let granted = 0
     for (const { units, ageUs } of used) granted += addUsage(state, units, state.now - ageUs, windowUs)

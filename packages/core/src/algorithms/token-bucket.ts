@@ -157,6 +157,7 @@ export const tokenBucket: Implementation<
     return units - denied
   },
 
+  countsForUs: drainUs,
   leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),
 
   give(state, receipt, params) {

@@ -20,6 +20,18 @@ export interface LimitSet {
   readonly limits: readonly CompiledLimit[]
   /** How long an idle subject is remembered, in ms: until nothing it used can count any more. */
   readonly ttlMs: number
+  /** How a process takes units of these limits in advance; undefined if it does not. */
+  readonly lease?: LeaseTerms | undefined
+}
+
+/** An option `lease`, compiled. */
+export interface LeaseTerms {
+  /** The longest that a lease lasts, in whole µs. */
+  readonly lengthUs: number
+  /** The most of the units left that one lease may take, from 0 to 1. */
+  readonly share: number
+  /** As in LeaseWish: 0 in the mode `exact`. */
+  readonly lagUs: number
 }
 
 /** @throws {ConfigError} when one of the algorithm's own options is wrong */
@@ -29,7 +41,7 @@ export function compileLimit(algorithm: AlgorithmName, terms: LimitTerms<OwnOpti
   return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, timeZone, paramsAt }
 }
 
-export function limitSet(limits: readonly Limit[]): LimitSet {
+export function limitSet(limits: readonly Limit[], lease?: LeaseTerms): LimitSet {
   const compiled = limits.map((limit) => limit.compiled)
-  return { limits: compiled, ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)) }
+  return { limits: compiled, ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)), lease }
 }

@@ -1,5 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
+import { compileLease, type LeaseOption } from './lease-option.js'
 import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
@@ -15,6 +16,8 @@ export interface PlanInputOptions {
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
   /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption
+  /** Whether processes take units of a busy subject in advance and serve it from memory. Default: no. */
+  readonly lease?: LeaseOption
 }
 
 export interface Plan {
@@ -44,9 +47,9 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
   if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
-  needOptions(input, ['limits', 'onStoreFailure'], path)
-  const { limits, onStoreFailure } = input as Partial<PlanInputOptions>
-  const plan = planOfLimits(name, limits, `${path}.limits`)
+  needOptions(input, ['limits', 'onStoreFailure', 'lease'], path)
+  const { limits, onStoreFailure, lease } = input as Partial<PlanInputOptions>
+  const plan = leased(planOfLimits(name, limits, `${path}.limits`), lease, `${path}.lease`)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -55,6 +58,12 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
 /** `limit` is a likely mistake for `limits`, so it counts as the long form: the error then names `limits`. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
+}
+
+function leased(plan: Plan, given: LeaseOption | undefined, path: string): Plan {
+  const { limits } = plan
+  const lease = compileLease(given, limits, path)
+  return lease ? { ...plan, set: limitSet(limits, lease) } : plan
 }
 
 function planOfLimits(name: string, input: unknown, path: string): Plan {

@@ -29,11 +29,12 @@ export function isTaken({ limits }: Outcome): boolean {
   return true
 }
 
-/** Units taken from each limit, by an outcome. */
+/** Units taken from each limit, by an outcome. Those on lease are not taken yet. */
 export function unitsTaken(
   { grant, parts }: Pick<StoreRequest, 'grant' | 'parts'>,
   outcome: Outcome,
 ): number {
+  if (grant === 'lease') return 0
   if (grant === 'upTo') return outcome.limits[0]?.granted ?? 0
   return isTaken(outcome) ? (parts[0]?.cost ?? 0) : 0
 }

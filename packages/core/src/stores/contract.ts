@@ -20,8 +20,44 @@ export interface SubRequest {
  * - `all`: the cost from every limit, or nothing from any.
  * - `upTo`: the same number of units from every limit: as much of the cost as fits all of them.
  * - `force`: each limit's own units, at the time of their use, over the quota if need be.
+ * - `lease`: units in advance, which the process then serves from memory: as `order` says. Only asked of stores with
+ *   `leases`.
  */
-export type Grant = 'all' | 'upTo' | 'force'
+export type Grant = 'all' | 'upTo' | 'force' | 'lease'
+
+/**
+ * What a process tells of its leases of a key, and the next one that it asks for. Units on lease are counted beside the
+ * limits: nobody else can take them. They enter the limits when they are reported as used, or when the lease ends.
+ */
+export interface LeaseOrder {
+  readonly reports: readonly LeaseReport[]
+  /** Left out: nothing is asked for. */
+  readonly wish?: LeaseWish | undefined
+}
+
+/** Both numbers are totals, so a report counts once however often it arrives. Without such a lease it changes nothing. */
+export interface LeaseReport {
+  /** As in its wish. */
+  readonly id: string
+  /** Units of the lease that were used so far. */
+  readonly used: number
+  /** Units of it that the process still holds: the others can be taken again. 0 ends the lease. */
+  readonly left: number
+}
+
+export interface LeaseWish {
+  /** 12 letters, digits, `_` or `-`, unique among the leases of a key. A second wish with it gets what the first got. */
+  readonly id: string
+  /** The most units, and the fewest: the store leases none rather than fewer. */
+  readonly most: number
+  readonly least: number
+  /** The most that may be leased of the units that are left, from 0 to 1. */
+  readonly share: number
+  /** The longest that the lease lasts, in whole µs. */
+  readonly lengthUs: number
+  /** How long before the end of the lease its units count as used, in whole µs. 0: when they are reported, or at the end. */
+  readonly lagUs: number
+}
 
 /** One request. All its keys are decided in one step. */
 export interface StoreRequest {
@@ -35,21 +71,28 @@ export interface StoreRequest {
    * request changes nothing and gets the same `granted` as the first time.
    */
   readonly id?: string | undefined
+  /** Only with `lease`, and then there is one part. */
+  readonly order?: LeaseOrder | undefined
 }
 
 /** Where one limit stands after a request. Times are whole µs, at most 2^53 - 1. */
 export interface LimitOutcome {
-  /** µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. With `force`: 0. */
+  /**
+   * µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. While units are on lease, an upper bound. With
+   * `force` and `lease`: 0.
+   */
   readonly wait: number
-  /** Units left: a whole number from 0. */
+  /** Units left: a whole number from 0. Units on lease are not among them. */
   readonly remaining: number
   /** µs until another unit is there; 0 when nothing is used. */
   readonly reset: number
   /**
-   * Only with `upTo` and `force`: units given to the request. With `upTo` the same for all limits. With `force` this
+   * Not with `all`: units given to the request. With `upTo` and `lease` the same for all limits. With `force` this
    * limit's own units, including those too old to count, but without those that its state has no room for.
    */
   readonly granted?: number | undefined
+  /** Units that processes hold on lease, if there are any. */
+  readonly leased?: number | undefined
 }
 
 /** The answer to one request. With `all` the units were taken if every limit's wait is 0. */
@@ -58,6 +101,15 @@ export interface Outcome {
   readonly at: number
   /** One per limit: the limits of the first part's set in order, then those of the next part. */
   readonly limits: readonly LimitOutcome[]
+  /** Only with `lease`. */
+  readonly lease?: LeaseOutcome | undefined
+}
+
+export interface LeaseOutcome {
+  /** When the new lease ends, in µs after `at`; 0 if there is none. */
+  readonly endsInUs: number
+  /** Whether the store knows each lease that was reported with units left. If not, it must not be served any more. */
+  readonly isKnown: boolean
 }
 
 /** An outcome, or the error because of which this request has none. */
@@ -114,6 +166,8 @@ export interface StoreAbilities {
   readonly shards?: number
   /** The algorithms it supports. Default: all. */
   readonly algorithms?: readonly AlgorithmName[]
+  /** Whether it grants leases. Default: no. A synchronous store is never asked for one. */
+  readonly leases?: boolean
   /** The clock that decides: `server`: one for all processes; `process`: each process's own. Default: `process`. */
   readonly clock?: 'server' | 'process'
   /**

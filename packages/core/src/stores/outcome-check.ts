@@ -10,7 +10,7 @@ export function isOutcome(given: unknown, { parts, grant }: Asked): given is Out
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
-    return grant === 'all' || (grant === 'upTo' ? isSameForAll(limits, parts) : isOfEach(limits, parts))
+    return grant === 'all' || (grant !== 'force' ? isSameForAll(limits, parts) : isOfEach(limits, parts))
   } catch {
     // A getter threw.
     return false

@@ -58,7 +58,7 @@ function isRedisClient(given: Partial<Record<string, unknown>> | null | undefine
 }
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock, space } = store
+  const { synchronous, atomic, shards, algorithms, leases, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -67,6 +67,13 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
   if (shards !== undefined && !(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
     refuse(`${path}.shards`, shards, 'in how many shards its keys are: a whole number from 1, or nothing')
+  }
+  if (leases !== undefined && typeof leases !== 'boolean') {
+    refuse(
+      `${path}.leases`,
+      leases,
+      'true if it decides requests with the grant lease, else false or nothing',
+    )
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
