@@ -63,6 +63,7 @@ function placesIn(folder: string): (readonly [file: string, up: string])[] {
   const places: [string, string][] = [[`core/src/${folder}/probe.ts`, '../']]
   if (folder === 'stores') places.push([`core/src/stores/redis/probe.ts`, '../../'])
   if (folder === 'stores') places.push([`core/src/stores/redis/clients/probe.ts`, '../../../'])
+  if (folder === 'fast-path') places.push([`core/src/fast-path/leases/probe.ts`, '../../'])
   return places
 }
 

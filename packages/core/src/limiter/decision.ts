@@ -28,6 +28,7 @@ export interface LimitState {
 export type DecisionSource =
   | 'store'
   | 'cache'
+  | 'lease'
   | 'unlimited'
   | 'blocked'
   | 'list'
@@ -79,7 +80,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'lease' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(

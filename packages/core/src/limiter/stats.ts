@@ -41,6 +41,7 @@ export class Stats {
   readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
     store: { allowed: 0, denied: 0 },
     cache: { allowed: 0, denied: 0 },
+    lease: { allowed: 0, denied: 0 },
     unlimited: { allowed: 0, denied: 0 },
     blocked: { allowed: 0, denied: 0 },
     local: { allowed: 0, denied: 0 },

@@ -1,6 +1,7 @@
 import type { StoreError } from '../base/errors.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
+import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats } from './stats.js'
@@ -51,6 +52,14 @@ export class Telling {
     this.#stats.reconciled(reconciled)
     this.#events.emit('reconciliation', reconciled)
   }
+
+  changed(change: LeaseChange): void {
+    this.#events.emit('lease', change)
+  }
+
+  used(_units: number): void {}
+
+  renewed(): void {}
 
   evicted(subjects: number): void {
     this.#stats.evicted(subjects)
