@@ -154,10 +154,11 @@ export class LeaseHolder {
 
   /** Drops leases that have ended. */
   expire(nowMs: number): void {
-    for (const lease of this.#leases) if (nowMs >= lease.endsAtMs) this.#tell('lost', lease.close())
-    this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
     if (this.#unanswered.length > 0)
       this.#unanswered = this.#unanswered.filter(({ endsAtMs }) => endsAtMs > nowMs)
+    if (!this.#leases.some(({ endsAtMs }) => nowMs >= endsAtMs)) return
+    for (const lease of this.#leases) if (nowMs >= lease.endsAtMs) this.#tell('lost', lease.close())
+    this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
   }
 
   #isHot(): boolean {
