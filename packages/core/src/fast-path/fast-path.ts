@@ -12,7 +12,7 @@ export type ForgetReason = 'refund' | 'reset' | 'plans' | 'closed'
 /** What a fast path can ask of the pipeline. */
 export interface FastPathHost {
   /** Sends a request of the path's own, which no caller waits for. `onAnswer` gets no outcome if the store gave none. */
-  send(request: Request, onAnswer: (outcome: Outcome | undefined, sentAtMs: number) => void): void
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
   readonly told: LeaseListener
 }
 

@@ -215,7 +215,7 @@ function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: numb
   const { synchronous, testClock: clock } = store
   if (synchronous) return [blocked, unlimited]
   const isOff = denials === false || (clock !== undefined && denials === undefined)
-  const always = [blocked, unlimited, new Leases(newLeaseId)]
+  const always = [blocked, unlimited, new Leases(newLeaseId, clock)]
   return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock })]
 }
 

@@ -21,15 +21,15 @@ export class PathHost implements FastPathHost {
     this.told = telling
   }
 
-  send(request: Request, onAnswer: (outcome: Outcome | undefined, sentAtMs: number) => void): void {
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
     // Of an open breaker users have been told.
-    if (this.#store.refusal(request.shard)) return onAnswer(undefined, 0)
+    if (this.#store.refusal(request.shard)) return onAnswer(undefined)
     void this.#store.consume(request, (_, given, sentAtMs) => {
       const isAnswer = isOutcome(given, request)
       if (isAnswer) this.#fallback.note(request, given, sentAtMs)
       // Errors from the guard have been reported by it.
       else if (errorOf(given) !== given) this.#telling.storeError(errorOf(given), 1)
-      onAnswer(isAnswer ? given : undefined, sentAtMs)
+      onAnswer(isAnswer ? given : undefined)
     })
   }
 }

@@ -1,5 +1,6 @@
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
@@ -59,7 +60,7 @@ export class Pipeline {
     this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
     this.#store = store
     this.#fallback = fallback
-    this.#unitsBack = new UnitsBack(fallback, giveBacks)
+    this.#unitsBack = new UnitsBack(fallback, giveBacks, options.store.testClock ?? elapsedMs)
     this.#steps = {
       deadlines,
       ask: (step) => this.#ask(step),

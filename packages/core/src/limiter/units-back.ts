@@ -1,4 +1,3 @@
-import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { LeasedUnits, Verdict } from '../requests/verdict.js'
@@ -8,9 +7,12 @@ import { refundOf } from '../stores/receipts.js'
 export class UnitsBack {
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
+  readonly #clock: () => number
   #isOver = false
 
-  constructor(fallback: Fallback, giveBacks: GiveBacks) {
+  /** @param clock the clock that leases end by, in ms */
+  constructor(fallback: Fallback, giveBacks: GiveBacks, clock: () => number) {
+    this.#clock = clock
     this.#fallback = fallback
     this.#giveBacks = giveBacks
   }
@@ -33,7 +35,7 @@ export class UnitsBack {
   }
 
   async #giveLeased(uses: readonly LeasedUnits[], units: number): Promise<GivenBack> {
-    const nowMs = elapsedMs()
+    const nowMs = this.#clock()
     const all = await Promise.all(
       uses.map((use): GivenBack | Promise<GivenBack> => {
         const given = use.giveBack(units, nowMs)

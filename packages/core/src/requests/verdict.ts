@@ -7,7 +7,7 @@ export interface LeasedUnits {
   /**
    * Gives some of them back.
    *
-   * @param nowMs ms since the process started
+   * @param nowMs by the clock that leases end by
    * @returns true if the lease has them again; else what to send to the store, if it still knows when they were used
    */
   giveBack(units: number, nowMs: number): true | RefundRequest | undefined

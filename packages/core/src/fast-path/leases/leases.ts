@@ -29,6 +29,7 @@ interface Watch {
  */
 export class Leases implements FastPath {
   readonly #newId: () => string
+  readonly #clock: () => number
   readonly #watched = new GenerationalCache<Watch>(MOST_WATCHED)
   /** By key. */
   readonly #holders = new Map<string, LeaseHolder>()
@@ -36,8 +37,10 @@ export class Leases implements FastPath {
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
 
-  constructor(newId: () => string) {
+  /** @param clock never goes back, in ms; default: the time since the process started. A test's clock that the store counts by */
+  constructor(newId: () => string, clock: () => number = elapsedMs) {
     this.#newId = newId
+    this.#clock = clock
   }
 
   start(host: FastPathHost): void {
@@ -58,7 +61,7 @@ export class Leases implements FastPath {
     if (parts.length !== 1 || !part) return this.#answerJoint(request)
     const holder = this.#holderOf(part)
     if (!holder) return undefined
-    const now = elapsedMs()
+    const now = this.#clock()
     const use = holder.serve(part.cost, now)
     if (holder.isDue(now)) this.#send(holder, holder.next(now))
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
@@ -77,7 +80,7 @@ export class Leases implements FastPath {
   forget(reason: ForgetReason, keys?: readonly string[]): void {
     if (reason === 'refund') return
     if (reason === 'closed') this.#isEnded = true
-    const now = elapsedMs()
+    const now = this.#clock()
     for (const key of keys ?? [...this.#holders.keys()]) {
       const holder = this.#holders.get(key)
       if (!holder) continue
@@ -89,7 +92,7 @@ export class Leases implements FastPath {
 
   /** All parts must be served, or none is. */
   #answerJoint(request: Request): Verdict | undefined {
-    const now = elapsedMs()
+    const now = this.#clock()
     const uses: LeaseUse[] = []
     for (const part of request.parts) {
       const use = this.#holderOf(part)?.serve(part.cost, now)
@@ -118,18 +121,18 @@ export class Leases implements FastPath {
     const holder = this.#holderOf(part)
     if (!holder) return this.#watch(part, plan)
     holder.demand.note(part.cost)
-    const now = elapsedMs()
+    const now = this.#clock()
     if (holder.isDue(now) && isGrantable(limits, holder.terms)) this.#send(holder, holder.next(now))
   }
 
   #watch(part: Part, plan: Request['plan']): void {
     const { key, cost } = part
     const watch = this.#watched.get(key)
-    if (!watch) return this.#watched.set(key, { requests: 1, units: cost, sinceMs: elapsedMs() })
+    if (!watch) return this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
     watch.requests += 1
     watch.units += cost
     if (watch.requests < HOT_REQUESTS) return
-    const now = elapsedMs()
+    const now = this.#clock()
     const elapsed = now - watch.sinceMs
     const lengthMs = (part.set.lease?.lengthUs ?? 0) / 1000
     if (elapsed > lengthMs || this.#holders.has(key) || this.#holders.size >= MOST_HOLDERS) {
@@ -159,9 +162,10 @@ export class Leases implements FastPath {
 
   #send(holder: LeaseHolder, request: Request | undefined): void {
     if (!request) return
-    this.#host?.send(request, (outcome, sentAtMs) => {
-      const now = elapsedMs()
-      if (outcome) holder.answered(outcome, sentAtMs, now)
+    const sentAt = this.#clock()
+    this.#host?.send(request, (outcome) => {
+      const now = this.#clock()
+      if (outcome) holder.answered(outcome, sentAt, now)
       else holder.failed(now)
     })
   }
@@ -173,7 +177,7 @@ export class Leases implements FastPath {
     const ms = Math.max(shortest / PART_OF_LEASE, SHORTEST_SWEEP_MS)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#sweep(elapsedMs())
+      this.#sweep(this.#clock())
       if (this.#holders.size > 0) this.#sweepLater()
     }, ms).unref()
   }
