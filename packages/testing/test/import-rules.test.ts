@@ -96,6 +96,7 @@ const ALLOWED: readonly Import[] = [
   ['metrics/src/f.ts', 'node:diagnostics_channel'],
   ['metrics/src/f.ts', './ledger.js'],
   ['core/src/store.ts', './stores/contract.js'],
+  ['core/src/limiter/f.ts', '../fast-path/leases/lease-change.js'],
   ['core/test/laws/f.ts', '../../src/stores/memory/memory-store.js'],
 ]
 

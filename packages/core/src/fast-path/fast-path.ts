@@ -18,16 +18,18 @@ export interface FastPathHost {
 
 /** Receives what becomes of units that were taken in advance. */
 export interface LeaseListener {
-  changed(change: LeaseChange): void
-  /** Units of a lease that were served; told when it is over. */
-  used(units: number): void
-  renewed(): void
+  /** @param isRenewal of a granted lease: whether it followed another of the same subject */
+  lease(change: LeaseChange, isRenewal?: boolean): void
+  /** Units of a lease that were served; told when the lease is over. */
+  leaseUsed(units: number): void
 }
 
 /** A source of decisions that needs no store. The pipeline tries each before the breaker. */
 export interface FastPath {
   /** Whether it answers only requests without parts, which no limit counts. It is not asked for others then. */
   readonly ofUncounted?: true
+  /** How many leases it can serve from now. */
+  readonly held?: number
   /** Called once, before anything else. */
   start?(host: FastPathHost): void
   /**

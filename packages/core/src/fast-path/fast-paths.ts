@@ -18,6 +18,11 @@ export class FastPaths {
     for (const path of paths) path.start?.(host)
   }
 
+  /** How many leases can be served from now. */
+  get held(): number {
+    return this.#paths.reduce((sum, { held = 0 }) => sum + held, 0)
+  }
+
   /** The verdict of the first path that knows it. */
   answer(request: Request, isPeek = false): Verdict | undefined {
     const paths = request.parts.length === 0 ? this.#paths : this.#ofCounted

@@ -98,7 +98,7 @@ export class CountedDecision implements Decision {
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const { limits } = decision.#request
-    if (decision.#outcome || decision.#isLeased) return limits
+    if (decision.#outcome) return limits
     const denial = CountedDecision.denialOf(decision)
     if (denial) return limitsToldBy(denial)
     return decision.limits.length === limits.length
@@ -110,15 +110,9 @@ export class CountedDecision implements Decision {
   static ownersOf(decision: CountedDecision): readonly Subject[] {
     const denial = CountedDecision.denialOf(decision)
     if (denial) return ownersToldBy(denial)
-    if (decision.#isLeased) return ownersOf(decision.#request.parts)
     const told = toldParts(CountedDecision.verdictsOf(decision))
     const { parts } = decision.#request
     return ownersOf(parts.filter((part) => told.includes(part)))
-  }
-
-  /** Whether all of it was served from leases. */
-  get #isLeased(): boolean {
-    return this.#origin.verdicts[0]?.source === 'lease'
   }
 
   static takenBy(decision: CountedDecision): number {

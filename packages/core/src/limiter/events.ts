@@ -54,7 +54,7 @@ export interface LimiterEvents {
    * second. With a memory store, set a larger `maxSubjects`.
    */
   evicted: [subjects: number]
-  /** Units of a plan with `lease` were taken in advance, refused, given back or lost. */
+  /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
   lease: [change: LeaseChange]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
@@ -75,7 +75,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   fallback: (decision, error) => ({ decision, error }),
   reconciliation: (reconciled) => reconciled,
   evicted: (subjects) => ({ subjects }),
-  lease: (change) => ({ ...change }),
+  lease: (change) => change,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }

@@ -123,7 +123,7 @@ export class Pipeline {
   }
 
   stats(): LimiterStats {
-    return this.#telling.stats(this.#store.pending)
+    return this.#telling.stats(this.#store.pending, this.#fastPaths.held)
   }
 
   health(): LimiterHealth {

@@ -15,7 +15,7 @@ export interface LeasedUnits {
 
 /** The answer to a request, or to one step of it, and what gave it. */
 export interface Verdict {
-  readonly source: 'store' | 'cache' | 'lease' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
+  readonly source: 'store' | 'lease' | 'cache' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
   readonly allowed: boolean
   readonly step: Request
   /** From the store, from its remembered denial, or from the local limiter. */

@@ -1,16 +1,17 @@
 import type { Subject } from '../../plans/subject.js'
 
-/** What became of units that this process took in advance. */
+/** What became of a lease, or of some of its units. */
 export interface LeaseChange {
   /**
-   * `granted`: the store leased units to this process. `refused`: it leased none, since too few are left. `returned`: units
-   * were given back unused. `lost`: units ended with their lease before they were used, or nobody knows how many, since
-   * the store's answer was lost: then `units` is 0.
+   * - `granted`: the process took units in advance.
+   * - `refused`: the store leased none, since too little is left.
+   * - `returned`: units went back unused.
+   * - `lost`: units count as used though no request took them: the lease ended with them, or its answer never came. Of
+   *   such an answer the number is not known, and told as 0.
    */
   readonly kind: 'granted' | 'refused' | 'returned' | 'lost'
   readonly subject: Subject
-  /** The name of the subject's plan. */
+  /** The name of its plan. */
   readonly plan: string
-  /** Quota units. */
   readonly units: number
 }

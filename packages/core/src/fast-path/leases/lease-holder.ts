@@ -47,6 +47,8 @@ export class LeaseHolder {
   #forgottenAtMs = -Infinity
   #tripMs = 1
   #isRetired = false
+  /** Whether it has held a lease since it was last idle. */
+  #hadLease = false
   /** The next message is due when the newest lease has fewer units than this, or from this time on. */
   #dueBelow = 0
   #dueAtMs = -Infinity
@@ -128,10 +130,10 @@ export class LeaseHolder {
     this.#unanswered = []
     for (const [lease, report] of asked.reported) {
       lease.confirm(report.used, outcome)
-      if (!outcome.lease?.isKnown && !lease.isClosed) this.#tell('lost', lease.close())
+      if (!outcome.lease?.isKnown && !lease.isClosed) this.#tellUnits('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)
-    this.#tell('returned', asked.returned)
+    this.#tellUnits('returned', asked.returned)
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
   }
 
@@ -141,7 +143,7 @@ export class LeaseHolder {
     if (!asked) return
     this.#asked = undefined
     this.#pause(nowMs)
-    this.#tell('lost', asked.returned)
+    this.#tellUnits('lost', asked.returned)
     if (asked.wish) this.#abandon(asked.wish, nowMs)
   }
 
@@ -157,7 +159,7 @@ export class LeaseHolder {
     if (this.#unanswered.length > 0)
       this.#unanswered = this.#unanswered.filter(({ endsAtMs }) => endsAtMs > nowMs)
     if (!this.#leases.some(({ endsAtMs }) => nowMs >= endsAtMs)) return
-    for (const lease of this.#leases) if (nowMs >= lease.endsAtMs) this.#tell('lost', lease.close())
+    for (const lease of this.#leases) if (nowMs >= lease.endsAtMs) this.#tellUnits('lost', lease.close())
     this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
   }
 
@@ -180,7 +182,6 @@ export class LeaseHolder {
     const order = { reports: [...reported.map(([, report]) => report), ...lost], wish }
     const request = this.#requestOf(order, wish?.most ?? 1)
     this.#asked = { wish, reported, returned }
-    if (wish) this.#options.listener.renewed()
     return request
   }
 
@@ -199,7 +200,8 @@ export class LeaseHolder {
     const endsAtMs = sentAtMs + (lease?.endsInUs ?? 0) / 1000
     const isOver = this.#isRetired || sentAtMs <= this.#forgottenAtMs || nowMs >= endsAtMs
     if (isOver) return this.#abandon(wish, nowMs)
-    this.#tell('granted', granted)
+    this.#tell('granted', granted, this.#hadLease)
+    this.#hadLease = true
     this.#leases.push(new HeldLease(wish.id, granted, sentAtMs, endsAtMs))
     const leadMs = leadMsOf(this.#tripMs, this.lengthMs)
     this.#dueBelow = Math.min(granted / 2, Math.ceil(this.demand.unitsPerMs * leadMs) + 1)
@@ -216,13 +218,16 @@ export class LeaseHolder {
   }
 
   #remove(isOver: (lease: HeldLease) => boolean): void {
-    for (const lease of this.#leases) if (isOver(lease)) this.#options.listener.used(lease.used)
+    for (const lease of this.#leases) if (isOver(lease)) this.#options.listener.leaseUsed(lease.used)
     this.#leases = this.#leases.filter((lease) => !isOver(lease))
   }
 
-  #tell(kind: LeaseChange['kind'], units: number): void {
+  #tellUnits(kind: LeaseChange['kind'], units: number): void {
+    if (units > 0) this.#tell(kind, units)
+  }
+
+  #tell(kind: LeaseChange['kind'], units: number, isRenewal = false): void {
     const { listener, plan } = this.#options
-    if (units > 0 || kind === 'refused')
-      listener.changed({ kind, subject: this.part.subject, plan: plan.name, units })
+    listener.lease({ kind, subject: this.part.subject, plan: plan.name, units }, isRenewal)
   }
 }
