@@ -44,8 +44,9 @@ export interface FastPath {
    * @param sentAtMs when its batch was sent, in ms since the process started (`elapsedMs`). The outcome is no older, so
    *                 one that was sent before `forget` was called may be of before that. 0 from a synchronous store, whose
    *                 outcomes are of now
+   * @param isPeek   whether the caller only looked
    */
-  learn?(request: Request, outcome: Outcome, sentAtMs: number): void
+  learn?(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void
   /** Called when something happened in this process after which what is known of these keys (of all) may be wrong. */
   forget?(reason: ForgetReason, keys?: readonly string[]): void
 }

@@ -34,8 +34,8 @@ export class FastPaths {
   }
 
   /** Tells all paths the store's outcome for a caller's request. */
-  learn(request: Request, outcome: Outcome, sentAtMs: number): void {
-    for (const path of this.#learning) path.learn?.(request, outcome, sentAtMs)
+  learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
+    for (const path of this.#learning) path.learn?.(request, outcome, sentAtMs, isPeek)
   }
 
   /** @param keys undefined: all */

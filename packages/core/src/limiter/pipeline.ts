@@ -171,7 +171,7 @@ export class Pipeline {
     if (refused) return this.#fallback.peek(step, refused)
     return this.#store.peek(step, (_, given, sentAtMs) => {
       if (!isOutcome(given, step)) return this.#fallback.peek(step, this.#errorOf(given))
-      this.#learn(step, given, sentAtMs)
+      this.#learn(step, given, sentAtMs, true)
       return verdictOf('store', step, given)
     })
   }
@@ -213,9 +213,9 @@ export class Pipeline {
     return error
   }
 
-  #learn(step: Request, outcome: Outcome, sentAtMs: number): void {
+  #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
-    this.#fastPaths.learn(step, outcome, sentAtMs)
+    this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {

@@ -67,8 +67,8 @@ export class Leases implements FastPath {
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
   }
 
-  learn({ parts, plan, grant }: Request, { limits }: Outcome): void {
-    if (grant !== 'all' || this.#isEnded) return
+  learn({ parts, plan, grant }: Request, { limits }: Outcome, _sentAtMs: number, isPeek: boolean): void {
+    if (grant !== 'all' || isPeek || this.#isEnded) return
     let next = 0
     for (const part of parts) {
       const end = next + part.set.limits.length

@@ -160,12 +160,12 @@ test('a refund of a leased decision makes room for one more', async () => {
     decisions.push(...(await consumeMany(limiter, 'refunded', 2000)))
     expect(allowedOf(decisions) + lost).toBe(6000)
   })
-  const leased = decisions.filter(({ source }) => source === 'lease')
-  const given = await Promise.all(leased.map((decision) => limiter.refund(decision)))
-  const count = given.filter(Boolean).length
+  const leased = decisions.filter(({ source }) => source === 'lease').slice(0, 20)
+  let count = 0
+  for (const decision of leased) count += Number(await limiter.refund(decision))
   expect(count).toBeGreaterThan(0)
   expect(await limiter.refund(leased[0] as Decision)).toBe(false)
-  await eventually(async () => expect(await remaining(limiter, 'refunded')).toBe(count))
+  expect(await remaining(limiter, 'refunded')).toBe(count)
 })
 
 test('a reset ends the lease: what is used afterwards is counted anew', async () => {
@@ -173,7 +173,7 @@ test('a reset ends the lease: what is used afterwards is counted anew', async ()
   await untilLeased(limiter, 'reset')
   await limiter.reset('reset')
   expect((await limiter.consume('reset')).source).toBe('store')
-  expect(await remaining(limiter, 'reset')).toBe(999_999)
+  await eventually(async () => expect(await remaining(limiter, 'reset')).toBe(999_999))
 })
 
 test('new plans hold from the next request, and units that were on lease come back', async () => {
