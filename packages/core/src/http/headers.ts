@@ -55,6 +55,8 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
     const { limits } = decision
     const isLeased = decision.source === 'lease'
     if (limits.length === 0 && !isLeased) return
+    // The numbers of a limiter before this one would stand beside our policy.
+    if (isLeased && access.getHeader(res, 'RateLimit') !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : NO_KEYS
       const { policy, items } = fixedOf(decision, known)

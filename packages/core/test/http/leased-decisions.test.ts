@@ -71,6 +71,17 @@ test('the policy is made once for decisions of the store and of leases', async (
   }
 })
 
+test('a limiter in front keeps its headers: its numbers never stand beside another policy', async () => {
+  const write = headerWriter<Headers>()
+  const guard = await createLimiter({ limit: '9/min' }).consume('192.0.2.1')
+  const [before, after]: [Headers, Headers] = [{}, {}]
+  write(guard, onRecord, before)
+  for (const decision of [guard, await served('acme')]) write(decision, onRecord, after)
+  expect(after).toEqual(before)
+  write(await limiter.consume('acme'), onRecord, after)
+  expect(after['RateLimit-Policy']).toBe(POLICY)
+})
+
 test('partition keys are those of the subjects', async () => {
   const write = headerWriter<Headers>({ partitionKey: true })
   const policyOf = (decision: Decision): string | undefined => {
