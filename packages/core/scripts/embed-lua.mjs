@@ -9,7 +9,8 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts that contain all algorithms, and the parts of these that each needs besides deciding. */
-const scripts = { consume: ['tail', 'force'], refund: ['tail', 'refund'] }
+const scripts = { consume: ['tail', 'force'], refund: ['tail', 'force', 'refund'] }
+const otherwise = ['tail', 'force']
 
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
@@ -32,10 +33,14 @@ const localOf = (name) => name.replaceAll('-', '_')
 function algorithm(name, parts) {
   const { main, others } = partsOf(name)
   const wanted = Object.entries(others).filter(([part]) => parts.includes(part))
-  return [
-    main,
-    ...wanted.map(([part, code]) => (part === 'force' ? `if with_force then\n${code}\nend\n` : code)),
-  ].join('')
+  return [main, ...wanted.map(([part, code]) => (part === 'force' ? madeWhenNeeded(name, code) : code))].join(
+    '',
+  )
+}
+
+/** Most runs of a script count no units of earlier: only `make_force` makes the functions for that. */
+function madeWhenNeeded(name, code) {
+  return `function ${localOf(name)}.make_force()\n${read('stores/redis/units-that-fit.lua')}${code}\nend\n`
 }
 
 function partsOf(name) {
@@ -96,7 +101,7 @@ function algorithms(parts) {
 function assemble(script, only) {
   const includes = {
     quick: () => (only ? quickAlone(only) : quicks()),
-    algorithms: () => algorithms(scripts[script] ?? ['tail']),
+    algorithms: () => algorithms(scripts[script] ?? otherwise),
   }
   const include = (file) =>
     read('stores/redis', file).replace(

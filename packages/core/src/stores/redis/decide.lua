@@ -9,12 +9,20 @@ local function tell(wait, remaining, reset)
   end
 end
 
+-- Tells of a limit of a set. What units on lease are worth is told in front: no other number is as low.
+local function tell_limit(limit)
+  if not limit.leased then return tell(limit.waits, limit.algorithm.left(limit)) end
+  size = size + 1
+  reply[size] = -2 ^ 52 - limit.leased
+  tell(limit.waits, leasing.left(limit))
+end
+
 -- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
 local function find_waits(set, cost)
   local fits = true
   for i = 1, #set do
     local limit = set[i]
-    limit.waits = limit.algorithm.wait(limit, cost)
+    limit.waits = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
     if limit.waits ~= 0 then fits = false end
   end
   return fits
@@ -41,8 +49,7 @@ local function decide(set, key, cost)
     find_waits(set, cost)
   end
   for i = 1, #set do
-    local limit = set[i]
-    tell(limit.waits, limit.algorithm.left(limit))
+    tell_limit(set[i])
   end
   return fits
 end

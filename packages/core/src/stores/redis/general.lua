@@ -16,8 +16,21 @@ local function make_together()
   return decide_together
 end
 
+-- Made when first needed: only hot subjects are leased.
+local decide_order
+
+local function make_lease_order()
+  leasing = leasing or make_leasing()
+  -- @include lease-order.lua
+  return read_and_decide
+end
+
 -- Reads and decides one request with several subjects, or one with a grant other than `all`.
 local function read_together()
+  if ARGV[at + 2] == 'lease' then
+    decide_order = decide_order or make_lease_order()
+    return decide_order()
+  end
   decide_parts = decide_parts or make_together()
   local parts, grant, id_key = {}, ARGV[at + 2], nil
   for i = 1, tonumber(ARGV[at + 1]) do

@@ -24,7 +24,7 @@ local function make_set(described)
   local lists, ttl = described[1], described[2]
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
-    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0,
+    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false,
   }
   for i = 1, #lists do
     local name, id, a, b, c, d, e = unpack(lists[i])

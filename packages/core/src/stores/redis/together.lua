@@ -18,7 +18,8 @@ local function units_that_all_have(parts)
     local set = parts[i].set
     units = min(units, parts[i].cost)
     for j = 1, #set do
-      units = min(units, (set[j].algorithm.left(set[j])))
+      local limit = set[j]
+      units = min(units, ((limit.leased and leasing or limit.algorithm).left(limit)))
     end
   end
   return units
@@ -46,7 +47,9 @@ local function force_all(parts)
   for i = 1, #parts do
     local set, used = parts[i].set, parts[i].used
     for j = 1, #set do
-      granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
+      local algorithm = set[j].algorithm
+      if not algorithm.force then algorithm.make_force() end
+      granted[#granted + 1] = algorithm.force(set[j], used[j] or {})
     end
   end
   for i = 1, #parts do
@@ -71,7 +74,7 @@ local function tell_together(parts, grant)
     local set = parts[i].set
     for j = 1, #set do
       local limit = set[j]
-      tell(limit.waits, limit.algorithm.left(limit))
+      tell_limit(limit)
       if grant ~= 'all' then
         size = size + 1
         reply[size] = limit.granted
