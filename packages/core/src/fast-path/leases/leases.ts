@@ -63,7 +63,7 @@ export class Leases implements FastPath {
     if (!holder) return undefined
     const now = this.#clock()
     const use = holder.serve(part.cost, now)
-    if (holder.isDue(now)) this.#send(holder, holder.next(now))
+    this.#renew(holder, now)
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
   }
 
@@ -103,9 +103,14 @@ export class Leases implements FastPath {
     if (!isServed) for (const { lease, part } of uses) lease.putBack(part.cost, now)
     for (const { key } of request.parts) {
       const holder = this.#holders.get(key)
-      if (holder?.isDue(now)) this.#send(holder, holder.next(now))
+      if (holder) this.#renew(holder, now)
     }
     return isServed ? { source: 'lease', allowed: true, step: request, uses } : undefined
+  }
+
+  /** Without a lease, the store's next outcome says whether to ask for one. */
+  #renew(holder: LeaseHolder, now: number): void {
+    if (holder.isDue(now) && holder.open > 0) this.#send(holder, holder.next(now))
   }
 
   /** The holder for a part. If it is for other limits, such as those of the plan before, its leases end. */
@@ -189,8 +194,8 @@ export class Leases implements FastPath {
       if (holder.isRetired || holder.isIdle(now)) {
         if (holder.isEmpty) this.#holders.delete(key)
         else this.#send(holder, holder.giveBack())
-      } else if (holder.open > 0 && holder.isDue(now)) {
-        this.#send(holder, holder.next(now))
+      } else {
+        this.#renew(holder, now)
       }
     }
   }
