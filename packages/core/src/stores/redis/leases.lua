@@ -90,10 +90,9 @@ local function load_leases(set, at, last)
       ends = ends - back, lag = lag, expires = expires - back, out = out,
       ids = sub(value, ids_end - STATE_ID * limits, ids_end - 1), leases = sub(value, ids_end, at - 1),
     }
-    if group.expires > now then
-      if group.ends <= now then enter_group(set, group) end
-      if group.ids ~= '' then groups[#groups + 1] = group end
-    end
+    -- Also what counts no more: it can be in the window of what still does.
+    if group.ends <= now then enter_group(set, group) end
+    if group.expires > now and group.ids ~= '' then groups[#groups + 1] = group end
   end
   set.leases = groups
   count_leased(set)
