@@ -33,14 +33,12 @@ const localOf = (name) => name.replaceAll('-', '_')
 function algorithm(name, parts) {
   const { main, others } = partsOf(name)
   const wanted = Object.entries(others).filter(([part]) => parts.includes(part))
-  return [main, ...wanted.map(([part, code]) => (part === 'force' ? madeWhenNeeded(name, code) : code))].join(
-    '',
-  )
+  return [main, ...wanted.map(([part, code]) => (part === 'force' ? onlyWithForce(code) : code))].join('')
 }
 
-/** Most runs of a script count no units of earlier: only `make_force` makes the functions for that. */
-function madeWhenNeeded(name, code) {
-  return `function ${localOf(name)}.make_force()\n${read('stores/redis/units-that-fit.lua')}${code}\nend\n`
+/** Most runs of a script count no units of earlier. */
+function onlyWithForce(code) {
+  return `if with_force then\n${read('stores/redis/units-that-fit.lua')}${code}\nend\n`
 }
 
 function partsOf(name) {
@@ -94,7 +92,7 @@ function algorithms(parts) {
   const makers = names.map(
     (name) => `if name == '${name}' then\n${algorithm(name, parts)}\nreturn ${localOf(name)}\nend`,
   )
-  return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
+  return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name, with_force)\n${makers.join('\n')}\nend\n`
 }
 
 /** @param only the algorithm of a script for limits of one */

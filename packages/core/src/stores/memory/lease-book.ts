@@ -33,15 +33,16 @@ export interface Entry {
 
 export const NO_LEASES: LeaseBook = []
 
-/** The groups that still count. If the clock went back since the last write, their times go back with it. */
+/** The groups as of now. If the clock went back since the last write, their times go back with it. */
 export function groupsAt(book: LeaseBook, last: number, now: number): LeaseBook {
   const back = Math.max(last - now, 0)
-  return book
-    .map((group) => ({ ...group, endUs: group.endUs - back, expiresUs: group.expiresUs - back }))
-    .filter(({ expiresUs }) => expiresUs > now)
+  return book.map((group) => ({ ...group, endUs: group.endUs - back, expiresUs: group.expiresUs - back }))
 }
 
-/** What enters a limit, since its leases have ended: the oldest first. */
+/**
+ * What enters a limit, since its leases have ended: the oldest first. Also what counts no more, since it can be in the
+ * window of what still does.
+ */
 export function entriesOf(book: LeaseBook, stateId: number, now: number): Entry[] {
   return book
     .filter((group) => group.endUs <= now && group.stateIds.includes(stateId))
@@ -52,6 +53,7 @@ export function entriesOf(book: LeaseBook, stateId: number, now: number): Entry[
 export function withoutEntered(book: LeaseBook, stateIds: readonly number[], now: number): LeaseBook {
   return book.flatMap((group) => {
     if (group.endUs > now) return [group]
+    if (group.expiresUs <= now) return []
     const others = group.stateIds.filter((id) => !stateIds.includes(id))
     return others.length > 0 ? [{ ...group, stateIds: others, leases: new Map<string, Lease>() }] : []
   })

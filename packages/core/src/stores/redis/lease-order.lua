@@ -102,7 +102,7 @@ local function decide_lease(set, key, order)
   local units, ends_in, is_known = 0, 0, true
   if set.is_outside then
     for _ = 1, #set do
-      tell(OUTSIDE_CALENDAR, 0, 0)
+      tell_outside()
       size = size + 1
       reply[size] = 0
     end
@@ -116,7 +116,7 @@ local function decide_lease(set, key, order)
     if has_changed or is_new or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
     for i = 1, #set do
       set[i].waits = 0
-      tell_limit(set[i])
+      tell(set[i])
       size = size + 1
       reply[size] = units
     end

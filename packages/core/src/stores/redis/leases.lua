@@ -28,10 +28,20 @@ local function without_piece(list, at, size)
   return sub(list, 1, at - 1) .. sub(list, at + size)
 end
 
+-- Adds what counts units of earlier, which most runs do not need.
+local function complete(algorithm)
+  for name, known in pairs(algorithm.force and {} or algorithms) do
+    if known == algorithm then
+      local whole = make(name, true)
+      algorithm.force, algorithm.enter, algorithm.counts_for = whole.force, whole.enter, whole.counts_for
+    end
+  end
+  return algorithm
+end
+
 -- Units count as used this many µs ago, over the quota if need be.
 local function enter(limit, units, age)
-  local algorithm = limit.algorithm
-  if not algorithm.force then algorithm.make_force() end
+  local algorithm = complete(limit.algorithm)
   if algorithm.enter then return algorithm.enter(limit, units, age) end
   algorithm.force(limit, { units, age })
 end
@@ -80,13 +90,20 @@ local function load_leases(set, at, last)
       ends = ends - back, lag = lag, expires = expires - back, out = out,
       ids = sub(value, ids_end - STATE_ID * limits, ids_end - 1), leases = sub(value, ids_end, at - 1),
     }
-    if group.expires > now then
-      if group.ends <= now then enter_group(set, group) end
-      if group.ids ~= '' then groups[#groups + 1] = group end
-    end
+    -- Also what counts no more: it can be in the window of what still does.
+    if group.ends <= now then enter_group(set, group) end
+    if group.expires > now and group.ids ~= '' then groups[#groups + 1] = group end
   end
   set.leases = groups
   count_leased(set)
+end
+
+-- Forgets the leases of the subject before.
+local function clear_leases(set)
+  set.leases = false
+  for i = 1, #set do
+    set[i].leased = nil
+  end
 end
 
 -- As `wait` of the algorithm, with units on lease. An upper bound: they may come back earlier than they would if used.
@@ -94,8 +111,7 @@ local function wait_beside(limit, cost)
   local algorithm = limit.algorithm
   local wait = algorithm.wait(limit, cost + limit.leased)
   if wait ~= NEVER or algorithm.wait(limit, cost) == NEVER then return wait end
-  if not algorithm.force then algorithm.make_force() end
-  return limit.lease_ends - now + ceil(algorithm.counts_for(limit))
+  return limit.lease_ends - now + ceil(complete(algorithm).counts_for(limit))
 end
 
 -- As `left` of the algorithm, with units on lease.

@@ -27,31 +27,10 @@ local leasing
 local function make_leasing()
   -- @include leases.lua
   return {
-    load = load_leases, wait = wait_beside, left = left_beside, pack = pack_leases,
+    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside, pack = pack_leases,
     enter = enter, count = count_leased, find = find_piece, without = without_piece, id_of = id_of,
     size = LEASE, format = LEASE_FORMAT,
   }
-end
-
--- Looks at what is behind the limits' own parts, from `at` on.
-local function load_rest(set, at, last)
-  if set.layout == PLAIN and unpack_bytes('>I4', set.value, at) ~= ON_LEASE then set.layout = OTHERS_BEHIND end
-  if set.layout ~= PLAIN then
-    parts = parts or make_parts()
-    at = parts.find_leases(set.value)
-  end
-  if at then
-    leasing = leasing or make_leasing()
-    leasing.load(set, at, last)
-  end
-end
-
--- Forgets the leases of the subject before.
-local function clear_leases(set)
-  set.leases = false
-  for i = 1, #set do
-    set[i].leased = nil
-  end
 end
 
 -- Loads a limit from the numbers of its part, which end before `tail`. Returns where the next part begins.
@@ -90,7 +69,7 @@ end
 -- Loads every limit of the set from the subject's value; without a value, each limit starts with nothing used.
 local function load_limits(set, value)
   set.value, set.ends, set.layout, set.missing, set.written = value, 0, PLAIN, 0, 0
-  if set.leases then clear_leases(set) end
+  if set.leases then leasing.clear(set) end
   if not value then
     set.missing = #set
     for i = 1, #set do
@@ -116,7 +95,16 @@ local function load_limits(set, value)
   for i = 2, #set do
     at = load_limit(set, set[i], at, last)
   end
-  if at <= #value then load_rest(set, at, last) end
+  if at > #value then return end
+  if set.layout == PLAIN and unpack_bytes('>I4', value, at) ~= ON_LEASE then set.layout = OTHERS_BEHIND end
+  if set.layout ~= PLAIN then
+    parts = parts or make_parts()
+    at = parts.find_leases(value)
+  end
+  if at then
+    leasing = leasing or make_leasing()
+    leasing.load(set, at, last)
+  end
 end
 
 local function save_limits(set, key)

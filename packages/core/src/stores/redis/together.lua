@@ -47,9 +47,7 @@ local function force_all(parts)
   for i = 1, #parts do
     local set, used = parts[i].set, parts[i].used
     for j = 1, #set do
-      local algorithm = set[j].algorithm
-      if not algorithm.force then algorithm.make_force() end
-      granted[#granted + 1] = algorithm.force(set[j], used[j] or {})
+      granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
     end
   end
   for i = 1, #parts do
@@ -74,7 +72,7 @@ local function tell_together(parts, grant)
     local set = parts[i].set
     for j = 1, #set do
       local limit = set[j]
-      tell_limit(limit)
+      tell(limit)
       if grant ~= 'all' then
         size = size + 1
         reply[size] = limit.granted
@@ -86,7 +84,7 @@ end
 local function tell_all_outside(parts, grant)
   for i = 1, #parts do
     for _ = 1, #parts[i].set do
-      tell(OUTSIDE_CALENDAR, 0, 0)
+      tell_outside()
       if grant ~= 'all' then
         size = size + 1
         reply[size] = 0

@@ -90,11 +90,10 @@ export const faultsOfLeases: readonly Fault[] = [
     'a refund ends leases',
     (inner) => ({
       refund: (batch) => {
-        for (const { parts } of batch)
-          inner.reset(
-            parts.map(({ key }) => key),
-            0,
-          )
+        for (const { parts, shard } of batch) {
+          const keys = parts.map(({ key }) => key)
+          void inner.reset(keys, shard)
+        }
         return inner.refund(batch)
       },
     }),
