@@ -1,7 +1,7 @@
 /** A rate is measured over at least this long, in ms. */
 const SHORTEST_MS = 5
 
-/** How much one process asks of one subject, per ms. A rise is seen at once, a fall by half at each reading. */
+/** How much one process asks of one subject, per ms. A steep rise is seen at once, all else by half at each reading. */
 export class Demand {
   requestsPerMs = 0
   unitsPerMs = 0
@@ -41,6 +41,7 @@ export class Demand {
   }
 }
 
+/** The average of both, unless the rate has more than doubled: a steady rate varies, and is not to be taken for more. */
 function risen(before: number, now: number): number {
-  return Math.max(now, (before + now) / 2)
+  return now > 2 * before ? now : (before + now) / 2
 }

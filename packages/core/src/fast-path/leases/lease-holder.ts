@@ -169,7 +169,7 @@ export class LeaseHolder {
 
   /** Reports all leases. With a wish, what is needed until its answer comes is kept. */
   #message(wish: LeaseWish | undefined): Request {
-    const kept = wish ? Math.ceil(this.demand.unitsPerMs * leadMsOf(this.#tripMs, this.lengthMs)) : 0
+    const kept = wish ? Math.ceil(this.demand.unitsPerMs * this.#tripMs) : 0
     const newest = this.#leases.at(-1)
     let returned = 0
     const reported = this.#leases.map((lease) => {
