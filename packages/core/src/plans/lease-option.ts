@@ -5,15 +5,15 @@ import type { Limit } from './limit.js'
 
 export interface LeaseOptions {
   /**
-   * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500. In the
-   * mode `exact` a short window makes leases shorter.
+   * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500; in the
+   * mode `exact` at most 1/32 of the shortest window that is not of a token bucket.
    */
   readonly maxMs?: number
   /** The most of the units left that one process may take at a time: above 0, at most 1. Default: 0.25. */
   readonly maxShare?: number
   /**
    * `exact`, the default: no window holds more than without leases. `smooth`: a window can hold what was on lease when it
-   * began, too; leases are not shortened for short windows.
+   * began, too, and units do not come back later.
    */
   readonly mode?: 'exact' | 'smooth'
 }
@@ -31,8 +31,10 @@ export interface LeaseSaid {
 const MAX_MS = 500
 const LEAST_MS = 10
 const MAX_SHARE = 0.25
-/** Of a window: units count as used up to one lease later than they were. */
-const PART_OF_WINDOW = 64
+/** Of a window, unless a user says more: units come back up to one lease late, and so much less is handed out. */
+const PART_OF_WINDOW = 32
+/** A shorter lease saves so little that a user must ask for it. */
+const LEAST_DEFAULT_MS = 50
 /** A lease of fewer units spares the store too few requests. */
 const LEAST_UNITS = 16
 const MODES = ['exact', 'smooth']
@@ -123,19 +125,28 @@ function longestOf(
   { maxMs, isSmooth, path }: { maxMs: number | undefined; isSmooth: boolean; path: string },
 ): number {
   const isExact = !isSmooth && compiled.algorithm !== 'token-bucket'
-  const longest = isExact ? windowMs / PART_OF_WINDOW : windowMs
-  if (longest < LEAST_MS) throw tooShort(show(name), isExact, path)
-  if (maxMs !== undefined && maxMs > windowMs) {
+  if (maxMs !== undefined) {
+    if (maxMs <= windowMs) return maxMs
     const problem = `got ${maxMs}, but the window of the limit ${show(name)} is ${windowMs} ms`
     throw new ConfigError(`${path}.maxMs`, `${problem}: write at most that, or leave maxMs out`)
   }
-  return Math.min(maxMs ?? MAX_MS, longest)
+  if (windowMs < LEAST_MS) {
+    const problem = `the window of the limit ${show(name)} is too short: a lease lasts at least ${LEAST_MS} ms`
+    throw new ConfigError(path, `${problem}: leave lease out, or write a longer window`)
+  }
+  if (isExact && windowMs < LEAST_DEFAULT_MS * PART_OF_WINDOW) throw tooShort(show(name), windowMs, path)
+  return Math.min(MAX_MS, isExact ? windowMs / PART_OF_WINDOW : windowMs)
 }
 
-function tooShort(limit: string, isExact: boolean, path: string): ConfigError {
-  const window = `the window of the limit ${limit} is too short: a lease lasts at least ${LEAST_MS} ms`
-  if (!isExact) return new ConfigError(path, `${window}: leave lease out, or write a longer window`)
-  const problem = `${window}, and in the mode 'exact' at most 1/${PART_OF_WINDOW} of the window`
-  const remedy = `lease: { mode: 'smooth' }, a window of at least ${LEAST_MS * PART_OF_WINDOW} ms, or a token bucket, as in '50/s burst 100'`
-  return new ConfigError(path, `${problem}: write ${remedy}`)
+function tooShort(limit: string, windowMs: number, path: string): ConfigError {
+  const ms = windowMs / PART_OF_WINDOW
+  const problem = `a lease of the limit ${limit} would last ${Math.floor(ms)} ms, 1/${PART_OF_WINDOW} of its window, which saves little`
+  const longer = Math.min(Math.max(Math.floor(windowMs / 10), LEAST_MS), 1000)
+  const percent = Math.round((longer / windowMs) * 100)
+  const remedies = [
+    "a token bucket, such as '2000/s burst 4000', whose leases may be longer",
+    `a window of at least ${LEAST_DEFAULT_MS * PART_OF_WINDOW} ms`,
+    `lease: { maxMs: ${longer} }, with which units come back up to ${longer} ms late and up to ${percent} % fewer are handed out`,
+  ]
+  return new ConfigError(path, `${problem}: write ${remedies.join(', or ')}`)
 }

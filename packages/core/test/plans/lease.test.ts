@@ -15,10 +15,13 @@ describe('the terms of leases', () => {
     [{ limits: '6000/min', lease: {} }, 500, 0.25, 0],
     [{ limits: '6000/min', lease: { maxMs: 50, maxShare: 1 } }, 50, 1, 0],
     // short windows make leases shorter, those of buckets do not
-    [{ limits: '6000/s', lease: true }, 15.625, 0.25, 0],
-    [{ limits: ['6000/min', '500/10s'], lease: true }, 156.25, 0.25, 0],
+    [{ limits: '6000/2s', lease: true }, 62.5, 0.25, 0],
+    [{ limits: ['6000/min', '500/10s'], lease: true }, 312.5, 0.25, 0],
     [{ limits: [BUCKET, '20000/min'], lease: true }, 500, 0.25, 0],
-    [{ limits: '64/640ms', lease: true }, 10, 0.25, 0],
+    [{ limits: '64/1600ms', lease: true }, 50, 0.25, 0],
+    // longer ones for those who say so
+    [{ limits: '6000/s', lease: { maxMs: 200 } }, 200, 0.25, 0],
+    [{ limits: '6000/100ms', lease: { maxMs: 100 } }, 100, 0.25, 0],
     [{ limits: '100/20ms burst 100', lease: true }, 20, 0.25, 0],
     [{ limits: '5000000/month', lease: true }, 500, 0.25, 0],
     // smooth
@@ -27,7 +30,7 @@ describe('the terms of leases', () => {
     [{ limits: '6000/200ms', lease: { mode: 'smooth' } }, 200, 0.25, 200],
     // on a limit
     [{ quota: 6000, window: 'min', lease: true }, 500, 0.25, 0],
-    [['500/10s', { quota: 6000, window: 'min', lease: true }], 156.25, 0.25, 0],
+    [['500/10s', { quota: 6000, window: 'min', lease: true }], 312.5, 0.25, 0],
     [{ limits: [BUCKET, { quota: 6000, window: 'min', lease: { maxMs: 90 } }] }, 90, 0.25, 0],
     // said twice, but the same
     [{ limits: [{ quota: 6000, window: 'min', lease: true }], lease: true }, 500, 0.25, 0],
@@ -58,8 +61,6 @@ describe('the terms of leases', () => {
 
 describe('what is refused', () => {
   const leased = { quota: 6000, window: 'min', lease: true } as const
-  const EXACT =
-    "a lease lasts at least 10 ms, and in the mode 'exact' at most 1/64 of the window: write lease: { mode: 'smooth' }, a window of at least 640 ms, or a token bucket, as in '50/s burst 100'"
   test.each<[plan: unknown, message: string]>([
     // options
     [
@@ -114,10 +115,13 @@ describe('what is refused', () => {
       "lease: the limit 'second' has 20 units, so a lease has at most 5 (maxShare 0.25), and below 16 it saves nothing: leave lease out, or write a limit of at least 64 units or maxShare: 0.8",
     ],
     // windows
-    [{ limits: '6000/639ms', lease: true }, `lease: the window of the limit '639-ms' is too short: ${EXACT}`],
+    [
+      { limits: '2000/s', lease: true },
+      "lease: a lease of the limit 'second' would last 31 ms, 1/32 of its window, which saves little: write a token bucket, such as '2000/s burst 4000', whose leases may be longer, or a window of at least 1600 ms, or lease: { maxMs: 100 }, with which units come back up to 100 ms late and up to 10 % fewer are handed out",
+    ],
     [
       { limits: ['6000/min', '6000/9ms'], lease: true },
-      `lease: the window of the limit '9-ms' is too short: ${EXACT}`,
+      "lease: the window of the limit '9-ms' is too short: a lease lasts at least 10 ms: leave lease out, or write a longer window",
     ],
     [
       { limits: '100/9ms burst 100', lease: true },
