@@ -34,7 +34,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   statusCode: 'write onDenied: (req, res, decision) => ...',
   errorMessage: 'write body: (decision) => ...',
   errorResponseBuilder: 'write body: (decision) => ...',
-  skipFailedRequests: 'write refundWhen: ({ status }) => status >= 400',
+  skipFailedRequests:
+    'write refundWhen: ({ status }) => status >= 500; from 400 on, as theirs, a client can get units back as it likes',
   skipSuccessfulRequests: 'write refundWhen: ({ status }) => status < 400',
   standardHeaders: 'write headers: { standard: true }',
   legacyHeaders: "write headers: { legacy: 'epoch' }",

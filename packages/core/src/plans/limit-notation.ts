@@ -59,9 +59,10 @@ function toNumber(digits: string): number {
   return Number(digits.replaceAll('_', ''))
 }
 
-/** Matches a number followed by a unit of time, with words around: `100 requests per minute`. */
-const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
+/** Matches a number followed by a unit of time, with words around: `100 requests per minute`, `2k/s`. */
+const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])([km](?=[\s/]))?[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
 const LONGEST_LOOSE = 64
+const TIMES: Readonly<Record<string, number>> = { k: 1000, m: 1_000_000 }
 
 /** Common words for a unit of time, and how Tollgate writes that unit. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -92,8 +93,8 @@ function severalIn(text: string): string | undefined {
 
 /** The notation of the limit that the user most likely meant; undefined if that cannot be guessed. */
 function meantBy(text: string): string | undefined {
-  const [, digits = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
-  const quota = Number(digits.replace(/[,_']/g, ''))
+  const [, digits = '', times = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
+  const quota = Number(digits.replace(/[,_']/g, '')) * (TIMES[times.toLowerCase()] ?? 1)
   if (/^\s*\d+\s*$/.test(text)) return `'${text.trim()}/min'`
   if (!isUnits(quota)) return undefined
   const written = (unit: string): string => `'${quota}/${count}${unit}'`
