@@ -1,5 +1,6 @@
 import { readDuration, UNITS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
+import { nearestOf } from '../base/option-checks.js'
 import { isUnits } from '../base/units.js'
 
 /** A limit as read from its short notation. */
@@ -46,7 +47,9 @@ export function notALimit(path: string, given: unknown): ConfigError {
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
   if (meant !== undefined)
     return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
-  const expected = `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})`
+  const word = typeof given === 'string' ? nearestOf(given, ['unlimited', 'blocked']) : undefined
+  const whole = word === undefined ? '' : `; did you mean '${word}'?`
+  const expected = `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})${whole}`
   return ConfigError.wrong(path, given, expected)
 }
 

@@ -85,6 +85,7 @@ describe('bad input is refused at construction, with the path, what was given an
     ['9999999999999999/min', 'plans.free', "such as '100/min'"],
     ['1e400/min', 'plans.free', "such as '100/min'"],
     ['1_/min', 'plans.free', "such as '1/min'"],
+    ['unlimted', 'plans.free', "did you mean 'unlimited'?"],
     ['2k/s', 'plans.free', "such as '2000/s'"],
     ['3k per min', 'plans.free', "such as '3000/min'"],
     ['5M/month', 'plans.free', "such as '5000000/month'"],
