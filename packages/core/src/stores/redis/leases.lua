@@ -121,7 +121,7 @@ local function left_beside(limit)
   return left, max(wait_beside(limit, left + 1), 0)
 end
 
--- Also returns when the last of the units stop counting, in seconds.
+-- Also returns in how many ms the last of the units stop counting.
 local function pack_leases(groups)
   local packed, latest = {}, 0
   for i = 1, #groups do
@@ -131,5 +131,5 @@ local function pack_leases(groups)
       #group.leases / LEASE, group.out) .. group.ids .. group.leases
   end
   if #groups == 0 then return '', 0 end
-  return pack_bytes('>I4', ON_LEASE) .. concat(packed), min(floor(latest / 1000000), LAST_END)
+  return pack_bytes('>I4', ON_LEASE) .. concat(packed), ceil((latest - now) / 1000)
 end

@@ -127,18 +127,19 @@ local function save_limits(set, key)
     saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
     if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
   end
-  local ttl, latest = set.ttl, 0
+  local ttl = set.ttl
   if set.layout ~= PLAIN then
     parts = parts or make_parts()
     local others, others_end = parts.pack_others(set)
-    saved, latest = saved .. others, others_end
+    saved = saved .. others
+    -- All digits are written out, since a large number could be sent with an exponent.
+    if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   if leases then
-    local packed, leases_end = leasing.pack(leases)
-    saved, latest = saved .. packed, max(latest, leases_end)
+    local packed, lifetime = leasing.pack(leases)
+    saved = saved .. packed
+    if lifetime > tonumber(ttl) then ttl = format('%.0f', lifetime) end
   end
-  -- All digits are written out, since a large number could be sent with an exponent.
-  if latest > set.ends then ttl = format('%.0f', (latest + 1) * 1000 - floor(now / 1000)) end
   write(key, saved, set.value, keep, ttl)
 end
 
