@@ -27,9 +27,9 @@ local leasing
 local function make_leasing()
   -- @include leases.lua
   return {
-    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside, pack = pack_leases,
-    enter = enter, count = count_leased, find = find_piece, without = without_piece, id_of = id_of,
-    size = LEASE, format = LEASE_FORMAT,
+    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
+    are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
+    find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
   }
 end
 
@@ -136,8 +136,12 @@ local function save_limits(set, key)
     if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   if leases then
-    local packed, lifetime = leasing.pack(leases)
-    saved = saved .. packed
+    if keep and set.layout == PLAIN and #saved == leases.at - 1 and leasing.are_same(leases) then
+      return call('SETRANGE', key, '0', saved)
+    end
+    local pieces = { saved }
+    local lifetime = leasing.pack(leases, pieces)
+    saved = concat(pieces)
     if lifetime > tonumber(ttl) then ttl = format('%.0f', lifetime) end
   end
   write(key, saved, set.value, keep, ttl)
