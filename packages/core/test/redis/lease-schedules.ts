@@ -80,7 +80,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.record({ gapUs, reset: fc.subarray(['k', 'l']) }) },
 )
 export type LeaseAct = typeof act extends fc.Arbitrary<infer T> ? T : never
-export const leaseActs = fc.array(act, { minLength: 1, maxLength: 40 })
+export const leaseActs = fc.array(act, { minLength: 1, maxLength: 30 })
 
 /** Sets of one to three limits that share some limits; the third has the same with a larger quota. */
 export function leasedSets(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {

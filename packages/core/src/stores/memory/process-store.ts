@@ -127,10 +127,12 @@ export class ProcessStore implements Store {
       const isWritten = mayTake && this.#settle(subject, cost, now)
       // A level above the brim drains slower from where it was written, and the client must not come too early.
       if (isWritten && cost === 0) subject.wait(asked, limits, first)
+      const end = first + subject.limitCount
+      if (grant === 'upTo')
+        for (let j = first; j < end; j += 1) (limits[j] as LimitOutcomeDraft).granted = most
       subject.tell(limits, first)
-      first += subject.limitCount
+      first = end
     }
-    if (grant === 'upTo') for (const limit of limits) limit.granted = most
     return { at: now, limits }
   }
 

@@ -1,13 +1,36 @@
 -- Requests with the grant `lease`: reports of leases, and a wish for the next one.
-local enter, count_leased, id_of = leasing.enter, leasing.count, leasing.id_of
+local enter, count_leased, id_of, own_leases = leasing.enter, leasing.count, leasing.id_of, leasing.own
 local find_piece, without_piece, LEASE, LEASE_FORMAT = leasing.find, leasing.without, leasing.size, leasing.format
+local find = string.find
+
+-- The group that has a lease at this place of the value.
+local function group_at(groups, at)
+  for i = 1, #groups do
+    local group = groups[i]
+    local is_in = not group.leases and at >= group.from and at <= group.to
+    if is_in and (at - group.from) % LEASE == 0 then return i end
+  end
+end
 
 -- The group of a living lease, and where the lease is in it.
 local function find_lease(groups, id)
-  for i = 1, #groups do
-    local at = groups[i].ends > now and find_piece(groups[i].leases, id, LEASE)
-    if at then return i, at end
+  local at = find(groups.value, id, groups.at, true)
+  while at do
+    local i = group_at(groups, at)
+    if i then
+      own_leases(groups, groups[i])
+      return i, at - groups[i].from + 1
+    end
+    at = find(groups.value, id, at + 1, true)
   end
+  for j = 1, #groups do
+    at = groups[j].leases and find_piece(groups[j].leases, id, LEASE)
+    if at then return j, at end
+  end
+end
+
+local function no_leases()
+  return { value = '', at = 1, count = 0 }
 end
 
 -- Keeps what a report leaves of a lease. Returns how many of its units were used since the report before, and whether
@@ -31,7 +54,7 @@ end
 
 -- Settles the reports. Returns whether anything changed, and whether all leases with units left are known.
 local function settle_reports(set, reports)
-  local groups, used, has_changed, is_known = set.leases or {}, {}, false, true
+  local groups, used, has_changed, is_known = set.leases or no_leases(), {}, false, true
   for n = 1, #reports do
     local report = reports[n]
     local i, at = find_lease(groups, report.id)
@@ -61,7 +84,7 @@ local function add_lease(set, wish, ends, units)
     local id = id_of(set[i])
     if not find_piece(ids, id, STATE_ID) then ids = ids .. id end
   end
-  set.leases = set.leases or {}
+  set.leases = set.leases or no_leases()
   local groups, place, found = set.leases, 1, nil
   for i = 1, #groups do
     local group = groups[i]
@@ -73,13 +96,13 @@ local function add_lease(set, wish, ends, units)
     table.insert(groups, place, found)
   end
   found.expires, found.out = max(found.expires, ends + wish.counts_for), found.out + units
-  found.leases = found.leases .. pack_bytes(LEASE_FORMAT, wish.id, units, 0)
+  found.leases = own_leases(groups, found) .. pack_bytes(LEASE_FORMAT, wish.id, units, 0)
   groups.has_new = true
 end
 
 -- Grants a wish. Returns the units, in how many µs their lease ends, and whether it is a new one.
 local function grant(set, wish)
-  local i, at = find_lease(set.leases or {}, wish.id)
+  local i, at = find_lease(set.leases or no_leases(), wish.id)
   if i then
     local group = set.leases[i]
     local _, out = unpack_bytes(LEASE_FORMAT, group.leases, at)

@@ -9,7 +9,8 @@
                 entered, and its leases
   Lease         12 bytes: id; 5 bytes: units that are out; 5 bytes: units told as used
 
-  Both lists stay text, in which a piece is found by one search: a group can have a thousand leases.
+  A group can have a thousand leases. So they stay in the value, where one search finds a lease, until their group
+  changes: only then it has them as text of its own, `leases`. Each copy would cost as much as all else.
 ]]
 local GROUP, GROUP_FORMAT = 34, '>I7I7I7I2I4I7'
 local LEASE, LEASE_FORMAT = 22, '>c12I5I5'
@@ -50,6 +51,12 @@ local function id_of(limit)
   return pack_bytes('>I4', limit.id)
 end
 
+-- The leases of a group as text, which is to be changed.
+local function own_leases(groups, group)
+  group.leases = group.leases or sub(groups.value, group.from, group.to)
+  return group.leases
+end
+
 -- What is out of a group that has ended enters the limits of the set. Limits of other plans wait until they are loaded.
 local function enter_group(set, group)
   for i = 1, #set do
@@ -80,16 +87,18 @@ end
 
 -- Loads the leases that begin at `at` in the set's value, which was written at `last`.
 local function load_leases(set, at, last)
-  local value, groups, back = set.value, {}, max(last - now, 0)
+  local value, back = set.value, max(last - now, 0)
+  local groups = { value = value, at = at, count = 0 }
   at = at + STATE_ID
   while at <= #value do
     local ends, lag, expires, limits, leases, out = unpack_bytes(GROUP_FORMAT, value, at)
-    local ids_end = at + GROUP + STATE_ID * limits
-    at = ids_end + LEASE * leases
+    local from = at + GROUP + STATE_ID * limits
     local group = {
       ends = ends - back, lag = lag, expires = expires - back, out = out,
-      ids = sub(value, ids_end - STATE_ID * limits, ids_end - 1), leases = sub(value, ids_end, at - 1),
+      ids = sub(value, at + GROUP, from - 1), head = at, from = from, to = from + LEASE * leases - 1,
     }
+    groups.count, at = groups.count + 1, group.to + 1
+    if back > 0 then own_leases(groups, group) end
     -- Also what counts no more: it can be in the window of what still does.
     if group.ends <= now then enter_group(set, group) end
     if group.expires > now and group.ids ~= '' then groups[#groups + 1] = group end
@@ -121,15 +130,32 @@ local function left_beside(limit)
   return left, max(wait_beside(limit, left + 1), 0)
 end
 
--- Also returns when the last of the units stop counting, in seconds.
-local function pack_leases(groups)
-  local packed, latest = {}, 0
+-- Whether all groups are as they stand in the value.
+local function are_same(groups)
   for i = 1, #groups do
-    local group = groups[i]
-    latest = max(latest, group.expires)
-    packed[i] = pack_bytes(GROUP_FORMAT, group.ends, group.lag, group.expires, #group.ids / STATE_ID,
-      #group.leases / LEASE, group.out) .. group.ids .. group.leases
+    if groups[i].leases then return false end
   end
-  if #groups == 0 then return '', 0 end
-  return pack_bytes('>I4', ON_LEASE) .. concat(packed), min(floor(latest / 1000000), LAST_END)
+  return #groups == groups.count
+end
+
+-- Puts the groups behind other pieces of a value. Returns in how many ms the last of the units stop counting.
+local function pack_leases(groups, pieces)
+  local latest, from, to = 0, nil, nil
+  if #groups > 0 then pieces[#pieces + 1] = pack_bytes('>I4', ON_LEASE) end
+  for i = 1, #groups + 1 do
+    local group = groups[i]
+    if from and (not group or group.leases or group.head ~= to + 1) then
+      pieces[#pieces + 1], from = sub(groups.value, from, to), nil
+    end
+    if group and group.leases then
+      pieces[#pieces + 1] = pack_bytes(GROUP_FORMAT, group.ends, group.lag, group.expires, #group.ids / STATE_ID,
+        #group.leases / LEASE, group.out)
+      pieces[#pieces + 1] = group.ids
+      pieces[#pieces + 1] = group.leases
+    elseif group then
+      from, to = from or group.head, group.to
+    end
+    latest = group and max(latest, group.expires) or latest
+  end
+  return ceil((latest - now) / 1000)
 end

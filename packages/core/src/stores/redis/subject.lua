@@ -27,9 +27,9 @@ local leasing
 local function make_leasing()
   -- @include leases.lua
   return {
-    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside, pack = pack_leases,
-    enter = enter, count = count_leased, find = find_piece, without = without_piece, id_of = id_of,
-    size = LEASE, format = LEASE_FORMAT,
+    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
+    are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
+    find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
   }
 end
 
@@ -127,18 +127,23 @@ local function save_limits(set, key)
     saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
     if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
   end
-  local ttl, latest = set.ttl, 0
+  local ttl = set.ttl
   if set.layout ~= PLAIN then
     parts = parts or make_parts()
     local others, others_end = parts.pack_others(set)
-    saved, latest = saved .. others, others_end
+    saved = saved .. others
+    -- All digits are written out, since a large number could be sent with an exponent.
+    if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
   end
   if leases then
-    local packed, leases_end = leasing.pack(leases)
-    saved, latest = saved .. packed, max(latest, leases_end)
+    if keep and set.layout == PLAIN and #saved == leases.at - 1 and leasing.are_same(leases) then
+      return call('SETRANGE', key, '0', saved)
+    end
+    local pieces = { saved }
+    local lifetime = leasing.pack(leases, pieces)
+    saved = concat(pieces)
+    if lifetime > tonumber(ttl) then ttl = format('%.0f', lifetime) end
   end
-  -- All digits are written out, since a large number could be sent with an exponent.
-  if latest > set.ends then ttl = format('%.0f', (latest + 1) * 1000 - floor(now / 1000)) end
   write(key, saved, set.value, keep, ttl)
 end
 
