@@ -65,8 +65,8 @@ export class LeaseCounter {
       const { least, most } = usedInFixedWindow(this.#uses, now, windowMs * 1000, use)
       return { least: least > 0, most: most > 0 }
     }
-    const weight = (at: number, slack: number): boolean => weightOf(at, now, this.spec, slack) > 0
-    return { least: weight(use.at, 0), most: weight(last, slackOf(this.spec)) }
+    const [least, most] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, slackOf(this.spec))]
+    return { least: least(use.at) > 0, most: most(last) > 0 }
   }
 
   /** Units that the limit counts at `now`, which is no earlier than any use. */
@@ -80,10 +80,12 @@ export class LeaseCounter {
     if (kind === 'bucket') return { least: this.#level(now, 'low'), most: this.#level(now, 'high') }
     if (kind === 'fixed') return usedInFixedWindow(this.#uses, now, windowMs * 1000)
     let [least, most, leastBefore, mostBefore] = [0, 0, 0, 0]
+    const [weight, slackened] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, slackOf(this.spec))]
     for (const use of this.#uses) {
+      const last = slackened(Math.min(use.upTo, now))
+      if (last === 0) continue
       const held = heldOf(use)
-      const first = weightOf(use.at, now, this.spec, 0)
-      const last = weightOf(Math.min(use.upTo, now), now, this.spec, slackOf(this.spec))
+      const first = weight(use.at)
       if (first === 1) least += held.least
       else leastBefore += first * held.least
       if (last === 1) most += held.most
@@ -145,6 +147,7 @@ const ROUNDED_US = 3
 
 /** How many units of a request were not given back. */
 export function heldOf({ units, isSure, gives }: Use): Bounds {
+  if (gives.length === 0) return { least: isSure ? units : 0, most: units }
   let [least, most] = [isSure ? units : 0, units]
   for (const give of gives) {
     least -= give.most
@@ -158,11 +161,18 @@ function slackOf({ kind, windowMs }: LimitSpec): number {
   return kind === 'coarse' ? slotMsOf(windowMs) * 1000 : 0
 }
 
-/** What a unit that was counted at `at` counts at `now`, from 0 to 1. Never less if it was counted later. */
-function weightOf(at: number, now: number, { kind, windowMs }: LimitSpec, slackUs: number): number {
+/**
+ * What a unit that was counted at some time counts at `now`, from 0 to 1. Never less if it was counted later.
+ *
+ * @param slackUs how much longer it may count
+ */
+function weightAt(now: number, { kind, windowMs }: LimitSpec, slackUs: number): (at: number) => number {
   const windowUs = windowMs * 1000
-  if (kind === 'hour' || kind === 'month') return Number(at >= calendarStart(kind, now))
-  if (kind !== 'window') return Number(at + windowUs + slackUs > now)
-  const age = Math.floor(now / windowUs) - Math.floor(at / windowUs)
-  return age <= 0 ? 1 : age === 1 ? (windowUs - (now % windowUs)) / windowUs : 0
+  if (kind === 'window') {
+    const start = now - (now % windowUs)
+    const before = (start + windowUs - now) / windowUs
+    return (at) => (at >= start ? 1 : at >= start - windowUs ? before : 0)
+  }
+  const since = kind === 'hour' || kind === 'month' ? calendarStart(kind, now) : now - windowUs - slackUs + 1
+  return (at) => (at >= since ? 1 : 0)
 }

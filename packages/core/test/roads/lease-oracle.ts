@@ -42,6 +42,7 @@ export class LeaseOracle {
   readonly #resets = new Map<string, Reset>()
   readonly #lengths = new Map<string, number>()
   #plans: Plans
+  #lines = new WeakMap<Ask, readonly Line[]>()
   #ids = 0
 
   constructor(schedule: LeaseSchedule) {
@@ -51,10 +52,15 @@ export class LeaseOracle {
 
   setPlans(plans: Plans): void {
     this.#plans = plans
+    this.#lines = new WeakMap()
   }
 
   linesOf(ask: Ask): readonly Line[] {
-    return linesOf(ask, this.#plans, this.#schedule)
+    const known = this.#lines.get(ask)
+    if (known) return known
+    const lines = linesOf(ask, this.#plans, this.#schedule)
+    this.#lines.set(ask, lines)
+    return lines
   }
 
   /** Units left at `now`, if no unused unit is on lease. While some are, no more than `most` are left. */

@@ -155,9 +155,10 @@ export class LeasePlay {
     if (this.#road.isInSteps || wasCalm) await untilIdle(this.processes)
     this.#isCalm = wasCalm && grants === this.#grants
     for (const [i, ask] of asks.entries()) this.#enter(ask, decisions[i] as Decision)
+    const lines = new Map(asked.flatMap((one) => one.lines.map((line) => [line.key, line] as const)))
+    this.judge.neverOver([...lines.values()], this.nowUs)
     for (const [i, decision] of decisions.entries()) {
       const [one, rooms] = [asked[i] as LeaseAsked, before[i] as Bounds[]]
-      this.judge.neverOver(one.lines, one.now)
       if (decision.source !== 'store') continue
       this.judge.atMost(decision, one, rooms, decision.allowed ? one.cost : 0)
       if (!decision.allowed) this.judge.retry(decision, one)

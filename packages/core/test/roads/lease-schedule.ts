@@ -53,10 +53,10 @@ const KINDS: readonly Kind[] = [
   'bucket',
   'bucket',
 ]
-const WINDOWS_MS = [700, 1000, 2500, 60_000, 60_000]
+const WINDOWS_MS = [700, 1000, 2500, 10_000, 60_000, 60_000]
 /** The most units of a log that is exact without leases. */
 const EXACT_LOG = 128
-const MOST_STEPS = 16
+const MOST_STEPS = 14
 
 /** Makes a random schedule, the same for the same seed. */
 export function leaseScheduleOf(seed: number): LeaseSchedule {
@@ -67,21 +67,50 @@ export function leaseScheduleOf(seed: number): LeaseSchedule {
   const leases = Object.fromEntries(
     [...PLAN_NAMES, 'own', 'stacked'].map((name) => [
       name,
-      random.chance(0.85) ? leaseOf(random) : undefined,
+      random.chance(0.9) ? leaseOf(random) : undefined,
     ]),
   )
   const subjects = subjectsOf(random)
   const processes = random.pick([1, 2, 2, 3])
   const kit: Kit = { random, subjects, processes, windowsMs: maker.windowsMs, hot: hotOf(random, subjects) }
-  const steps = Array.from({ length: random.int(MOST_STEPS / 2, MOST_STEPS) }, (): LeaseStep => {
-    return { gapUs: gapOf(kit), act: actOf(kit) }
-  })
+  const steps: LeaseStep[] = []
+  for (let left = random.int(MOST_STEPS / 2, MOST_STEPS); left > 0; left -= 1) {
+    if (random.chance(0.12)) steps.push(...whileLeasesLast(kit))
+    else steps.push(stepOf(kit))
+  }
   return { seed, versions, own, stacked, leases, subjects, processes, steps }
+}
+
+function stepOf(kit: Kit): LeaseStep {
+  const { random } = kit
+  const act = actOf(kit)
+  // Mostly while the leases last.
+  const isSoon = random.chance(act.what === 'refund' || act.what === 'settle' ? 0.7 : 0)
+  return { gapUs: isSoon ? random.int(0, 3000) : gapOf(kit), act }
+}
+
+/** One process leases, has units given back or a subject reset, goes on, and is looked at when that matters most. */
+function whileLeasesLast(kit: Kit): LeaseStep[] {
+  const { random } = kit
+  const only = random.int(0, kit.processes - 1)
+  const soon = (): number => random.int(0, 3000)
+  const burst = (): LeaseAct => burstOf(kit, only)
+  const back = Array.from({ length: 12 }, (_, i) => i)
+  const change: LeaseAct = random.chance(0.6)
+    ? { what: 'refund', back, isTwice: false }
+    : { what: 'reset', who: random.pick(random.pick(kit.hot).who), process: only }
+  const edgeUs = Math.max(random.pick(kit.windowsMs) * 1000 - random.int(0, 60_000), 0)
+  return [
+    { gapUs: gapOf(kit), act: burst() },
+    { gapUs: soon(), act: change },
+    { gapUs: soon(), act: burst() },
+    { gapUs: edgeUs, act: burst() },
+  ]
 }
 
 function leaseOf(random: Random): Leases[string] {
   return {
-    ...(random.chance(0.6) && { maxMs: random.pick([10, 15, 40, 100, 250, 500]) }),
+    ...(random.chance(0.5) && { maxMs: random.pick([10, 20, 50, 100, 250, 500]) }),
     maxShare: random.pick([0.16, 0.25, 0.25, 0.5, 1]),
   }
 }
@@ -114,11 +143,11 @@ class LimitMaker {
   #limit(): LimitSpec {
     const random = this.#random
     const kind = random.pick(KINDS)
-    const quota = kind === 'log' ? random.int(100, EXACT_LOG) : random.int(100, random.pick([200, 600, 3000]))
+    const quota = kind === 'log' ? random.int(100, EXACT_LOG) : random.int(100, random.pick([200, 1000, 3000]))
     if (kind === 'hour') return { kind, quota, windowMs: HOUR_MS, burst: quota }
     if (kind === 'month') return { kind, quota, windowMs: 720 * HOUR_MS, burst: quota }
     const windowMs = random.pick(this.windowsMs) + (kind === 'coarse' ? 100 : 0)
-    const made: LimitSpec = { kind, quota, windowMs, burst: random.int(100, random.pick([200, 600, 3000])) }
+    const made: LimitSpec = { kind, quota, windowMs, burst: random.int(100, random.pick([200, 1000, 3000])) }
     if (kind !== 'bucket') return made
     const known = this.#buckets.get(windowMs) ?? made
     this.#buckets.set(windowMs, known)
@@ -169,9 +198,9 @@ function actOf(kit: Kit): LeaseAct {
   const { random } = kit
   const process = random.int(0, kit.processes - 1)
   const dice = random.next()
-  if (dice < 0.58) return burstOf(kit)
+  if (dice < 0.58) return burstOf(kit, random.chance(0.5) ? process : undefined)
   if (dice < 0.74) {
-    const back = Array.from({ length: random.int(1, 6) }, () => random.int(0, 40))
+    const back = Array.from({ length: random.int(1, 6) }, () => random.int(0, 20))
     return { what: 'refund', back, isTwice: random.chance(0.3) }
   }
   if (dice < 0.8) return { what: 'settle', back: random.int(0, 20), cost: random.int(0, 25) }
@@ -183,11 +212,10 @@ function actOf(kit: Kit): LeaseAct {
   return { what: 'wait', ask: askOf(kit, 60) }
 }
 
-/** 5 to 60 requests, a few at a time, with a few ms between. Often one process gets them all. */
-function burstOf(kit: Kit): LeaseAct {
+/** 5 to 60 requests, a few at a time, with a few ms between. `only`: the process that gets them all. */
+function burstOf(kit: Kit, only?: number): LeaseAct {
   const { random } = kit
-  const only = random.chance(0.5) ? random.int(0, kit.processes - 1) : undefined
-  const mostCost = random.pick([1, 1, 5, 20])
+  const mostCost = random.pick([1, 1, 2, 5, 20])
   const atOnce = random.pick([1, 3, 8, 8])
   const ticks: Tick[] = []
   for (let left = random.int(5, 60); left > 0;) {
@@ -195,7 +223,7 @@ function burstOf(kit: Kit): LeaseAct {
     left -= count
     const asks = Array.from({ length: count }, () => askOf(kit, mostCost))
     const sent = only === undefined ? asks : asks.map((ask) => ({ ...ask, process: only }))
-    ticks.push({ gapUs: random.pick([0, 100, 1000, 2000, random.int(0, 6000)]), asks: sent })
+    ticks.push({ gapUs: random.pick([0, 100, 500, 1000, 2000, random.int(0, 6000)]), asks: sent })
   }
   return { what: 'burst', ticks }
 }
