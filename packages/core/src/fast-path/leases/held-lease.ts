@@ -12,6 +12,8 @@ export class HeldLease {
   readonly granted: number
   readonly startedAtMs: number
   readonly endsAtMs: number
+  /** By the store's clock. */
+  readonly endsAtUs: number
   /** Units that can still be served. */
   left: number
   /** Units that were served, less those that came back. */
@@ -21,14 +23,19 @@ export class HeldLease {
   #isClosed = false
   readonly #confirmed: Confirmed[] = []
 
-  /** @param startedAtMs before the wish was sent: so the lease ends here no later than at the store */
-  constructor(id: string, granted: number, startedAtMs: number, endsAtMs: number) {
+  /**
+   * @param outcome     of its wish
+   * @param startedAtMs before the wish was sent: so the lease ends here no later than at the store
+   */
+  constructor(id: string, { limits, at, lease }: Outcome, startedAtMs: number) {
+    const endsInUs = lease?.endsInUs ?? 0
     this.id = id
-    this.granted = granted
-    this.left = granted
-    this.#most = granted
+    this.granted = limits[0]?.granted ?? 0
+    this.left = this.granted
+    this.#most = this.granted
     this.startedAtMs = startedAtMs
-    this.endsAtMs = endsAtMs
+    this.endsAtMs = startedAtMs + endsInUs / 1000
+    this.endsAtUs = at + endsInUs
   }
 
   get isClosed(): boolean {
@@ -67,8 +74,11 @@ export class HeldLease {
     return left
   }
 
-  confirm(used: number, outcome: Outcome): void {
+  /** Returns whether a report came in time. One that came late told nothing: all that was out counted at the end. */
+  confirm(used: number, outcome: Outcome): boolean {
+    if (outcome.at >= this.endsAtUs) return false
     this.#confirmed.push({ used, outcome })
+    return true
   }
 
   /**

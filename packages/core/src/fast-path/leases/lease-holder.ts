@@ -22,10 +22,8 @@ export interface HolderOptions {
 /** The message that is under way. */
 interface Asked {
   readonly wish: LeaseWish | undefined
-  /** What was reported, and of which lease. */
-  readonly reported: readonly (readonly [lease: HeldLease, report: LeaseReport])[]
-  /** Units that the reports give back. */
-  readonly returned: number
+  /** What was reported, of which lease, and the units that go back with it. */
+  readonly reported: readonly (readonly [lease: HeldLease, report: LeaseReport, returned: number])[]
 }
 
 /**
@@ -128,12 +126,15 @@ export class LeaseHolder {
     this.#asked = undefined
     this.#tripMs = nowMs - sentAtMs
     this.#unanswered = []
-    for (const [lease, report] of asked.reported) {
-      lease.confirm(report.used, outcome)
+    let [returned, late] = [0, 0]
+    for (const [lease, report, units] of asked.reported) {
+      if (lease.confirm(report.used, outcome)) returned += units
+      else late += units
       if (!outcome.lease?.isKnown && !lease.isClosed) this.#tellUnits('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)
-    this.#tellUnits('returned', asked.returned)
+    this.#tellUnits('returned', returned)
+    this.#tellUnits('lost', late)
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
   }
 
@@ -143,7 +144,10 @@ export class LeaseHolder {
     if (!asked) return
     this.#asked = undefined
     this.#pause(nowMs)
-    this.#tellUnits('lost', asked.returned)
+    this.#tellUnits(
+      'lost',
+      asked.reported.reduce((sum, [, , returned]) => sum + returned, 0),
+    )
     if (asked.wish) this.#abandon(asked.wish, nowMs)
   }
 
@@ -171,17 +175,15 @@ export class LeaseHolder {
   #message(wish: LeaseWish | undefined): Request {
     const kept = wish ? Math.ceil(this.demand.unitsPerMs * this.#tripMs) : 0
     const newest = this.#leases.at(-1)
-    let returned = 0
     const reported = this.#leases.map((lease) => {
       const before = lease.left
       const report = lease.report(lease === newest ? kept : 0)
-      returned += before - report.left
-      return [lease, report] as const
+      return [lease, report, before - report.left] as const
     })
     const lost = this.#unanswered.map(({ id }): LeaseReport => ({ id, used: 0, left: 0 }))
     const order = { reports: [...reported.map(([, report]) => report), ...lost], wish }
     const request = this.#requestOf(order, wish?.most ?? 1)
-    this.#asked = { wish, reported, returned }
+    this.#asked = { wish, reported }
     return request
   }
 
@@ -191,18 +193,18 @@ export class LeaseHolder {
     return { subject, plan: this.#options.plan, cost, parts, limits, shard, grant: 'lease', order }
   }
 
-  #adopt(wish: LeaseWish, { limits, lease }: Outcome, sentAtMs: number, nowMs: number): void {
-    const granted = limits[0]?.granted ?? 0
+  #adopt(wish: LeaseWish, outcome: Outcome, sentAtMs: number, nowMs: number): void {
+    const lease = new HeldLease(wish.id, outcome, sentAtMs)
+    const { granted, endsAtMs } = lease
     if (granted === 0) {
       this.#pause(nowMs)
       return this.#tell('refused', 0)
     }
-    const endsAtMs = sentAtMs + (lease?.endsInUs ?? 0) / 1000
     const isOver = this.#isRetired || sentAtMs <= this.#forgottenAtMs || nowMs >= endsAtMs
     if (isOver) return this.#abandon(wish, nowMs)
     this.#tell('granted', granted, this.#hadLease)
     this.#hadLease = true
-    this.#leases.push(new HeldLease(wish.id, granted, sentAtMs, endsAtMs))
+    this.#leases.push(lease)
     const leadMs = leadMsOf(this.#tripMs, this.lengthMs)
     this.#dueBelow = Math.min(granted / 2, Math.ceil(this.demand.unitsPerMs * leadMs) + 1)
     this.#dueAtMs = endsAtMs - leadMs

@@ -100,7 +100,8 @@ export class Leases implements FastPath {
       uses.push(use)
     }
     const isServed = uses.length === request.parts.length && uses.length > 0
-    if (!isServed) for (const { lease, part } of uses) lease.putBack(part.cost, now)
+    if (!isServed)
+      for (const [i, { lease }] of uses.entries()) lease.putBack(request.parts[i]?.cost ?? 0, now)
     for (const { key } of request.parts) {
       const holder = this.#holders.get(key)
       if (holder) this.#renew(holder, now)
@@ -160,6 +161,7 @@ export class Leases implements FastPath {
 
   /** Ends a holder. It is forgotten when the store has confirmed that, or its leases have ended. */
   #giveBack(key: string, holder: LeaseHolder): void {
+    holder.expire(this.#clock())
     holder.retire()
     this.#send(holder, holder.giveBack())
     if (holder.isEmpty) this.#holders.delete(key)

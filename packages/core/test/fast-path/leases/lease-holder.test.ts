@@ -49,9 +49,9 @@ function hold(perMs = 1): {
   return { holder, told, totals }
 }
 
-function outcome(granted: number, lease: Partial<LeaseOutcome> = {}): Outcome {
+function outcome(granted: number, lease: Partial<LeaseOutcome> = {}, at = 5_000_000): Outcome {
   const limits = [{ wait: 0, remaining: 1000, reset: 5, granted }]
-  return { at: 5_000_000, limits, lease: { endsInUs: 200_000, isKnown: true, ...lease } }
+  return { at, limits, lease: { endsInUs: 200_000, isKnown: true, ...lease } }
 }
 
 /** A holder with a lease of 100 units, asked for at 100 and there at 101: it ends at 300. */
@@ -197,6 +197,18 @@ describe('a lease is given back', () => {
       ['returned', 100],
     ])
     expect(holder.isEmpty).toBe(true)
+  })
+
+  test('too late, when its report arrives after its end: then its units count, and none of them can go back', () => {
+    const { holder, told } = held()
+    const [use] = serve(holder, 10, 110)
+    holder.giveBack()
+    holder.answered(outcome(0, {}, 5_200_000), 299, 320)
+    expect(kinds(told)).toEqual([
+      ['granted', 100],
+      ['lost', 90],
+    ])
+    expect(use?.giveBack(1, 321)).toBeUndefined()
   })
 
   test('again with the same numbers, until the store has confirmed it', () => {
