@@ -97,12 +97,11 @@ export function settleReport(book: LeaseBook, { id, used, left }: LeaseReport, n
 }
 
 /** A lease that lives. */
-export interface Living {
-  readonly units: number
-  readonly endsInUs: number
-}
-
-export function findLease(book: LeaseBook, id: string, now: number): Living | undefined {
+export function findLease(
+  book: LeaseBook,
+  id: string,
+  now: number,
+): { units: number; endsInUs: number } | undefined {
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
   return group && lease && { units: lease.out, endsInUs: group.endUs - now }
