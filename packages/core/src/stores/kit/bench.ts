@@ -10,9 +10,8 @@ import { isOutcome, isRefundAnswer } from '../outcome-check.js'
 /** One requirement for every store, as a check. */
 export interface Check {
   readonly name: string
-  /** Only for stores that decide several keys in one step. */
+  /** Only for stores that decide several keys in one step, or that grant leases. */
   readonly needsAtomic?: boolean
-  /** Only for stores that grant leases. */
   readonly needsLeases?: boolean
   run(bench: Bench): Promise<void>
 }

@@ -1,42 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseOrder, LeaseReport, LeaseWish, Outcome, StoreRequest } from '../contract.js'
+import type { LeaseReport, Outcome } from '../contract.js'
 import { refundOf } from '../receipts.js'
-import { all, grantedOf, isTaken, remainingOf, type Bench, type Check } from './bench.js'
+import { all, grantedOf, isTaken, remainingOf, type Check } from './bench.js'
+import { order, report, standing, wish } from './lease-orders.js'
 
-/** Longer than a check takes. */
-const LENGTH_US = 60_000_000
 const SHORT_US = 60_000
 const ASKED_EVERY_MS = 10
-
-/** The id of the nth lease of a check. */
-function idOf(n: number): string {
-  return `lease-${String(n).padStart(6, '0')}`
-}
-
-function wish(n: number, most: number, change: Partial<LeaseWish> = {}): LeaseWish {
-  return { id: idOf(n), most, least: 1, share: 1, lengthUs: LENGTH_US, lagUs: 0, ...change }
-}
-
-function report(n: number, used: number, left: number): LeaseReport {
-  return { id: idOf(n), used, left }
-}
-
-/** Sends an order for one key. */
-async function order(bench: Bench, key: string, set: LimitSet, given: Partial<LeaseOrder>): Promise<Outcome> {
-  const parts = [bench.part(key, given.wish?.most ?? 1, set)]
-  const request: StoreRequest = { shard: 0, parts, grant: 'lease', order: { reports: [], ...given } }
-  const [outcome] = await bench.consume(request)
-  return outcome as Outcome
-}
-
-/** Units left of the only limit, and those on lease. */
-async function standing(bench: Bench, key: string, set: LimitSet): Promise<(number | undefined)[]> {
-  const [outcome] = await bench.peek(all(bench.part(key, 1, set)))
-  const { remaining, leased } = (outcome as Outcome).limits[0] ?? {}
-  return [remaining, leased]
-}
 
 export const leaseChecks: readonly Check[] = [
   {

@@ -74,13 +74,11 @@ export function endOf(book: LeaseBook): number {
 }
 
 /** What a report makes of the groups, what was used since the report before, and whether its lease is known. */
-export interface Settled {
-  readonly book: LeaseBook
-  readonly used: Entry
-  readonly isKnown: boolean
-}
-
-export function settleReport(book: LeaseBook, { id, used, left }: LeaseReport, now: number): Settled {
+export function settleReport(
+  book: LeaseBook,
+  { id, used, left }: LeaseReport,
+  now: number,
+): { book: LeaseBook; used: Entry; isKnown: boolean } {
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
   if (!group || !lease) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 }
@@ -97,12 +95,11 @@ export function settleReport(book: LeaseBook, { id, used, left }: LeaseReport, n
 }
 
 /** A lease that lives. */
-export interface Living {
-  readonly units: number
-  readonly endsInUs: number
-}
-
-export function findLease(book: LeaseBook, id: string, now: number): Living | undefined {
+export function findLease(
+  book: LeaseBook,
+  id: string,
+  now: number,
+): { units: number; endsInUs: number } | undefined {
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
   return group && lease && { units: lease.out, endsInUs: group.endUs - now }

@@ -159,3 +159,9 @@ local function pack_leases(groups, pieces)
   end
   return ceil((latest - now) / 1000)
 end
+
+return {
+  load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
+  are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
+  find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
+}

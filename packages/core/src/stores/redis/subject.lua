@@ -26,11 +26,6 @@ local leasing
 
 local function make_leasing()
   -- @include leases.lua
-  return {
-    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
-    are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
-    find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
-  }
 end
 
 -- Loads a limit from the numbers of its part, which end before `tail`. Returns where the next part begins.

@@ -2,6 +2,7 @@ import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore } from '../../../src/index.js'
+import { limitSetOf } from '../../../src/plans/limit-set-of.js'
 import { connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 
 afterEach(endFaults)
@@ -27,6 +28,17 @@ test.each(['ioredis', 'node-redis'])('%s: a decision is there when the replica h
     expect((await limiter.consume(`t${i}`)).source).toBe('store')
     expect(await replica.dbsize()).toBe(i + 1)
   }
+})
+
+test('leases are granted, and are there when the replica has them', async () => {
+  const { port, replica } = await replicated()
+  const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 1000 } })
+  expect(store.leases).toBe(true)
+  const wish = { id: 'lease-000001', most: 4, least: 1, share: 1, lengthUs: 500_000, lagUs: 0 }
+  const parts = [{ key: 'k', set: limitSetOf('100/min'), cost: 4 }]
+  const [answer] = await store.consume([{ shard: 0, grant: 'lease', parts, order: { reports: [], wish } }])
+  expect(answer).toMatchObject({ limits: [{ granted: 4, leased: 4 }], lease: { isKnown: true } })
+  expect(await replica.dbsize()).toBe(1)
 })
 
 test('a replica that hangs is waited for as long as timeoutMs says, and the decision stands', async () => {
