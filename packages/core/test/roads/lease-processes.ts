@@ -98,7 +98,8 @@ async function until(
   for (let seen = 0; seen < 2;) {
     await turn()
     seen = processes.some(isOpen) ? 0 : seen + 1
-    if (seen === 0) await sleep(1)
+    if (seen > 0) continue
+    await sleep(1)
     if (performance.now() > end) throw new NoAnswer(`${what} did not come within ${ANSWERED_WITHIN_MS} ms`)
   }
 }
