@@ -1,6 +1,7 @@
 import { testPrefix } from '@tollgate/testing'
 import { memoryStore, redisStore } from '../../src/index.js'
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { leaseLeavesNothing } from './lease-idle.js'
 import { describeLeases, playLeases } from './lease-many.js'
 import type { LeaseRoad } from './lease-play.js'
 import { seeds } from './many.js'
@@ -35,10 +36,18 @@ const server: LeaseRoad = {
   },
 }
 
+/** In real time. */
+const idle = 'leases in real time'
+let leasesBeforeIdle = 0
+
 const SCHEDULES = 310
 
 beforeAll(async () => {
   for (const road of [memory, server]) await playLeases(road, seeds(SCHEDULES), tally)
+  await leaseLeavesNothing(clients, seeds(60), (done, leases) => {
+    tally.add(idle, done)
+    leasesBeforeIdle += leases
+  })
 }, 240_000)
 
 afterAll(async () => {
@@ -47,3 +56,8 @@ afterAll(async () => {
 })
 
 for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 300 })
+
+test('law 8, nothing left behind: leases that end, are given back or whose process dies leave no key', () => {
+  expect(tally.brokenBy(8, idle)).toEqual([])
+  expect(leasesBeforeIdle).toBeGreaterThan(tally.row(8, idle).schedules)
+})
