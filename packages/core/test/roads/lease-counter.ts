@@ -2,23 +2,8 @@
 // oracle does not know when. So every use has a range of times, and every answer a range of units.
 import { calendarStart, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
 import type { Bounds } from './counter.js'
+import { heldOf, type Give, type Use } from './lease-use.js'
 import { usedInFixedWindow } from './lease-window.js'
-
-/** Times in µs. */
-export interface Use {
-  readonly id: number
-  readonly at: number
-  /** The latest time that the limit may count it at: `at` if the store decided it. */
-  readonly upTo: number
-  readonly units: number
-  /** False: it may never have counted, such as units that were lost. */
-  readonly isSure: boolean
-  readonly gives: Give[]
-}
-
-interface Give extends Bounds {
-  readonly at: number
-}
 
 export class LeaseCounter {
   readonly spec: LimitSpec
@@ -144,17 +129,6 @@ export class LeaseCounter {
 }
 
 const ROUNDED_US = 3
-
-/** How many units of a request were not given back. */
-export function heldOf({ units, isSure, gives }: Use): Bounds {
-  if (gives.length === 0) return { least: isSure ? units : 0, most: units }
-  let [least, most] = [isSure ? units : 0, units]
-  for (const give of gives) {
-    least -= give.most
-    most -= give.least
-  }
-  return { least: Math.max(least, 0), most }
-}
 
 /** How much later than after a window units may come back. */
 function slackOf({ kind, windowMs }: LimitSpec): number {

@@ -22,17 +22,21 @@ export interface LeaseRoad {
 
 /** What a schedule met. */
 export interface Met {
+  /** Decisions of a lease, and those of them that were refunded. */
   leased: number
   refunds: number
   renewals: number
+  /** Units. */
   lost: number
+  /** Exact looks, after leases. */
+  rests: number
 }
 
 export class LeasePlay {
   readonly oracle: LeaseOracle
   readonly judge: LeaseJudge
   readonly case: Case
-  readonly met: Met = { leased: 0, refunds: 0, renewals: 0, lost: 0 }
+  readonly met: Met = { leased: 0, refunds: 0, renewals: 0, lost: 0, rests: 0 }
   readonly processes: LeasingProcess[]
   readonly #schedule: LeaseSchedule
   readonly #road: LeaseRoad
@@ -188,6 +192,7 @@ export class LeasePlay {
     this.advance(LONGEST_LEASE_US + 1)
     await untilWithout(this.processes)
     this.#isCalm = true
+    this.met.rests += 1
     for (const ask of asks) {
       await this.look(ask, 2)
       if (this.case.isBroken) return
@@ -278,7 +283,7 @@ export class LeasePlay {
     const { subjects } = this.#schedule
     return nameOf(
       (subjects.find((one) => one.id === id) ??
-        subjects.find((one) => one.id.startsWith(id.slice(0, 8)))) as Who,
+        subjects.find((one) => one.id.startsWith(String(id).slice(0, 8)))) as Who,
     )
   }
 

@@ -8,13 +8,15 @@ import type { Plans } from './schedule.js'
 import { answered, ANSWERED_WITHIN_MS, NoAnswer } from './within.js'
 
 type Told = (change: LeaseChange) => void
+/** The clock that a test sets; undefined: real time. */
+type Now = (() => number) | undefined
 
 /** The way to the store: it counts what is under way, and can be cut, as when the process dies. */
 class Wire {
   pending = 0
   isCut = false
 
-  around(inner: Store, now: () => number): Store {
+  around(inner: Store, now: Now): Store {
     const send = async <T>(call: () => T | PromiseLike<T>): Promise<T> => {
       if (this.isCut) throw new Error('this process is dead')
       this.pending += 1
@@ -26,7 +28,8 @@ class Wire {
     }
     return asyncStore(
       {
-        testClock: now,
+        ...(now && { testClock: now }),
+        ready: () => inner.ready?.(),
         ...(inner.shards !== undefined && { shards: inner.shards }),
         consume: async (batch, call) => send(() => inner.consume(batch, call)),
         peek: async (batch, call) => send(() => inner.peek(batch, call)),
@@ -43,7 +46,7 @@ export class LeasingProcess {
   readonly #places: Places
   readonly #wire = new Wire()
 
-  constructor(inner: Store, schedule: LeaseSchedule, plans: Plans, now: () => number, told: Told) {
+  constructor(inner: Store, schedule: LeaseSchedule, plans: Plans, now: Now, told: Told) {
     this.limiter = createLimiter({
       plans: plansInput(plans, schedule.leases),
       defaultPlan: 'free',
@@ -98,7 +101,8 @@ async function until(
   for (let seen = 0; seen < 2;) {
     await turn()
     seen = processes.some(isOpen) ? 0 : seen + 1
-    if (seen === 0) await sleep(1)
+    if (seen > 0) continue
+    await sleep(1)
     if (performance.now() > end) throw new NoAnswer(`${what} did not come within ${ANSWERED_WITHIN_MS} ms`)
   }
 }

@@ -65,10 +65,7 @@ export function leaseScheduleOf(seed: number): LeaseSchedule {
   const versions = [maker.plans(), maker.plans()]
   const [own, stacked] = [maker.limits(), maker.limits(1)]
   const leases = Object.fromEntries(
-    [...PLAN_NAMES, 'own', 'stacked'].map((name) => [
-      name,
-      random.chance(0.9) ? leaseOf(random) : undefined,
-    ]),
+    [...PLAN_NAMES, 'own', 'stacked'].map((name) => [name, random.chance(0.9) ? leaseOf(random) : undefined]),
   )
   const subjects = subjectsOf(random)
   const processes = random.pick([1, 2, 2, 3])
@@ -143,7 +140,8 @@ class LimitMaker {
   #limit(): LimitSpec {
     const random = this.#random
     const kind = random.pick(KINDS)
-    const quota = kind === 'log' ? random.int(100, EXACT_LOG) : random.int(100, random.pick([200, 1000, 3000]))
+    const quota =
+      kind === 'log' ? random.int(100, EXACT_LOG) : random.int(100, random.pick([200, 1000, 3000]))
     if (kind === 'hour') return { kind, quota, windowMs: HOUR_MS, burst: quota }
     if (kind === 'month') return { kind, quota, windowMs: 720 * HOUR_MS, burst: quota }
     const windowMs = random.pick(this.windowsMs) + (kind === 'coarse' ? 100 : 0)

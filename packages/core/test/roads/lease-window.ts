@@ -1,7 +1,7 @@
 // The fixed windows of the oracle when processes lease. A window opens with the first units that are counted; when those
 // of a lease are is not known.
 import type { Bounds } from './counter.js'
-import { heldOf, type Use } from './lease-counter.js'
+import { heldOf, type Use } from './lease-use.js'
 
 /** An open window: when it opened, and the units in it. */
 interface Open {

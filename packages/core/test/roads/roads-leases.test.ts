@@ -1,15 +1,15 @@
 import { testPrefix } from '@tollgate/testing'
 import { memoryStore, redisStore } from '../../src/index.js'
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
-import { playLeases, type MetBy } from './lease-many.js'
+import { leaseLeavesNothing } from './lease-idle.js'
+import { describeLeases, playLeases } from './lease-many.js'
 import type { LeaseRoad } from './lease-play.js'
-import { describeLaws, seeds } from './many.js'
+import { seeds } from './many.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()
-const met = new Map<string, MetBy>()
 
-/** The store of one process in memory, whose answers are promises. */
+/** One store in memory, which answers with promises. */
 const memory: LeaseRoad = {
   name: 'leases in memory',
   isInSteps: false,
@@ -36,18 +36,28 @@ const server: LeaseRoad = {
   },
 }
 
-const SCHEDULES = 330
+/** In real time. */
+const idle = 'leases in real time'
+let leasesBeforeIdle = 0
+
+const SCHEDULES = 310
 
 beforeAll(async () => {
-  for (const road of [memory, server].filter((r) => r.name.includes(process.env['ROAD'] ?? '')))
-    met.set(road.name, await playLeases(road, seeds(SCHEDULES), tally))
+  for (const road of [memory, server]) await playLeases(road, seeds(SCHEDULES), tally)
+  await leaseLeavesNothing(clients, seeds(60), (done, leases) => {
+    tally.add(idle, done)
+    leasesBeforeIdle += leases
+  })
 }, 240_000)
 
 afterAll(async () => {
   tally.print()
-  process.stdout.write(`${JSON.stringify([...met])}\n`)
   await closeBenches()
 })
 
-for (const { name } of [memory, server])
-  describeLaws(tally, { road: name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 100 })
+for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 300 })
+
+test('law 8, nothing left behind: leases that end, are given back or whose process dies leave no key', () => {
+  expect(tally.brokenBy(8, idle)).toEqual([])
+  expect(leasesBeforeIdle).toBeGreaterThan(tally.row(8, idle).schedules)
+})
