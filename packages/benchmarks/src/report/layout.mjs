@@ -18,6 +18,9 @@ const plain = (head, figure) => ({ head, figure, isPlain: true })
 const times = (head, figure) => ({ head, figure, isRatio: true })
 
 const BY_INCR = { reference: names.INCR, control: names.INCR_AGAIN }
+const BY_UNLEASED = {
+  ...{ reference: names.UNLEASED, control: names.UNLEASED_AGAIN, judged: 'perSecond' },
+}
 const BY_NONE = { reference: names.NONE, control: names.NONE_AGAIN }
 
 const SPEED = [
@@ -192,5 +195,51 @@ export const LAYOUT = {
         ],
       })),
     ),
+  },
+  leases: {
+    title: 'Leases',
+    tables: [
+      {
+        ...{ grid: 'hot', title: 'One hot tenant, one process' },
+        ...{ judged: 'perSecond', reference: names.MEMORY, control: names.MEMORY_AGAIN },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x memory store', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      },
+      {
+        ...{ grid: 'four', title: 'One hot tenant, four processes at full speed', ...BY_UNLEASED },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x without', 'perSecond'),
+          value('commands for 500 decisions', 'per500'),
+          plain('from leases', 'leased'),
+          plain('Redis µs a command', 'commandUs'),
+        ],
+      },
+      {
+        ...{ grid: 'cold', title: '10 000 tenants, none of them hot', ...BY_UNLEASED },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x without', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      },
+    ],
+  },
+  'lease-curve': {
+    title: 'Commands against offered load',
+    tables: [1, 4].map((count) => ({
+      ...{ grid: String(count), rowHead: 'decisions/s asked for' },
+      title: `${count} ${count === 1 ? 'process' : 'processes'}, one tenant`,
+      columns: [
+        plain('decisions/s without', 'plainDecisions'),
+        plain('commands/s', 'plainCommands'),
+        plain('decisions/s with leases', 'leasedDecisions'),
+        plain('commands/s', 'leasedCommands'),
+        value('x fewer a decision', 'fewer'),
+      ],
+    })),
   },
 }
