@@ -216,6 +216,7 @@ export const LAYOUT = {
           value('commands for 500 decisions', 'per500'),
           plain('from leases', 'leased'),
           plain('Redis µs a command', 'commandUs'),
+          plain('with its sockets', 'serverUs'),
         ],
       },
       {

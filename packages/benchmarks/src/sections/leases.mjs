@@ -1,6 +1,6 @@
 // Units taken in advance: what one hot tenant gains, what Redis is spared, and what a tenant pays that is not hot.
 import { startChild } from '../kit/children.mjs'
-import { commandsOf } from '../kit/redis.mjs'
+import { commandsOf, serverWork } from '../kit/redis.mjs'
 import { takeTurns } from '../kit/rounds.mjs'
 import { leaseCrowd } from './lease-crowd.mjs'
 import * as names from '../names.mjs'
@@ -29,11 +29,16 @@ export async function measure({ url, monitor, cellMs, rounds, isQuick }) {
     const isHot = true
     await crowd.load({ name, isHot, ms: 2 * cellMs }, PROCESSES)
     let all
+    const before = await serverWork(monitor)
     const { calls, us } = await commandsOf(monitor, async () => {
       all = await crowd.load({ name, isHot, ms: 4 * cellMs }, PROCESSES)
     })
+    const cpuUs = (await serverWork(monitor)).cpuUs - before.cpuUs
     const { decisions, perSecond, leased } = all
-    return { perSecond, per500: (500 * calls) / decisions, leased: leased / decisions, commandUs: us / calls }
+    return {
+      ...{ perSecond, per500: (500 * calls) / decisions, leased: leased / decisions },
+      ...{ commandUs: us / calls, serverUs: cpuUs / calls },
+    }
   }
   const four = await takeTurns(contenders, turns, together)
   const cold = await takeTurns(contenders, turns, (name) => alone(name, crowd.children[0], false))

@@ -1,0 +1,81 @@
+// All that two processes, a store and a network can do, in small: at every point of it the laws hold. And the checker sees
+// each rule that is broken on purpose.
+import { limitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
+import { check, type Found } from './checker.js'
+import type { Flaw, Rare, WorldOptions } from './checker-options.js'
+
+const WINDOW = '80ms'
+const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
+/** In all, in ms: another bound looks further. */
+const TIME = Number(process.env['TOLLGATE_CHECKER_MS'] ?? 20_000)
+const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)
+
+const leased = (limits: readonly LimitInput[], terms = TERMS): LimitSet =>
+  limitSet(
+    limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)),
+    terms,
+  )
+
+const limit = (algorithm: string, quota: number, window = WINDOW): LimitInput =>
+  ({ quota, window, algorithm, name: `${algorithm} ${window}` }) as LimitInput
+
+const ALGORITHMS = ['sliding-log', 'token-bucket', 'fixed-window', 'sliding-window']
+
+interface Case {
+  readonly name: string
+  readonly options: WorldOptions
+}
+
+function caseOf(name: string, make: (quota: number) => LimitSet, rare = 2): Case {
+  return { name, options: { sets: [make(6), make(4)], unitsPerMs: 0.1, rare } }
+}
+
+const CASES: readonly Case[] = [
+  ...ALGORITHMS.map((name) => caseOf(name, (quota) => leased([limit(name, quota)]))),
+  ...ALGORITHMS.map((name) =>
+    caseOf(`${name}, two limits`, (quota) => leased([limit(name, quota - 1, '50ms'), limit(name, quota)])),
+  ),
+  caseOf('smooth', (quota) => leased([limit('token-bucket', quota)], { ...TERMS, lagUs: 20_000 })),
+]
+
+function told({ states, steps, depth, ms, violation }: Found): string {
+  const figures = `${states} states, ${steps} steps, all of depth ${depth}, ${(ms / 1000).toFixed(1)} s`
+  return violation ? `${figures}\n${violation.what}\n${violation.trace.join(', ')}` : figures
+}
+
+describe('nothing that can happen breaks a law', () => {
+  test.each(CASES)(
+    '$name',
+    ({ name, options }) => {
+      const found = check(options, { depth: DEPTH, time: TIME / CASES.length })
+      process.stdout.write(`${name}: ${told(found)}\n`)
+      expect(found.violation && told(found)).toBeUndefined()
+      expect(found.states).toBeGreaterThan(500)
+    },
+    600_000,
+  )
+})
+
+describe('the checker sees', () => {
+  const set = leased([limit('sliding-log', 6)])
+  test.each<[flaw: Flaw, law: string, kinds: Rare[]]>([
+    ['serves after the end', 'law 1', []],
+    ['reports too little', 'law 1', []],
+    ['leases are not counted', 'on lease', []],
+    ['an end is not counted', 'law 1', []],
+    ['repeats with another id', 'law 11', ['again']],
+    ['refunds twice', 'law 1', ['refund']],
+    ['a denial takes', 'law 2', []],
+    ['tells what is on lease', 'law 3', []],
+    ['time stands still in the end', 'law 8', []],
+  ])(
+    'when it %s',
+    (flaw, law, kinds) => {
+      const options = { sets: [set, set], unitsPerMs: 0.1, rare: kinds.length, kinds, flaw } as const
+      expect(check(options, { depth: DEPTH, time: 60_000 }).violation?.law).toBe(law)
+    },
+    600_000,
+  )
+})
