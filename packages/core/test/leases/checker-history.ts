@@ -13,8 +13,12 @@ type Worst =
   | { readonly windowUs: number; readonly units: number }
   | { readonly burst: number; readonly unitsPerUs: number }
 
-function worstOf({ limits }: LimitSet): Worst[] {
-  return limits.map(({ algorithm, paramsAt }) => {
+const known = new WeakMap<LimitSet, readonly Worst[]>()
+
+function worstOf(set: LimitSet): readonly Worst[] {
+  const before = known.get(set)
+  if (before) return before
+  const worst = set.limits.map(({ algorithm, paramsAt }): Worst => {
     const params = paramsAt(0)
     const units = implementations[algorithm].capacity(params)
     const { windowUs = 0, rate = 0, scale = 0 } = params
@@ -22,6 +26,8 @@ function worstOf({ limits }: LimitSet): Worst[] {
     if (algorithm === 'sliding-log') return { windowUs, units }
     return { windowUs, units: algorithm === 'fixed-window' ? 2 * units : 2 * units - 1 }
   })
+  known.set(set, worst)
+  return worst
 }
 
 export class History {

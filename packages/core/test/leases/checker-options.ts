@@ -9,6 +9,8 @@ export interface WorldOptions {
   readonly rare: number
   /** Which of them; default: all. */
   readonly kinds?: readonly Rare[] | undefined
+  /** Whether every answer of the store is compared with the reference, which takes time. */
+  readonly isCompared?: boolean | undefined
   /** Breaks one rule on purpose. */
   readonly flaw?: Flaw | undefined
 }
@@ -36,4 +38,5 @@ export type Flaw =
   | 'refunds twice'
   | 'a denial takes'
   | 'tells what is on lease'
+  | 'tells a shorter wait'
   | 'time stands still in the end'

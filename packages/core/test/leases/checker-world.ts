@@ -27,7 +27,7 @@ const PROCESSES = [0, 1]
 
 export class World {
   readonly #options: WorldOptions
-  readonly #store = new CheckedStore(BEGIN_US)
+  readonly #store: CheckedStore
   readonly #network: Network
   readonly #processes: readonly CheckedProcess[]
   readonly #history: History
@@ -38,12 +38,12 @@ export class World {
   #newest: Made | undefined
   /** Leases from before a loss, which law 1 excepts. */
   #excepted = new Set<string>()
-  #refunds = 0
 
   constructor(options: WorldOptions) {
     this.#options = options
     this.#set = options.sets[0]
     this.#rareLeft = options.rare
+    this.#store = new CheckedStore(BEGIN_US, options.isCompared === true)
     this.#network = new Network(this.#store, options.flaw)
     this.#history = new History(this.#set)
     this.#processes = PROCESSES.map((i) => new CheckedProcess(i, this.#set, options.unitsPerMs))
@@ -70,9 +70,19 @@ export class World {
   do(action: string): boolean {
     const [what = '', which = '0'] = action.split(' ')
     if ((RARE as readonly string[]).includes(what)) this.#rareLeft -= 1
-    const did = this.#happens(what, Number(which))
-    if (did) this.#judge()
-    return did
+    return this.#happens(what, Number(which))
+  }
+
+  /** What must hold at any time. */
+  judge(): void {
+    const over = this.#history.over()
+    if (over) throw new Violation('law 1', over)
+    const known = this.#processes.flatMap((process) => process.servable(this.#nowMs))
+    const held = known.reduce((sum, { id, left }) => sum + (this.#excepted.has(id) ? 0 : left), 0)
+    const { limits } = this.#store.peek(this.#set)
+    const leased = Math.min(...limits.map((limit) => limit.leased ?? 0))
+    if (leased < held)
+      throw new Violation('on lease', `processes hold ${held}, and the store knows of ${leased}`)
   }
 
   /** All that is there, in one text: two worlds with the same have the same future. */
@@ -88,20 +98,37 @@ export class World {
     return renamed(whole)
   }
 
-  /** Laws 3 and 8, by doing what they speak of. Nothing can be done with the world afterwards. */
+  /** Laws 3, 4 and 8, by doing what they speak of. Nothing can be done with the world afterwards. */
   end(): void {
     const { limits } = this.#store.peek(this.#set)
     const leased = Math.max(...limits.map((limit) => limit.leased ?? 0))
     const more = this.#options.flaw === 'tells what is on lease' ? leased : 0
     const remaining = Math.min(...limits.map((limit) => limit.remaining)) + more
     for (let i = 0; i < remaining; i += 1) {
-      if (!isAllowed(this.#store.consume(requestFor(this.#set))))
+      if (!this.#passes())
         throw new Violation('law 3', `${remaining} remained, and request ${i + 1} was denied`)
     }
-    if (leased === 0 && isAllowed(this.#store.consume(requestFor(this.#set))))
+    if (leased === 0 && this.#passes())
       throw new Violation('law 3', `${remaining} remained, and one more was allowed`)
+    this.#wait(leased === 0)
     if (this.#store.leftInTheEnd(this.#set, this.#options.flaw === 'time stands still in the end') > 0)
       throw new Violation('law 8', 'the subject is left behind')
+  }
+
+  /** @param isExact whether the store knows when the next unit is there: nothing is on lease */
+  #wait(isExact: boolean): void {
+    const waits = this.#store.peek(this.#set).limits.map(({ wait }) => wait)
+    const us = Math.max(...waits) - (this.#options.flaw === 'tells a shorter wait' ? 1 : 0)
+    if (us <= 0) return
+    this.#store.now += us - 1
+    if (isExact && this.#passes())
+      throw new Violation('law 4', `of a wait of ${us} µs the last was not needed`)
+    this.#store.now += 1
+    if (!this.#passes()) throw new Violation('law 4', `denied after a wait of ${us} µs`)
+  }
+
+  #passes(): boolean {
+    return isAllowed(this.#store.consume(requestFor(this.#set)))
   }
 
   #rare(kind: Rare): string[] {
@@ -196,10 +223,8 @@ export class World {
     this.#newest = undefined
     const request = this.#refundOf(made)
     if (request === undefined) return false
-    if (request === true || this.#store.refund({ ...request, id: `refund-${(this.#refunds += 1)}` }))
-      this.#history.undo(made.use)
-    if (request !== true && this.#options.flaw === 'refunds twice')
-      this.#store.refund({ ...request, id: 'other' })
+    if (request === true || this.#store.refund(request)) this.#history.undo(made.use)
+    if (request !== true && this.#options.flaw === 'refunds twice') this.#store.refund(request)
     return true
   }
 
@@ -221,18 +246,6 @@ export class World {
       return algorithm === 'sliding-window' ? (paramsAt(0)['windowUs'] ?? 1) : 1
     })
     return this.#store.now % Math.max(...lengths)
-  }
-
-  /** What must hold at any time. */
-  #judge(): void {
-    const over = this.#history.over()
-    if (over) throw new Violation('law 1', over)
-    const known = this.#processes.flatMap((process) => process.servable(this.#nowMs))
-    const held = known.reduce((sum, { id, left }) => sum + (this.#excepted.has(id) ? 0 : left), 0)
-    const { limits } = this.#store.peek(this.#set)
-    const leased = Math.min(...limits.map((limit) => limit.leased ?? 0))
-    if (leased < held)
-      throw new Violation('on lease', `processes hold ${held}, and the store knows of ${leased}`)
   }
 }
 

@@ -3,13 +3,15 @@
 import { limitSet } from '../../src/plans/limit-set.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
-import { check, type Found } from './checker.js'
+import { check, walk, type Found } from './checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
 /** In all, in ms: another bound looks further. */
 const TIME = Number(process.env['TOLLGATE_CHECKER_MS'] ?? 20_000)
+/** Ways through, drawn at random, of each case. */
+const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? 100)
 const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)
 
 const leased = (limits: readonly LimitInput[], terms = TERMS): LimitSet =>
@@ -40,6 +42,17 @@ const CASES: readonly Case[] = [
   caseOf('smooth', (quota) => leased([limit('token-bucket', quota)], { ...TERMS, lagUs: 20_000 })),
 ]
 
+/** Numbers from 0 to just under 1, the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
 function told({ states, steps, depth, ms, violation }: Found): string {
   const figures = `${states} states, ${steps} steps, all of depth ${depth}, ${(ms / 1000).toFixed(1)} s`
   return violation ? `${figures}\n${violation.what}\n${violation.trace.join(', ')}` : figures
@@ -58,6 +71,19 @@ describe('nothing that can happen breaks a law', () => {
   )
 })
 
+describe('the store answers as the reference does, whatever happens', () => {
+  test.each(CASES)(
+    '$name',
+    ({ options }) => {
+      for (let seed = 0; seed < WALKS; seed += 1) {
+        const found = walk({ ...options, rare: 12, isCompared: true }, 60, randomOf(seed))
+        expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
+      }
+    },
+    600_000,
+  )
+})
+
 describe('the checker sees', () => {
   const set = leased([limit('sliding-log', 6)])
   test.each<[flaw: Flaw, law: string, kinds: Rare[]]>([
@@ -69,6 +95,7 @@ describe('the checker sees', () => {
     ['refunds twice', 'law 1', ['refund']],
     ['a denial takes', 'law 2', []],
     ['tells what is on lease', 'law 3', []],
+    ['tells a shorter wait', 'law 4', []],
     ['time stands still in the end', 'law 8', []],
   ])(
     'when it %s',

@@ -43,6 +43,7 @@ export function check(options: WorldOptions, { depth: most, time }: Bounds): Fou
         try {
           const world = replay(options, trace)
           if (!world.do(action)) continue
+          world.judge()
           const text = createHash('md5').update(world.text()).digest('base64')
           if (known.has(text)) continue
           known.add(text)
@@ -63,4 +64,31 @@ export function replay(options: WorldOptions, trace: readonly string[]): World {
   const world = new World(options)
   for (const action of trace) world.do(action)
   return world
+}
+
+/** One way through all that can happen, drawn at random. */
+export function walk(options: WorldOptions, steps: number, random: () => number): Found {
+  const started = performance.now()
+  const trace: string[] = []
+  const world = new World(options)
+  const found = (): Found => ({
+    states: 1,
+    steps: trace.length,
+    depth: trace.length,
+    ms: performance.now() - started,
+  })
+  try {
+    for (let i = 0; i < steps; i += 1) {
+      const actions = world.actions()
+      const action = actions[Math.floor(random() * actions.length)] as string
+      trace.push(action)
+      if (world.do(action)) world.judge()
+      else trace.pop()
+    }
+    world.end()
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    return { ...found(), violation: { law: error.law, what: error.message, trace } }
+  }
+  return found()
 }

@@ -222,19 +222,6 @@ export class ReferenceStore {
   reset(key: string): void {
     this.#held.delete(key)
   }
-
-  /** All that is kept of a subject, with times before `now`. */
-  text(key: string, now: number): string {
-    const held = this.#held.get(key)
-    if (!held) return ''
-    const states = [...held.states].map(([stateId, { state, last }]) => [
-      stateId,
-      last - now,
-      agedState(state, now),
-    ])
-    const groups = held.groups.map(({ end, stateIds, rows }) => [end - now, stateIds, rows])
-    return JSON.stringify([held.last - now, states, groups])
-  }
 }
 
 const unitsOf = ({ rows }: Group): number => rows.reduce((sum, { out }) => sum + out, 0)
@@ -243,12 +230,4 @@ function onlyOf<Part>(parts: readonly Part[]): Part {
   const [part] = parts
   if (!part || parts.length > 1) throw new Error('one part at a time')
   return part
-}
-
-/** A state without what `load` computes, and with ages in place of the times of a log. */
-function agedState(state: object, now: number): object {
-  const kept = Object.entries(state).filter(([name]) => !/Now$|^now$|^shift$|^elapsed$/.test(name))
-  return kept.map(([name, value]) =>
-    name === 'log' ? (value as number[]).map((each, i) => (i % 2 === 0 ? each - now : each)) : value,
-  )
 }
