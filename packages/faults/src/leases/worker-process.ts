@@ -18,6 +18,8 @@ export type Order =
   /** As by `kill -9`, but that the record is handed over. */
   | { readonly do: 'die' }
   | { readonly do: 'end' }
+  /** The record has arrived. */
+  | { readonly do: 'go' }
 
 export interface Told {
   readonly decisions: number
@@ -52,7 +54,9 @@ export function startLeaseWorker(options: WorkerOptions): LeaseWorker {
     numbers: new Float64Array(0),
   }
   child.on('message', (message) => {
-    if (typeof message === 'object') told = message as Told
+    if (typeof message !== 'object') return
+    told = message as Told
+    child.send({ do: 'go' } satisfies Order)
   })
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>
   return {

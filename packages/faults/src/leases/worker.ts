@@ -23,6 +23,8 @@ let zero = 0n
 let underWay = 0
 let wasDenied = false
 let load: NodeJS.Timeout | undefined
+/** What follows once the parent has the record, which takes a while to get there. */
+let whenHeard = (): void => {}
 const told = { decisions: 0, leased: 0, skipped: 0, thrown: [] as string[] }
 
 /** In µs, by a clock that all processes of the machine share. */
@@ -33,7 +35,8 @@ process.on('message', (order: Order) => {
   else if (order.do === 'plan') limiter.setPlans({ big: order.plan })
   else if (order.do === 'reset') void limiter.reset(TENANT)
   else if (order.do === 'die') tell(() => process.kill(process.pid, 'SIGKILL'))
-  else void end()
+  else if (order.do === 'end') void end()
+  else whenHeard()
 })
 process.on('disconnect', () => process.exit(1))
 await eventually(async () => (await client.ping()) === 'PONG')
@@ -79,16 +82,19 @@ function note({ allowed, source }: Decision, from: number): void {
 }
 
 function tell(then: () => void): void {
-  process.send?.({ ...told, numbers: recorder.numbers }, undefined, undefined, then)
+  whenHeard = then
+  process.send?.({ ...told, numbers: recorder.numbers })
 }
 
 async function end(): Promise<void> {
   clearInterval(load)
   await eventually(() => underWay === 0).catch(() => {})
   // The record comes first: what happens at the end of the limiter belongs to no request.
-  tell(() => {})
-  await limiter.close()
-  client.disconnect()
-  process.removeAllListeners('disconnect')
-  process.disconnect()
+  tell(() => {
+    process.removeAllListeners('disconnect')
+    void limiter.close().then(() => {
+      client.disconnect()
+      process.disconnect()
+    })
+  })
 }
