@@ -9,7 +9,8 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts that contain all algorithms, and the parts of these that each needs besides deciding. */
-const scripts = { consume: ['tail', 'force'], refund: ['tail', 'refund'] }
+const scripts = { consume: ['tail', 'force'], refund: ['tail', 'force', 'refund'] }
+const otherwise = ['tail', 'force']
 
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
@@ -32,10 +33,12 @@ const localOf = (name) => name.replaceAll('-', '_')
 function algorithm(name, parts) {
   const { main, others } = partsOf(name)
   const wanted = Object.entries(others).filter(([part]) => parts.includes(part))
-  return [
-    main,
-    ...wanted.map(([part, code]) => (part === 'force' ? `if with_force then\n${code}\nend\n` : code)),
-  ].join('')
+  return [main, ...wanted.map(([part, code]) => (part === 'force' ? onlyWithForce(code) : code))].join('')
+}
+
+/** Most runs of a script count no units of earlier. */
+function onlyWithForce(code) {
+  return `if with_force then\n${read('stores/redis/units-that-fit.lua')}${code}\nend\n`
 }
 
 function partsOf(name) {
@@ -89,14 +92,14 @@ function algorithms(parts) {
   const makers = names.map(
     (name) => `if name == '${name}' then\n${algorithm(name, parts)}\nreturn ${localOf(name)}\nend`,
   )
-  return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name)\n${makers.join('\n')}\nend\n`
+  return `local NAMES = { '${names.join("', '")}' }\nlocal function make(name, with_force)\n${makers.join('\n')}\nend\n`
 }
 
 /** @param only the algorithm of a script for limits of one */
 function assemble(script, only) {
   const includes = {
     quick: () => (only ? quickAlone(only) : quicks()),
-    algorithms: () => algorithms(scripts[script] ?? ['tail']),
+    algorithms: () => algorithms(scripts[script] ?? otherwise),
   }
   const include = (file) =>
     read('stores/redis', file).replace(

@@ -78,6 +78,7 @@ test('every event is published on the channel that channelOf names', () => {
     fallback: [{}, {}],
     reconciliation: [{}],
     evicted: [1],
+    lease: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],
   } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }

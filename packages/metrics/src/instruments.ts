@@ -27,6 +27,12 @@ export const METRICS = {
     '{subject}',
     'Subjects that the store forgot while their units still counted.',
   ],
+  leaseUnits: ['tollgate.lease.units', '{unit}', 'Units of leases, by what became of them.'],
+  leaseRenewals: [
+    'tollgate.lease.renewals',
+    '{lease}',
+    'Leases granted to a process that held one of the same subject.',
+  ],
   planErrors: ['tollgate.plan_lookup.errors', '{error}', 'Look-ups of a plan by planOf that failed.'],
   unknownPlans: [
     'tollgate.unknown_plan.requests',
@@ -34,6 +40,7 @@ export const METRICS = {
     'Requests whose subject named no plan that there is, by the plan it was held to.',
   ],
   pending: ['tollgate.request.pending', '{request}', 'Requests that wait for the store.'],
+  leasesHeld: ['tollgate.lease.held', '{lease}', 'Leases that can be served from now.'],
   breakerStatus: ['tollgate.breaker.status', '1', '1 for the state that the breaker is in, else 0.'],
   limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
 } as const
@@ -52,9 +59,10 @@ export const ATTRIBUTES = {
   breakerState: 'tollgate.breaker.state',
   limiterState: 'tollgate.limiter.state',
   reconciliation: 'tollgate.reconciliation.result',
+  lease: 'tollgate.lease.change',
 } as const
 
-const OBSERVED = ['pending', 'breakerStatus', 'limiterStatus'] as const
+const OBSERVED = ['pending', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
 
 type MetricName = keyof typeof METRICS
 type ObservedName = (typeof OBSERVED)[number]

@@ -5,13 +5,14 @@ import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
 import { Ledger } from './ledger.js'
 import type { Settings } from './options.js'
-import type { Watchlist } from './watchlist.js'
+import type { Overview, Watchlist } from './watchlist.js'
 
 export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited'>]: (
+  // Leases are read from the counts of limiters, since no event tells of units that were used.
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void
@@ -25,6 +26,7 @@ export class Recorder {
   readonly #ledger = new Ledger((error) => this.#warn(error))
   readonly #decisions: DecisionCounter
   #hasWarned = false
+  #isOver = false
 
   constructor(settings: Settings, watchlist: Watchlist) {
     this.#settings = settings
@@ -54,7 +56,10 @@ export class Recorder {
 
   /** Records pending sums, and stops observing limiters. */
   end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
     this.#ledger.flush()
+    this.attempt(() => this.#addLeases(this.#watchlist.look()))
     this.#settings.meter.removeBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
@@ -87,13 +92,16 @@ export class Recorder {
    * Starts rare counters at 0: an alert on their increase would miss the first event of a series that begins with 1.
    */
   #startAtZero(): void {
-    const { breakerChanges, reconciledUnits, evictions, planErrors } = this.#instruments
+    const { breakerChanges, reconciledUnits, evictions, leaseUnits, leaseRenewals, planErrors } =
+      this.#instruments
     this.attempt(() => {
       breakerChanges.add(0, this.#withBreaker(0, 'open'))
       for (const result of ['charged', 'dropped']) {
         reconciledUnits.add(0, this.#with({ [ATTRIBUTES.reconciliation]: result }))
       }
       evictions.add(0, this.#settings.attributes)
+      leaseUnits.add(0, this.#with({ [ATTRIBUTES.lease]: 'lost' }))
+      leaseRenewals.add(0, this.#settings.attributes)
       planErrors.add(0, this.#settings.attributes)
     })
   }
@@ -101,9 +109,11 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
+    this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
+    result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
     }
@@ -112,6 +122,15 @@ export class Recorder {
         result.observe(breakerStatus, count, this.#withBreaker(shard, state))
       }
     }
+  }
+
+  /** Counters, not observed sums: a sum over limiters would go back when one of them is forgotten. */
+  #addLeases({ leases: { units, used, returned, lost, renewals } }: Overview): void {
+    const { leaseUnits, leaseRenewals } = this.#instruments
+    for (const [change, count] of Object.entries({ granted: units, used, returned, lost })) {
+      if (count > 0) leaseUnits.add(count, this.#with({ [ATTRIBUTES.lease]: change }))
+    }
+    if (renewals > 0) leaseRenewals.add(renewals, this.#settings.attributes)
   }
 
   #withBreaker(shard: number, state: string): Attributes {
@@ -130,6 +149,7 @@ export class Recorder {
   }
 }
 
-function observedOf({ pending, breakerStatus, limiterStatus }: Instruments): (typeof pending)[] {
-  return [pending, breakerStatus, limiterStatus]
+function observedOf(instruments: Instruments): Instruments['pending'][] {
+  const { pending, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, leasesHeld, breakerStatus, limiterStatus]
 }

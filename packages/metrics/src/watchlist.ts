@@ -1,4 +1,4 @@
-import type { BreakerState, Limiter, LimiterHealth } from '@tollgate/core'
+import type { BreakerState, LeaseStats, Limiter, LimiterHealth } from '@tollgate/core'
 import { needLimiter } from './options.js'
 
 /** The state of all limiters: how many of them are in each state. */
@@ -6,6 +6,8 @@ export interface Overview {
   /** Requests that wait for the store, in all limiters together. */
   pending: number
   readonly limiters: Record<LimiterHealth['status'], number>
+  /** Of all limiters together. The counts are what was added since the last look, `held` is of now. */
+  readonly leases: Record<keyof LeaseStats, number>
   /** By shard of the store. */
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
@@ -13,11 +15,17 @@ export interface Overview {
 /** By shard of the store. */
 type BreakerStates = Map<number, BreakerState>
 
+interface Watched {
+  readonly breakers: BreakerStates
+  /** As they were at the last look. */
+  leases: LeaseStats
+}
+
 /** The limiters that are observed. References are weak, so that unused limiters can be garbage collected. */
 export class Watchlist {
   readonly #forgetsClosed: boolean
-  readonly #states = new WeakMap<Limiter, BreakerStates>()
-  readonly #watched = new Map<BreakerStates, WeakRef<Limiter>>()
+  readonly #states = new WeakMap<Limiter, Watched>()
+  readonly #watched = new Map<Watched, WeakRef<Limiter>>()
 
   /** @param forgetsClosed whether to drop a closed limiter after one more observation, until it is used again */
   constructor(forgetsClosed: boolean) {
@@ -29,18 +37,23 @@ export class Watchlist {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
     // Shard 0 stands for a store without shards. Other shards become known when their breaker changes.
-    const states: BreakerStates = new Map([[0, 'closed']])
+    const states: Watched = { breakers: new Map([[0, 'closed']]), leases: limiter.stats().leases }
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))
   }
 
   /** @param limiter must have been added */
   noteBreaker(limiter: Limiter, shard: number, state: BreakerState): void {
-    this.#states.get(limiter)?.set(shard, state)
+    this.#states.get(limiter)?.breakers.set(shard, state)
   }
 
   look(): Overview {
-    const overview = { pending: 0, limiters: { ok: 0, degraded: 0, closed: 0 }, breakers: new Map() }
+    const overview: Overview = {
+      pending: 0,
+      limiters: { ok: 0, degraded: 0, closed: 0 },
+      leases: { granted: 0, refused: 0, renewals: 0, units: 0, used: 0, returned: 0, lost: 0, held: 0 },
+      breakers: new Map(),
+    }
     for (const [states, ref] of this.#watched) {
       const limiter = ref.deref()
       const status = limiter && lookAt(limiter, states, overview)
@@ -52,10 +65,16 @@ export class Watchlist {
   }
 }
 
-function lookAt(limiter: Limiter, heard: BreakerStates, overview: Overview): LimiterHealth['status'] {
+function lookAt(limiter: Limiter, watched: Watched, overview: Overview): LimiterHealth['status'] {
   const { status, openShards } = limiter.health()
+  const { pending, leases } = limiter.stats()
+  const { breakers: heard } = watched
   overview.limiters[status] += 1
-  overview.pending += limiter.stats().pending
+  overview.pending += pending
+  for (const name of Object.keys(overview.leases) as (keyof LeaseStats)[]) {
+    overview.leases[name] += name === 'held' ? leases.held : leases[name] - watched.leases[name]
+  }
+  watched.leases = leases
   for (const shard of new Set([...heard.keys(), ...openShards])) {
     const counts = overview.breakers.get(shard) ?? { closed: 0, open: 0, 'half-open': 0 }
     overview.breakers.set(shard, counts)

@@ -4,7 +4,12 @@ import { METRICS, ATTRIBUTES } from '../src/instruments.js'
 
 const text = readFileSync(resolve(__dirname, '../../../docs/metrics.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(tollgate\.[\w.]+)` \| ([\w -]+) \| `([^`]+)` \|/gm)]
-const OBSERVED = ['tollgate.request.pending', 'tollgate.breaker.status', 'tollgate.limiter.status']
+const OBSERVED = [
+  'tollgate.request.pending',
+  'tollgate.lease.held',
+  'tollgate.breaker.status',
+  'tollgate.limiter.status',
+]
 
 test('docs/metrics.md has every metric, with its type and unit, and no other', () => {
   const documented = rows.map(([, name, type, unit]) => [name, type, unit])

@@ -63,6 +63,7 @@ function placesIn(folder: string): (readonly [file: string, up: string])[] {
   const places: [string, string][] = [[`core/src/${folder}/probe.ts`, '../']]
   if (folder === 'stores') places.push([`core/src/stores/redis/probe.ts`, '../../'])
   if (folder === 'stores') places.push([`core/src/stores/redis/clients/probe.ts`, '../../../'])
+  if (folder === 'fast-path') places.push([`core/src/fast-path/leases/probe.ts`, '../../'])
   return places
 }
 
@@ -95,6 +96,7 @@ const ALLOWED: readonly Import[] = [
   ['metrics/src/f.ts', 'node:diagnostics_channel'],
   ['metrics/src/f.ts', './ledger.js'],
   ['core/src/store.ts', './stores/contract.js'],
+  ['core/src/limiter/f.ts', '../fast-path/leases/lease-change.js'],
   ['core/test/laws/f.ts', '../../src/stores/memory/memory-store.js'],
 ]
 

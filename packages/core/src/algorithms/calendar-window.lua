@@ -19,7 +19,7 @@ function calendar_window.prepare(quota, ...)
   if not start then return nil end
   return {
     algorithm = calendar_window, id = 0, waits = 0,
-    quota = quota, start = start, ends = ends,
+    quota = quota, start = start, ends = ends, second = starts[2], third = starts[3],
     count = 0,
   }
 end
@@ -89,6 +89,11 @@ function calendar_window.force(limit, used)
     granted = granted + units
   end
   return granted
+end
+
+-- To the end of this window or of the next, whose lengths differ by less than half.
+function calendar_window.counts_for(limit)
+  return 2 * (limit.third - limit.second)
 end
 
 -- @part refund

@@ -11,12 +11,14 @@ function fixed_window.prepare(quota, window)
   return {
     algorithm = fixed_window, id = 0, waits = 0,
     quota = quota, window = window,
-    age = 0, count = 0,
+    age = 0, count = 0, latest_age = 0, latest_count = 0,
   }
 end
 
+-- latest_age and latest_count are of the latest window, also after it has closed.
 function fixed_window.load(limit, last, age, count)
   if now > last then age = age + now - last end
+  limit.latest_age, limit.latest_count = age, count
   if count == 0 or age >= limit.window then
     age, count = 0, 0
   end
@@ -24,7 +26,7 @@ function fixed_window.load(limit, last, age, count)
 end
 
 function fixed_window.start(limit)
-  limit.age, limit.count = 0, 0
+  limit.age, limit.count, limit.latest_age, limit.latest_count = 0, 0, 0, 0
 end
 
 function fixed_window.wait(limit, cost)
@@ -79,6 +81,20 @@ function fixed_window.force(limit, used)
     granted = granted + units
   end
   return granted
+end
+
+-- If the latest window had closed by then, the units open another.
+function fixed_window.enter(limit, units, age)
+  if limit.latest_count == 0 or limit.latest_age - age >= limit.window then
+    limit.latest_age, limit.latest_count = age, 0
+  end
+  limit.latest_count = limit.latest_count + units_that_fit(units, limit.latest_count)
+  local is_open = limit.latest_age < limit.window
+  limit.age, limit.count = is_open and limit.latest_age or 0, is_open and limit.latest_count or 0
+end
+
+function fixed_window.counts_for(limit)
+  return limit.window
 end
 
 -- @part refund

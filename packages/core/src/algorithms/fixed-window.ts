@@ -14,6 +14,9 @@ export interface FixedWindowState {
   now: number
   ageNow: number
   countNow: number
+  /** The same of the latest window, also after it has closed. */
+  latestAge: number
+  latestCount: number
 }
 
 /**
@@ -31,7 +34,7 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
   code: 1,
   wire: ['quota', 'windowUs'],
 
-  create: () => ({ age: 0, count: 0, now: 0, ageNow: 0, countNow: 0 }),
+  create: () => ({ age: 0, count: 0, now: 0, ageNow: 0, countNow: 0, latestAge: 0, latestCount: 0 }),
   packing: {
     size: 2,
     unpack(state, numbers, at) {
@@ -57,8 +60,8 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
 
   load(state, last, now, { windowUs }) {
     state.now = now
-    state.ageNow = state.age + Math.max(now - last, 0)
-    state.countNow = state.count
+    state.ageNow = state.latestAge = state.age + Math.max(now - last, 0)
+    state.countNow = state.latestCount = state.count
     if (state.countNow === 0 || state.ageNow >= windowUs) {
       state.ageNow = 0
       state.countNow = 0
@@ -86,6 +89,18 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
     state.count = state.countNow
     state.age = state.ageNow
     return granted
+  },
+
+  // If the latest window had closed by then, the units open another.
+  enter(state, units, ageUs, { windowUs }) {
+    if (state.latestCount === 0 || state.latestAge - ageUs >= windowUs) {
+      state.latestAge = ageUs
+      state.latestCount = 0
+    }
+    state.latestCount += unitsThatFit(units, state.latestCount)
+    const isOpen = state.latestAge < windowUs
+    state.ageNow = isOpen ? state.latestAge : 0
+    state.countNow = isOpen ? state.latestCount : 0
   },
 
   give(state, receipt: Receipt) {

@@ -51,6 +51,8 @@ local function write_entries(limit, times, units)
   end
   limit.log, limit.entries, limit.oldest = concat(parts), #times, #times > 0 and now - times[1]
   limit.head, limit.tail, limit.added = 1, #limit.log + 1, 0
+  -- The newest entry can be of now.
+  limit.is_same_us = true
 end
 
 function sliding_log.force(limit, used)
@@ -63,4 +65,8 @@ function sliding_log.force(limit, used)
   end
   write_entries(limit, times, units)
   return granted
+end
+
+function sliding_log.counts_for(limit)
+  return limit.window
 end

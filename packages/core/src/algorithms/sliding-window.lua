@@ -95,6 +95,11 @@ function sliding_window.force(limit, used)
   return granted
 end
 
+-- With less and less weight in the window that follows.
+function sliding_window.counts_for(limit)
+  return 2 * limit.window
+end
+
 -- @part refund
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous

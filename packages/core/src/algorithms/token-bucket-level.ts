@@ -1,6 +1,9 @@
 import { drained, goneBefore, type WentBack } from './token-bucket-refunds.js'
 import type { Receipt } from './implementation.js'
 
+/** The largest level that a packed state holds: six bytes. */
+export const MOST_LEVEL = 2 ** 48 - 1
+
 export interface TokenBucketParams {
   readonly burst: number
   /** Levels are counted in parts, 2^scale to a unit, so that they are whole numbers that doubles hold exactly. */
@@ -41,17 +44,25 @@ export function unitOf(scale: number): number {
  * Converts the stored level to parts at the scale of this burst. A level above the brim (the burst) stays in the parts
  * it was stored in, since the number of new parts might not fit in six bytes.
  */
-export function measure(state: TokenBucketState, { burst, scale, rate, windowUs }: TokenBucketParams): void {
-  const isSameScale = state.scale === scale
-  state.filled = isSameScale ? state.level : Math.ceil(state.level * 2 ** (scale - state.scale))
+export function measure(state: TokenBucketState, params: TokenBucketParams): void {
+  measureLevel(state, state.level, state.scale, params)
+}
+
+function measureLevel(
+  state: TokenBucketState,
+  level: number,
+  levelScale: number,
+  { burst, scale, rate, windowUs }: TokenBucketParams,
+): void {
+  state.filled = levelScale === scale ? level : Math.ceil(level * 2 ** (scale - levelScale))
   state.filledScale = scale
   state.unit = unitOf(scale)
   state.pace = rate
   if (state.filled <= burst * state.unit) return
-  const ownRate = rate * 2 ** (state.scale - scale)
-  state.filled = state.level
-  state.filledScale = state.scale
-  state.unit = unitOf(state.scale)
+  const ownRate = rate * 2 ** (levelScale - scale)
+  state.filled = level
+  state.filledScale = levelScale
+  state.unit = unitOf(levelScale)
   state.pace = Math.max(ownRate, state.filled / Math.max(windowUs, (burst * state.unit) / ownRate))
 }
 
@@ -63,6 +74,26 @@ export function writeLevel(state: TokenBucketState, level: number, params: Token
   state.scale = state.filledScale
   state.elapsed = 0
   state.wentBack = state.wentBackNow
+}
+
+/**
+ * Raises the level as of `ageUs` ago, or as of the last write if that was later, from where it drains on. The stored
+ * level stays as it was written.
+ */
+export function raiseEarlier(
+  state: TokenBucketState,
+  units: number,
+  ageUs: number,
+  params: TokenBucketParams,
+): void {
+  // Of a bucket that nothing has filled, any time is as good.
+  const elapsed = state.elapsed === 0 && state.filled === 0 ? ageUs : state.elapsed
+  const since = Math.min(ageUs, elapsed)
+  const before = Math.max(state.filled - drained(elapsed - since, state.pace), 0)
+  const level = Math.min(before + units * state.unit, MOST_LEVEL)
+  measureLevel(state, level, state.filledScale, params)
+  state.elapsed = since
+  state.levelNow = Math.max(state.filled - drained(since, state.pace), 0)
 }
 
 /** µs in which this many parts drain. */

@@ -13,3 +13,18 @@ function token_bucket.force(limit, used)
   limit.level, limit.elapsed = limit.filled, 0
   return total - denied
 end
+
+-- The level as of the time of use, or of the last write if that was later, rises by the units and drains on from there.
+function token_bucket.enter(limit, units, age)
+  local elapsed = limit.elapsed
+  -- Of a bucket that nothing has filled, any time is as good.
+  if elapsed == 0 and limit.filled == 0 then elapsed = age end
+  local since = min(age, elapsed)
+  local level = max(limit.filled - floor((elapsed - since) * limit.pace + 0.5), 0)
+  measure(limit, limit.kept, min(level + units * limit.unit, MOST_LEVEL))
+  limit.elapsed, limit.level = since, max(limit.filled - floor(since * limit.pace + 0.5), 0)
+end
+
+function token_bucket.counts_for(limit)
+  return drain_time(limit)
+end

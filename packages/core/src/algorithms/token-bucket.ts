@@ -7,7 +7,9 @@ import { drained, noted, NOTHING_WENT_BACK, type WentBack } from './token-bucket
 import {
   drainUs,
   measure,
+  MOST_LEVEL,
   placeOf,
+  raiseEarlier,
   timeToDrain,
   unitOf,
   writeLevel,
@@ -19,9 +21,6 @@ export interface TokenBucketOptions {
   /** token-bucket: units that may be used at once. Default: the quota. */
   readonly burst?: number
 }
-
-/** The largest level that a packed state holds: six bytes. */
-const MOST_LEVEL = 2 ** 48 - 1
 
 /**
  * GCRA, the leaky bucket as a meter: each request raises a level that drains evenly. A request fits if the level stays
@@ -157,6 +156,7 @@ export const tokenBucket: Implementation<
     return units - denied
   },
 
+  enter: raiseEarlier,
   countsForUs: drainUs,
   leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),
 

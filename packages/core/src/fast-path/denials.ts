@@ -5,7 +5,7 @@ import { unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import type { RememberOptions } from './denial-options.js'
 import { DenialsByKey } from './denials-by-key.js'
-import type { FastPath } from './fast-path.js'
+import type { FastPath, ForgetReason } from './fast-path.js'
 import { outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 export interface DenialsOptions extends RememberOptions {
@@ -17,6 +17,8 @@ export interface DenialsOptions extends RememberOptions {
 
 const MOST_KEYS = 10_000
 const RECHECK_MS = 1000
+/** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
+const LEASED_RECHECK_MS = 100
 
 /**
  * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
@@ -77,7 +79,8 @@ export class Denials implements FastPath {
     }
   }
 
-  forget(keys: readonly string[]): void {
+  /** Plans have limits of their own, under which denials are remembered; so nothing is wrong when they are replaced. */
+  forget(_reason: ForgetReason, keys: readonly string[] = []): void {
     const now = elapsedMs()
     for (const key of keys) {
       this.#denials.delete(key)
@@ -132,7 +135,9 @@ export class Denials implements FastPath {
     // The same answer to another request of the same batch.
     if (known?.outcome.at === at && known.sentAt === sentAt) return
     const outcome = { at, limits }
-    const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs: this.#recheckMs })
+    const isLeased = limits.some(({ leased = 0 }) => leased > 0)
+    const recheckMs = isLeased ? Math.min(LEASED_RECHECK_MS, this.#recheckMs) : this.#recheckMs
+    const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs })
     this.#denials.replace(part, made, arrivedAt)
   }
 }

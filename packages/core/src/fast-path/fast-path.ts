@@ -1,14 +1,37 @@
 import type { Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
+import type { LeaseChange } from './leases/lease-change.js'
 
 /**
- * A source of decisions that needs no store. The pipeline tries each before the breaker, passes it the store's
- * outcomes, and sends the requests it has due. It knows nothing else of the pipeline.
+ * Why what is known of some keys no longer holds: units came back to them, they were reset, the plans were replaced, or
+ * the limiter is being closed.
  */
+export type ForgetReason = 'refund' | 'reset' | 'plans' | 'closed'
+
+/** What a fast path can ask of the pipeline. */
+export interface FastPathHost {
+  /** Sends a request of the path's own, which no caller waits for. `onAnswer` gets no outcome if the store gave none. */
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
+  readonly told: LeaseListener
+}
+
+/** Receives what becomes of units that were taken in advance. */
+export interface LeaseListener {
+  /** @param isRenewal of a granted lease: whether it followed another of the same subject */
+  lease(change: LeaseChange, isRenewal?: boolean): void
+  /** Units of a lease that were served; told when the lease is over. */
+  leaseUsed(units: number): void
+}
+
+/** A source of decisions that needs no store. The pipeline tries each before the breaker. */
 export interface FastPath {
   /** Whether it answers only requests without parts, which no limit counts. It is not asked for others then. */
   readonly ofUncounted?: true
+  /** How many leases it can serve from now. */
+  readonly held?: number
+  /** Called once, before anything else. */
+  start?(host: FastPathHost): void
   /**
    * The verdict if it is known, else undefined. Called for every request: must be quick, and never throw.
    *
@@ -16,15 +39,14 @@ export interface FastPath {
    */
   answer(request: Request, isPeek: boolean): Verdict | undefined
   /**
-   * Called with the store's outcome for any request, also for those from `due`.
+   * Called with the store's outcome for any caller's request.
    *
    * @param sentAtMs when its batch was sent, in ms since the process started (`elapsedMs`). The outcome is no older, so
    *                 one that was sent before `forget` was called may be of before that. 0 from a synchronous store, whose
    *                 outcomes are of now
+   * @param isPeek   whether the caller only looked
    */
-  learn?(request: Request, outcome: Outcome, sentAtMs: number): void
-  /** Called after subjects were reset or got units back, in this process: forget what is known of these keys. */
-  forget?(keys: readonly string[]): void
-  /** Requests that the fast path itself needs sent to the store now. Called after each outcome of the store. */
-  due?(): readonly Request[]
+  learn?(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void
+  /** Called when something happened in this process after which what is known of these keys (of all) may be wrong. */
+  forget?(reason: ForgetReason, keys?: readonly string[]): void
 }

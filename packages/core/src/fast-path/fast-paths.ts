@@ -1,7 +1,7 @@
 import type { Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
-import type { FastPath } from './fast-path.js'
+import type { FastPath, FastPathHost, ForgetReason } from './fast-path.js'
 
 /** The fast paths of a limiter, in the order in which they are asked. */
 export class FastPaths {
@@ -10,14 +10,17 @@ export class FastPaths {
   readonly #ofCounted: readonly FastPath[]
   /** Those that do more than answer. */
   readonly #learning: readonly FastPath[]
-  readonly #send: (request: Request, path: FastPath) => void
 
-  /** @param send sends a request of a path, which no caller waits for */
-  constructor(paths: readonly FastPath[], send: (request: Request, path: FastPath) => void) {
+  constructor(paths: readonly FastPath[], host: FastPathHost) {
     this.#paths = paths
     this.#ofCounted = paths.filter(({ ofUncounted }) => !ofUncounted)
-    this.#learning = paths.filter(({ learn, forget, due }) => learn ?? forget ?? due)
-    this.#send = send
+    this.#learning = paths.filter(({ learn, forget }) => learn ?? forget)
+    for (const path of paths) path.start?.(host)
+  }
+
+  /** How many leases can be served from now. */
+  get held(): number {
+    return this.#paths.reduce((sum, { held = 0 }) => sum + held, 0)
   }
 
   /** The verdict of the first path that knows it. */
@@ -30,15 +33,13 @@ export class FastPaths {
     return undefined
   }
 
-  /** Tells all paths the store's outcome for a caller's request, and sends the requests they have due. */
-  learn(request: Request, outcome: Outcome, sentAtMs: number): void {
-    for (const path of this.#learning) {
-      path.learn?.(request, outcome, sentAtMs)
-      if (path.due) for (const due of path.due()) this.#send(due, path)
-    }
+  /** Tells all paths the store's outcome for a caller's request. */
+  learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
+    for (const path of this.#learning) path.learn?.(request, outcome, sentAtMs, isPeek)
   }
 
-  forget(keys: readonly string[]): void {
-    for (const path of this.#learning) path.forget?.(keys)
+  /** @param keys undefined: all */
+  forget(reason: ForgetReason, keys?: readonly string[]): void {
+    for (const path of this.#learning) path.forget?.(reason, keys)
   }
 }

@@ -54,10 +54,14 @@ export function noteDecision(req: object, decision: Decision, by: CountedIn): bo
   return isAgain
 }
 
+/** Of a plan without limits nothing was counted. */
+function isCounted({ limits, source }: Decision): boolean {
+  return limits.length > 0 || source === 'lease'
+}
+
 /** The middleware need not be the same: two that share a limiter count a subject under the same, too. */
 function isSameCount({ decision: a, by }: Passed, { decision: b, by: other }: Passed): boolean {
   if (by.limiter !== other.limiter || by.group !== other.group) return false
-  // Of a plan without limits nothing was counted.
-  if (a.limits.length === 0 || b.limits.length === 0) return false
+  if (!isCounted(a) || !isCounted(b)) return false
   return String(a.subject.id) === String(b.subject.id) && a.subject.kind === b.subject.kind
 }

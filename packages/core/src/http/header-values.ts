@@ -20,10 +20,19 @@ export function fixedOf(decision: Decision, known: WeakMap<readonly unknown[], F
   const limits = limitsOf(decision)
   const before = limits && known.get(limits)
   if (before !== undefined) return before
-  const items = decision.limits.map(({ name }) => `${quoted(name)};r=`)
-  const fixed = { policy: policyOf(decision.limits, NO_KEYS), items }
+  const policies = policiesOf(decision)
+  const items = policies.map(({ name }) => `${quoted(name)};r=`)
+  const fixed = { policy: policyOf(policies, NO_KEYS), items }
   if (limits) known.set(limits, fixed)
   return fixed
+}
+
+/** What `RateLimit-Policy` tells of a limit. */
+type Policy = Pick<LimitState, 'name' | 'quota' | 'windowMs'>
+
+/** Those of a decision. One from a lease has no `limits` of its own. */
+export function policiesOf(decision: Decision): readonly Policy[] {
+  return decision.limits.length > 0 ? decision.limits : (limitsOf(decision) ?? [])
 }
 
 /**
@@ -31,10 +40,10 @@ export function fixedOf(decision: Decision, known: WeakMap<readonly unknown[], F
  *
  * @param keys the parameter `pk` of each limit
  */
-export function policyOf(limits: readonly LimitState[], keys: readonly string[]): string {
-  const policy = ({ name, quota, windowMs }: LimitState, i: number): string =>
+export function policyOf(policies: readonly Policy[], keys: readonly string[]): string {
+  const policy = ({ name, quota, windowMs }: Policy, i: number): string =>
     `${quoted(name)};q=${quota};w=${seconds(windowMs)}${keys[i] ?? ''}`
-  return limits.map(policy).join(', ')
+  return policies.map(policy).join(', ')
 }
 
 /** The value of `RateLimit`. */

@@ -2,7 +2,16 @@ import type { Decision, LimitState } from '../limiter/decision.js'
 import { ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
-import { fixedOf, NO_KEYS, partitionKeyOf, policyOf, seconds, standing, type Fixed } from './header-values.js'
+import {
+  fixedOf,
+  NO_KEYS,
+  partitionKeyOf,
+  policiesOf,
+  policyOf,
+  seconds,
+  standing,
+  type Fixed,
+} from './header-values.js'
 
 /** How headers of a response are read and set. Every `HttpAdapter` is one. */
 export interface HeaderAccess<Res> {
@@ -29,7 +38,7 @@ const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
  * Makes a function that writes the rate limit headers of a decision. It writes none for decisions that no store made,
- * since their numbers are not known.
+ * since their numbers are not known; of one from a lease only the policy, which is.
  *
  * @param hide hashes ids with the limiter's secret; undefined without `hashIds`
  * @throws {ConfigError} when an option is wrong
@@ -44,14 +53,19 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
     // Also without limits to report: a script must be able to read Retry-After of any denial.
     if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
     const { limits } = decision
-    if (limits.length === 0) return
+    const isLeased = decision.source === 'lease'
+    if (limits.length === 0 && !isLeased) return
+    // The numbers of a limiter before this one would stand beside our policy.
+    if (isLeased && access.getHeader(res, 'RateLimit') !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : NO_KEYS
-      const fixed = fixedOf(decision, known)
-      access.setHeader(res, 'RateLimit-Policy', keys === NO_KEYS ? fixed.policy : policyOf(limits, keys))
-      access.setHeader(res, 'RateLimit', standing(limits, fixed.items, keys))
+      const { policy, items } = fixedOf(decision, known)
+      const withKeys = keys === NO_KEYS ? policy : policyOf(policiesOf(decision), keys)
+      // A copy of a decision from a lease has none.
+      if (withKeys !== '') access.setHeader(res, 'RateLimit-Policy', withKeys)
+      if (!isLeased) access.setHeader(res, 'RateLimit', standing(limits, items, keys))
     }
-    if (!single && !legacy) return
+    if (isLeased || (!single && !legacy)) return
     const limit = limits.length === 1 ? (limits[0] as LimitState) : closest(decision)
     // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
     const most = String(limit.used + limit.remaining)

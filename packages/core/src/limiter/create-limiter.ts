@@ -2,9 +2,11 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import { onceAMinute } from '../base/rare-warnings.js'
 import { keepSilent, warn, type Warn } from '../base/warnings.js'
+import { newLeaseId } from '../failure/ids.js'
 import { blocked } from '../fast-path/blocked.js'
 import { Denials } from '../fast-path/denials.js'
 import type { FastPath } from '../fast-path/fast-path.js'
+import { Leases } from '../fast-path/leases/leases.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost } from '../requests/cost.js'
@@ -171,6 +173,7 @@ class StoreLimiter implements Limiter {
     this.#plans.setPlans({ plans, ...options }, (plan) =>
       needSupported(this.#store, plan, `plans.${plan.name}`),
     )
+    this.#pipeline.plansChanged()
   }
 
   forgetPlan(subject: Subject | string): void {
@@ -210,8 +213,10 @@ class StoreLimiter implements Limiter {
 /** A store that answers at once is memory itself. If a test sets the store's time, denials are remembered on demand. */
 function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: number): FastPath[] {
   const { synchronous, testClock: clock } = store
-  const isOff = denials === false || synchronous || (clock !== undefined && denials === undefined)
-  return isOff ? [blocked, unlimited] : [blocked, unlimited, new Denials({ ...denials, deadlineMs, clock })]
+  if (synchronous) return [blocked, unlimited]
+  const isOff = denials === false || (clock !== undefined && denials === undefined)
+  const always = [blocked, unlimited, new Leases(newLeaseId, clock)]
+  return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock })]
 }
 
 function failureOptions(

@@ -22,11 +22,13 @@ export interface LimitState {
 }
 
 /**
- * What decided: the `store`; `cache`: this process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block list; or, since the
- * store could not answer, the failure policy: `local`, `open` or `closed`.
+ * What decided: the `store`; `lease`: this process, from units that it took from the store in advance; `cache`: this
+ * process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block
+ * list; or, since the store could not answer, the failure policy: `local`, `open` or `closed`.
  */
 export type DecisionSource =
   | 'store'
+  | 'lease'
   | 'cache'
   | 'unlimited'
   | 'blocked'
@@ -60,8 +62,8 @@ export interface Decision {
   /**
    * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
    * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
-   * only those whose numbers are certain. Empty when the plan is unlimited
-   * or blocked, or the store did not answer.
+   * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
+   * lease, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied the request. */
@@ -79,7 +81,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'lease' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(

@@ -6,6 +6,7 @@ import { onceAMinute, thrownText } from '../base/rare-warnings.js'
 import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
+import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { Subject } from '../plans/subject.js'
 
 /** A state change of one shard's breaker. A store without shards is shard 0. */
@@ -53,6 +54,8 @@ export interface LimiterEvents {
    * second. With a memory store, set a larger `maxSubjects`.
    */
   evicted: [subjects: number]
+  /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
+  lease: [change: LeaseChange]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -72,6 +75,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   fallback: (decision, error) => ({ decision, error }),
   reconciliation: (reconciled) => reconciled,
   evicted: (subjects) => ({ subjects }),
+  lease: (change) => change,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -95,6 +99,7 @@ export class Events {
     fallback: [],
     reconciliation: [],
     evicted: [],
+    lease: [],
     planError: [],
     unknownPlan: [],
   }

@@ -25,6 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   legacy: OF_HEADERS,
   partitionKey: OF_HEADERS,
   expose: OF_HEADERS,
+  lease: "it goes to a plan: plans: { pro: { limits: '6000/min', lease: true } }",
   limits: "write limit: ['100/min', '1000/h']",
   // Options of other packages:
   keyGenerator: 'write identify: (req) => ...',

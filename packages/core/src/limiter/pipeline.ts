@@ -1,10 +1,10 @@
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
-import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
+import type { GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
-import { refundOf } from '../stores/receipts.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
@@ -15,6 +15,8 @@ import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
 import type { EventContext, Events } from './events.js'
+import { healthOf } from './health.js'
+import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
@@ -23,6 +25,7 @@ import { errorOf } from './store-answer.js'
 import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
 import { Turns } from './turns.js'
+import { UnitsBack } from './units-back.js'
 
 export interface PipelineOptions extends BackingOptions {
   /** Tried in this order. */
@@ -39,7 +42,7 @@ export class Pipeline {
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
   readonly #fallback: Fallback
-  readonly #giveBacks: GiveBacks
+  readonly #unitsBack: UnitsBack
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
   readonly #inTurn = new Set<Promise<unknown>>()
@@ -47,19 +50,17 @@ export class Pipeline {
   /** Of all decisions that the store makes in one step. */
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
   #closed = false
-  /** Set at the end of `close`: nothing is sent any more. */
-  #isOver = false
   #closing: Promise<void> | undefined
 
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
-    this.#fastPaths = new FastPaths(options.fastPaths, (request, path) => this.#send(request, path))
     const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, (keys) =>
-      this.#fastPaths.forget(keys),
+      this.#fastPaths.forget('refund', keys),
     )
+    this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
     this.#store = store
     this.#fallback = fallback
-    this.#giveBacks = giveBacks
+    this.#unitsBack = new UnitsBack(fallback, giveBacks, options.store.testClock ?? elapsedMs)
     this.#steps = {
       deadlines,
       ask: (step) => this.#ask(step),
@@ -67,7 +68,7 @@ export class Pipeline {
       onLate: ({ source, step, outcome }) => {
         if (source === 'store' && outcome) this.#fallback.late([step], [outcome])
       },
-      giveBack: (verdict, units) => void this.#giveBack(verdict, units),
+      giveBack: (verdict, units) => void this.#unitsBack.give(verdict, units),
       onDecided: ({ source, step }) => {
         if (source === 'local') this.#fallback.release(step)
       },
@@ -98,7 +99,7 @@ export class Pipeline {
 
   /** Gives the units of each step back. Resolves to the result for each. */
   refund({ verdicts, units }: Settlement): Promise<GivenBack[]> {
-    return Promise.all(verdicts.map((verdict) => this.#giveBack(verdict, units)))
+    return Promise.all(verdicts.map((verdict) => this.#unitsBack.give(verdict, units)))
   }
 
   /** Takes up to `cost` more units: as many as fit every limit of the request. Resolves to their number. */
@@ -109,19 +110,24 @@ export class Pipeline {
   /** @throws {StoreError} when the store failed */
   async reset({ shard, keys }: SubjectKeys): Promise<void> {
     if (this.#closed) throw closedError()
+    // Before, too: nothing may be served that the store no longer counts.
+    this.#fastPaths.forget('reset', keys)
     await this.#store.reset(keys, shard)
     this.#fallback.forget(keys)
-    this.#fastPaths.forget(keys)
+    this.#fastPaths.forget('reset', keys)
+  }
+
+  /** Called when the plans were replaced. */
+  plansChanged(): void {
+    this.#fastPaths.forget('plans')
   }
 
   stats(): LimiterStats {
-    return this.#telling.stats(this.#store.pending)
+    return this.#telling.stats(this.#store.pending, this.#fastPaths.held)
   }
 
   health(): LimiterHealth {
-    const open = [...this.#store.states()].flatMap(([shard, state]) => (state === 'closed' ? [] : [shard]))
-    const status = this.#closed ? 'closed' : open.length > 0 ? 'degraded' : 'ok'
-    return { status, openShards: open.toSorted((a, b) => a - b) }
+    return healthOf(this.#store.states(), this.#closed)
   }
 
   /** Waits for pending requests, and charges the store for what was admitted without it. */
@@ -132,11 +138,14 @@ export class Pipeline {
 
   async #close(): Promise<void> {
     this.#closed = true
+    this.#fastPaths.forget('closed')
+    await this.#store.drain()
+    // Again, for what was under way.
+    this.#fastPaths.forget('closed')
     await this.#store.drain()
     await Promise.all(this.#inTurn)
     await this.#fallback.end()
-    await this.#giveBacks.end()
-    this.#isOver = true
+    await this.#unitsBack.end()
     this.#unobserve?.()
     await this.#store.close()
   }
@@ -162,7 +171,7 @@ export class Pipeline {
     if (refused) return this.#fallback.peek(step, refused)
     return this.#store.peek(step, (_, given, sentAtMs) => {
       if (!isOutcome(given, step)) return this.#fallback.peek(step, this.#errorOf(given))
-      this.#learn(step, given, sentAtMs)
+      this.#learn(step, given, sentAtMs, true)
       return verdictOf('store', step, given)
     })
   }
@@ -204,16 +213,9 @@ export class Pipeline {
     return error
   }
 
-  #learn(step: Request, outcome: Outcome, sentAtMs: number): void {
+  #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
-    this.#fastPaths.learn(step, outcome, sentAtMs)
-  }
-
-  /** Sends a request of a fast path. No caller waits for it. */
-  #send(request: Request, path: FastPath): void {
-    void this.#store.consume(request, (_, given, sentAtMs) => {
-      if (isOutcome(given, request)) path.learn?.(request, given, sentAtMs)
-    })
+    this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
@@ -225,20 +227,16 @@ export class Pipeline {
 
   #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
     const { source, allowed } = verdicts[0] as Verdict
-    if (verdicts.length === 1 && source !== 'store' && source !== 'local' && source !== 'cache') {
+    if (
+      verdicts.length === 1 &&
+      source !== 'store' &&
+      source !== 'local' &&
+      source !== 'cache' &&
+      source !== 'lease'
+    ) {
       return decideWithoutLimits(request, { source, allowed })
     }
     return new CountedDecision(request, undefined, { isPeek, by: this, verdicts })
-  }
-
-  async #giveBack({ source, step, outcome }: Verdict, units: number): Promise<GivenBack> {
-    // After the store was charged for a local decision, its units cannot be given back.
-    if (source === 'local') return this.#fallback.refund(step, units) ? 'given' : 'unknown'
-    // If the store counts the request late, its units go back then.
-    this.#fallback.revoke(step)
-    if (source !== 'store' || !outcome) return 'gone'
-    if (this.#isOver) return 'unknown'
-    return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */

@@ -2,7 +2,7 @@ import { show, TollgateError } from '../base/errors.js'
 import { quiet } from '../base/quiet.js'
 import type { Limit } from '../plans/limit.js'
 import type { Subject } from '../plans/subject.js'
-import type { Request } from '../requests/request.js'
+import { ownersOf as ownersOfParts, type Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision, DecisionSource } from './decision.js'
@@ -50,15 +50,25 @@ export function noteTaken(decision: Decision, units: number): void {
   if (CountedDecision.is(decision)) CountedDecision.noteTaken(decision, units)
 }
 
-/** The subject of each limit of a decision. */
+/** The subject of each limit of a decision, as `limitsOf` gives them. */
 export function ownersOf(decision: Decision): readonly Subject[] {
+  if (isServedFromLease(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
   if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
   return decision.limits.map(() => decision.subject)
 }
 
-/** The limits that a decision reports. Decisions about the same limits share one array until the plans change. */
+/**
+ * The limits that a decision reports; if it was served from a lease, which reports no numbers, all limits of its
+ * request. Decisions about the same limits share one array until the plans change.
+ */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
+  if (isServedFromLease(decision)) return CountedDecision.requestOf(decision).limits
   return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
+}
+
+/** One with limits was decided by the store in part. */
+function isServedFromLease(decision: Decision): decision is CountedDecision {
+  return CountedDecision.is(decision) && decision.source === 'lease' && decision.limits.length === 0
 }
 
 function isCounted(decision: Decision): decision is CountedDecision {

@@ -1,5 +1,6 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/reconciliation.js'
+import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
@@ -14,6 +15,8 @@ export interface LimiterStats {
   readonly reconciled: Reconciled
   /** Subjects that the store forgot while their units still counted. */
   readonly evicted: number
+  /** Units that this process took in advance. */
+  readonly leases: LeaseStats
   /** Requests that are waiting for the store. */
   readonly pending: number
 }
@@ -21,6 +24,22 @@ export interface LimiterStats {
 export interface DecisionCounts {
   readonly allowed: number
   readonly denied: number
+}
+
+export interface LeaseStats {
+  /** Leases that the store granted, and those that it refused since too little was left. */
+  readonly granted: number
+  readonly refused: number
+  /** Of the granted ones, those that followed another of the same subject. */
+  readonly renewals: number
+  /** Units that were granted: each was used, went back, was lost, or is still held. */
+  readonly units: number
+  readonly used: number
+  readonly returned: number
+  /** Units that count as used though no request took them. */
+  readonly lost: number
+  /** Leases that can be served from now. */
+  readonly held: number
 }
 
 /** For a readiness probe. */
@@ -35,17 +54,28 @@ export interface LimiterHealth {
 }
 
 type Counts = { -readonly [Key in keyof DecisionCounts]: number }
+type LeaseCounts = { -readonly [Key in Exclude<keyof LeaseStats, 'held'>]: number }
 
 /** Counts what a limiter does. */
 export class Stats {
   readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
     store: { allowed: 0, denied: 0 },
+    lease: { allowed: 0, denied: 0 },
     cache: { allowed: 0, denied: 0 },
     unlimited: { allowed: 0, denied: 0 },
     blocked: { allowed: 0, denied: 0 },
     local: { allowed: 0, denied: 0 },
     open: { allowed: 0, denied: 0 },
     closed: { allowed: 0, denied: 0 },
+  }
+  readonly #leases: LeaseCounts = {
+    granted: 0,
+    refused: 0,
+    renewals: 0,
+    units: 0,
+    used: 0,
+    returned: 0,
+    lost: 0,
   }
   #units = 0
   #dropped = 0
@@ -72,12 +102,26 @@ export class Stats {
     this.#evicted += subjects
   }
 
-  read(pending: number): LimiterStats {
+  lease({ kind, units }: LeaseChange, isRenewal: boolean): void {
+    const counts = this.#leases
+    if (kind === 'returned' || kind === 'lost') counts[kind] += units
+    else counts[kind] += 1
+    if (kind !== 'granted') return
+    counts.units += units
+    if (isRenewal) counts.renewals += 1
+  }
+
+  leaseUsed(units: number): void {
+    this.#leases.used += units
+  }
+
+  read(pending: number, held: number): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
       reconciled: { units: this.#units, dropped: this.#dropped },
       evicted: this.#evicted,
+      leases: { ...this.#leases, held },
       pending,
     }
   }

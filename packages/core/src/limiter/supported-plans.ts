@@ -5,12 +5,16 @@ import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
 
 /**
- * Refuses a plan with a limit whose algorithm the store does not support.
+ * Refuses a plan with a limit whose algorithm the store does not support, or with leases that it does not grant. A
+ * synchronous store need not: it is this process's memory already.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}
  */
 export function needSupported(store: StoreAbilities, plan: Plan | undefined, path: string): void {
+  if (plan?.set?.lease && !store.synchronous && !store.leases) {
+    throw new ConfigError(path, 'this store grants no leases: leave lease out, or use redisStore')
+  }
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (missing === undefined) return
   const { algorithms = [] } = store

@@ -1,12 +1,14 @@
 import type { StoreError } from '../base/errors.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
+import type { LeaseListener } from '../fast-path/fast-path.js'
+import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
-export class Telling {
+export class Telling implements LeaseListener {
   readonly #events: Events
   readonly #warning: StoreWarning
   readonly #stats = new Stats()
@@ -57,9 +59,23 @@ export class Telling {
     this.#events.emit('evicted', subjects)
   }
 
-  /** @param pending requests that are waiting for the store */
-  stats(pending: number): LimiterStats {
-    return this.#stats.read(pending)
+  /** @param isRenewal whether the process held a lease of the subject when it asked for this one */
+  lease(change: LeaseChange, isRenewal = false): void {
+    this.#stats.lease(change, isRenewal)
+    this.#events.emit('lease', change)
+  }
+
+  /** Units of leases that requests used. No event, since that is every request served from one. */
+  leaseUsed(units: number): void {
+    this.#stats.leaseUsed(units)
+  }
+
+  /**
+   * @param pending requests that are waiting for the store
+   * @param held    leases that this process can serve from now
+   */
+  stats(pending: number, held = 0): LimiterStats {
+    return this.#stats.read(pending, held)
   }
 }
 

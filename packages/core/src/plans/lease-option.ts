@@ -1,10 +1,13 @@
-import { ConfigError } from '../base/errors.js'
-import { needOptions } from '../base/option-checks.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, needOptions } from '../base/option-checks.js'
 import type { LeaseTerms } from './limit-set.js'
 import type { Limit } from './limit.js'
 
 export interface LeaseOptions {
-  /** The longest that a lease lasts, in ms: from 10 to 1000. Default: 500. A short window makes leases shorter. */
+  /**
+   * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500. In the
+   * mode `exact` a short window makes leases shorter.
+   */
   readonly maxMs?: number
   /** The most of the units left that one process may take at a time: above 0, at most 1. Default: 0.25. */
   readonly maxShare?: number
@@ -18,28 +21,121 @@ export interface LeaseOptions {
 /** `true` for the defaults. */
 export type LeaseOption = boolean | LeaseOptions
 
+/** What was written about leases in one place: on a plan, or on a limit of it. */
+export interface LeaseSaid {
+  readonly given: LeaseOption
+  /** Where it stands: `plans.pro.lease`. */
+  readonly path: string
+}
+
 const MAX_MS = 500
+const LEAST_MS = 10
 const MAX_SHARE = 0.25
 /** Of a window: units count as used up to one lease later than they were. */
 const PART_OF_WINDOW = 64
+/** A lease of fewer units spares the store too few requests. */
+const LEAST_UNITS = 16
+const MODES = ['exact', 'smooth']
 
-/** @throws {ConfigError} when an option is wrong, or these limits cannot be leased */
-export function compileLease(
-  given: LeaseOption | undefined,
-  limits: readonly Limit[],
-  path: string,
-): LeaseTerms | undefined {
-  if (given === undefined || given === false) return undefined
-  if (given !== true) needOptions(given, ['maxMs', 'maxShare', 'mode'], path)
-  const { maxMs = MAX_MS, maxShare = MAX_SHARE, mode = 'exact' } = given === true ? {} : given
-  if (!(Number.isInteger(maxMs) && maxMs >= 10 && maxMs <= 1000)) {
-    throw ConfigError.wrong(`${path}.maxMs`, maxMs, 'a whole number of ms from 10 to 1000')
+/** What was written about leases on one limit, or on each of several. */
+export function leasesSaidBy(input: unknown, path: string): LeaseSaid[] {
+  if (Array.isArray(input)) {
+    return input.flatMap((limit: unknown, i) => leasesSaidBy(limit, `${path}[${i}]`))
+  }
+  if (!isOptions(input)) return []
+  const { lease } = input as { readonly lease?: LeaseOption }
+  return lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
+}
+
+/**
+ * The terms on which limits are leased; undefined if they are not.
+ *
+ * @param said on the plan or its limits. All limits of a key are decided together, so one limit leases its whole plan
+ * @throws {ConfigError} when an option is wrong, two places differ, or these limits cannot be leased
+ */
+export function compileLease(said: readonly LeaseSaid[], limits: readonly Limit[]): LeaseTerms | undefined {
+  const [first, ...rest] = said
+  if (!first) return undefined
+  needLeaseOption(first)
+  for (const other of rest) {
+    needLeaseOption(other)
+    needSameLease(other, first)
+  }
+  const { given, path } = first
+  if (given === false) return undefined
+  const { maxMs, maxShare = MAX_SHARE, mode = 'exact' } = given === true ? {} : given
+  if (limits.length === 0) {
+    throw new ConfigError(path, 'this plan has no limits, so there is nothing to lease: leave lease out')
+  }
+  for (const limit of limits) needUnits(limit, maxShare, path)
+  const isSmooth = mode === 'smooth'
+  const longestMs = Math.min(...limits.map((limit) => longestOf(limit, { maxMs, isSmooth, path })))
+  const lengthUs = Math.floor(longestMs * 1000)
+  return { lengthUs, share: maxShare, lagUs: isSmooth ? lengthUs : 0 }
+}
+
+function needLeaseOption({ given, path }: LeaseSaid): void {
+  if (typeof given === 'boolean') return
+  if (!isOptions(given)) {
+    throw ConfigError.wrong(path, given, 'true, false, or an object of options, such as { maxMs: 200 }')
+  }
+  needOptions(given, ['maxMs', 'maxShare', 'mode'], path)
+  const { maxMs = MAX_MS, maxShare = MAX_SHARE, mode = 'exact' } = given
+  if (!(Number.isInteger(maxMs) && maxMs >= LEAST_MS && maxMs <= 1000)) {
+    throw ConfigError.wrong(
+      `${path}.maxMs`,
+      maxMs,
+      `a whole number of ms from ${LEAST_MS} to 1000, such as 200`,
+    )
   }
   if (!(typeof maxShare === 'number' && maxShare > 0 && maxShare <= 1)) {
     throw ConfigError.wrong(`${path}.maxShare`, maxShare, 'a number above 0, at most 1, such as 0.25')
   }
-  if (mode === 'smooth') return { lengthUs: maxMs * 1000, share: maxShare, lagUs: maxMs * 1000 }
-  const windows = limits.filter(({ compiled }) => compiled.algorithm !== 'token-bucket')
-  const shortest = Math.min(...windows.map(({ windowMs }) => Math.floor((windowMs * 1000) / PART_OF_WINDOW)))
-  return { lengthUs: Math.min(maxMs * 1000, shortest), share: maxShare, lagUs: 0 }
+  if (!MODES.includes(mode))
+    throw ConfigError.wrong(`${path}.mode`, mode, `one of ${MODES.map(show).join(', ')}`)
+}
+
+function needSameLease({ given, path }: LeaseSaid, first: LeaseSaid): void {
+  const text = (lease: LeaseOption): string => {
+    if (typeof lease === 'boolean') return String(lease)
+    return JSON.stringify([lease.maxMs, lease.maxShare, lease.mode])
+  }
+  if (text(given) === text(first.given)) return
+  const remedy = 'write it once, on the plan: { limits: [...], lease: true }'
+  const problem = `this differs from ${first.path}, and all limits of a plan are leased together`
+  throw new ConfigError(path, `${problem}: ${remedy}`)
+}
+
+function needUnits({ name, capacity }: Limit, maxShare: number, path: string): void {
+  const most = Math.floor(capacity * maxShare)
+  if (most >= LEAST_UNITS) return
+  const share = Math.ceil((LEAST_UNITS / capacity) * 100) / 100
+  const remedies = [`a limit of at least ${Math.ceil(LEAST_UNITS / maxShare)} units`]
+  if (share <= 1) remedies.push(`maxShare: ${share}`)
+  const has = `the limit ${show(name)} has ${capacity} units, so a lease has at most ${most} (maxShare ${maxShare})`
+  const problem = `${has}, and below ${LEAST_UNITS} it saves nothing`
+  throw new ConfigError(path, `${problem}: leave lease out, or write ${remedies.join(' or ')}`)
+}
+
+/** The longest that a lease of this limit may last, in ms. */
+function longestOf(
+  { name, windowMs, compiled }: Limit,
+  { maxMs, isSmooth, path }: { maxMs: number | undefined; isSmooth: boolean; path: string },
+): number {
+  const isExact = !isSmooth && compiled.algorithm !== 'token-bucket'
+  const longest = isExact ? windowMs / PART_OF_WINDOW : windowMs
+  if (longest < LEAST_MS) throw tooShort(show(name), isExact, path)
+  if (maxMs !== undefined && maxMs > windowMs) {
+    const problem = `got ${maxMs}, but the window of the limit ${show(name)} is ${windowMs} ms`
+    throw new ConfigError(`${path}.maxMs`, `${problem}: write at most that, or leave maxMs out`)
+  }
+  return Math.min(maxMs ?? MAX_MS, longest)
+}
+
+function tooShort(limit: string, isExact: boolean, path: string): ConfigError {
+  const window = `the window of the limit ${limit} is too short: a lease lasts at least ${LEAST_MS} ms`
+  if (!isExact) return new ConfigError(path, `${window}: leave lease out, or write a longer window`)
+  const problem = `${window}, and in the mode 'exact' at most 1/${PART_OF_WINDOW} of the window`
+  const remedy = `lease: { mode: 'smooth' }, a window of at least ${LEAST_MS * PART_OF_WINDOW} ms, or a token bucket, as in '50/s burst 100'`
+  return new ConfigError(path, `${problem}: write ${remedy}`)
 }

@@ -1,3 +1,4 @@
+import { compileLease, leasesSaidBy } from './lease-option.js'
 import { limitSet, type LimitSet } from './limit-set.js'
 import { parseLimit, type LimitInput } from './limit.js'
 
@@ -9,5 +10,6 @@ export type { LimitInput }
  * @throws {ConfigError} when one of them is not a valid limit
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  return limitSet(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
+  const parsed = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`))
+  return limitSet(parsed, compileLease(leasesSaidBy(limits, 'limits'), parsed))
 }

@@ -12,6 +12,7 @@ import { ConfigError, show } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
+import type { LeaseOption } from './lease-option.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
 import { capacityOf } from './scaled-limits.js'
@@ -37,6 +38,11 @@ export interface LimitOptions extends OwnOptions {
   readonly algorithm?: Algorithm
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
   readonly name?: string
+  /**
+   * Whether processes take units of a busy subject in advance, as in a plan. All limits that apply together are leased
+   * together, so it holds for the whole plan.
+   */
+  readonly lease?: LeaseOption
 }
 
 /** `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, or the long form. */
@@ -70,7 +76,7 @@ const REMEDIES = new Map([
   ['requests', QUOTA],
 ])
 const KNOWN: KnownOptions = {
-  names: ['quota', 'window', 'algorithm', 'name', ...all.flatMap(([, { options }]) => options)],
+  names: ['quota', 'window', 'algorithm', 'name', 'lease', ...all.flatMap(([, { options }]) => options)],
   example: "{ quota: 100, window: 'min' }",
   remedyOf: (name) => REMEDIES.get(name),
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
-import { compileLease, type LeaseOption } from './lease-option.js'
+import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './lease-option.js'
 import { limitSet, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
@@ -49,7 +49,8 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
   needOptions(input, ['limits', 'onStoreFailure', 'lease'], path)
   const { limits, onStoreFailure, lease } = input as Partial<PlanInputOptions>
-  const plan = leased(planOfLimits(name, limits, `${path}.limits`), lease, `${path}.lease`)
+  const said = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
+  const plan = planOfLimits(name, limits, `${path}.limits`, said)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -60,15 +61,11 @@ function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }
 
-function leased(plan: Plan, given: LeaseOption | undefined, path: string): Plan {
-  const { limits } = plan
-  const lease = compileLease(given, limits, path)
-  return lease ? { ...plan, set: limitSet(limits, lease) } : plan
-}
-
-function planOfLimits(name: string, input: unknown, path: string): Plan {
+/** @param leases what the plan itself says of leases */
+function planOfLimits(name: string, input: unknown, path: string, leases: readonly LeaseSaid[] = []): Plan {
   serial += 1
   if (isWithoutLimits(input)) {
+    compileLease(leases, [])
     return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
   }
   if (Array.isArray(input) && input.length === 0) {
@@ -78,7 +75,8 @@ function planOfLimits(name: string, input: unknown, path: string): Plan {
     ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
-  return { name, serial, limits, set: limitSet(limits), isBlocked: false }
+  const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
+  return { name, serial, limits, set: limitSet(limits, lease), isBlocked: false }
 }
 
 function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {

@@ -1,16 +1,29 @@
 import type { StoreError } from '../base/errors.js'
-import type { Outcome, StoreRequest } from '../stores/contract.js'
+import type { Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
 import type { Part, Request } from './request.js'
+
+/** Units that a request was served with from a lease. */
+export interface LeasedUnits {
+  /**
+   * Gives some of them back.
+   *
+   * @param nowMs by the clock that leases end by
+   * @returns true if the lease has them again; else what to send to the store, if it still knows when they were used
+   */
+  giveBack(units: number, nowMs: number): true | RefundRequest | undefined
+}
 
 /** The answer to a request, or to one step of it, and what gave it. */
 export interface Verdict {
-  readonly source: 'store' | 'cache' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
+  readonly source: 'store' | 'lease' | 'cache' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
   readonly allowed: boolean
   readonly step: Request
   /** From the store, from its remembered denial, or from the local limiter. */
   readonly outcome?: Outcome
   /** The parts that the outcome covers, if not all of the step. */
   readonly parts?: readonly Part[]
+  /** Of the source `lease`: the units of each part. */
+  readonly uses?: readonly LeasedUnits[]
   /** Why the store did not decide. */
   readonly error?: StoreError
 }

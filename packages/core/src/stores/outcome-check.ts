@@ -1,16 +1,18 @@
 import { NEVER } from '../algorithms/implementation.js'
-import type { LimitOutcome, Outcome, StoreRequest, SubRequest } from './contract.js'
+import type { LeaseOrder, LimitOutcome, Outcome, StoreRequest, SubRequest } from './contract.js'
 
-type Asked = Pick<StoreRequest, 'parts' | 'grant'>
+type Asked = Pick<StoreRequest, 'parts' | 'grant' | 'order'>
 
 /** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
-export function isOutcome(given: unknown, { parts, grant }: Asked): given is Outcome {
+export function isOutcome(given: unknown, { parts, grant, order }: Asked): given is Outcome {
   try {
-    const { at, limits } = (given ?? {}) as Partial<Outcome>
+    const { at, limits, lease } = (given ?? {}) as Partial<Outcome>
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
-    return grant === 'all' || (grant !== 'force' ? isSameForAll(limits, parts) : isOfEach(limits, parts))
+    if (grant === 'all') return true
+    if (grant === 'lease') return isLease(lease, limits, order)
+    return grant === 'upTo' ? isSameForAll(limits, leastCost(parts)) : isOfEach(limits, parts)
   } catch {
     // A getter threw.
     return false
@@ -29,7 +31,8 @@ function countOf(parts: readonly SubRequest[]): number {
 }
 
 function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
-  const { wait, remaining, reset } = given ?? {}
+  const { wait, remaining, reset, leased } = given ?? {}
+  if (leased !== undefined && !isCount(leased)) return false
   return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isCount(remaining)
 }
 
@@ -42,14 +45,25 @@ function isCount(given: unknown): given is number {
   return Number.isSafeInteger(given) && (given as number) >= 0
 }
 
-/** With `upTo`: `granted` is the same for every limit, and at most the cost. */
-function isSameForAll(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
+function leastCost(parts: readonly SubRequest[]): number {
+  return Math.min(...parts.map(({ cost }) => cost))
+}
+
+/** With `upTo` and `lease`: `granted` is the same for every limit, and at most what was asked for. */
+function isSameForAll(limits: readonly LimitOutcome[], most: number): boolean {
   const granted = limits[0]?.granted
-  return (
-    isCount(granted) &&
-    limits.every((limit) => limit.granted === granted) &&
-    parts.every(({ cost }) => granted <= cost)
-  )
+  return isCount(granted) && limits.every((limit) => limit.granted === granted) && granted <= most
+}
+
+/** A lease that would last longer than the wish says would be served after the store has given its units to others. */
+function isLease(
+  lease: Outcome['lease'],
+  limits: readonly LimitOutcome[],
+  { wish }: LeaseOrder = { reports: [] },
+): boolean {
+  const { endsInUs, isKnown } = lease ?? {}
+  const isInTime = isCount(endsInUs) && endsInUs <= (wish?.lengthUs ?? 0)
+  return isInTime && typeof isKnown === 'boolean' && isSameForAll(limits, wish?.most ?? 0)
 }
 
 /** With `force`: each limit has its own `granted`, at most the units used of it. */

@@ -20,10 +20,11 @@ export function refundOf(
       key,
       set,
       receipts: set.limits.map(() => {
-        const { remaining = 0, reset = 0 } = limits[next] ?? {}
+        const { remaining = 0, reset = 0, leased = 0 } = limits[next] ?? {}
         const own = typeof units === 'number' ? units : (units[next] ?? 0)
         next += 1
-        return { units: own, at, remaining, reset }
+        // Units on lease are not in the state that the algorithm gives back to.
+        return { units: own, at, remaining: remaining + leased, reset }
       }),
     })),
   }

@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/testing'
 import { elapsedMs } from '../../src/base/timers.js'
 import { keepSilent } from '../../src/base/warnings.js'
-import type { FastPath } from '../../src/fast-path/fast-path.js'
+import type { FastPath, FastPathHost, ForgetReason } from '../../src/fast-path/fast-path.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/events.js'
 import { settleDecision } from '../../src/limiter/settlement.js'
@@ -34,7 +34,8 @@ class FakePath implements FastPath {
   readonly learnt: string[] = []
   readonly forgotten: string[] = []
   readonly sentAtMs: number[] = []
-  readonly wanted: Request[] = []
+  readonly answered: string[] = []
+  #host: FastPathHost | undefined
   readonly #blocked: string
 
   constructor(blocked: string) {
@@ -50,12 +51,18 @@ class FakePath implements FastPath {
     this.learnt.push(`${keyOf(request)}: ${limits[0]?.remaining}`)
   }
 
-  forget(keys: readonly string[]): void {
-    this.forgotten.push(...keys)
+  start(host: FastPathHost): void {
+    this.#host = host
   }
 
-  due(): readonly Request[] {
-    return this.wanted.splice(0)
+  forget(reason: ForgetReason, keys: readonly string[] = []): void {
+    this.forgotten.push(...keys.map((key) => `${reason} ${key}`))
+  }
+
+  send(request: Request): void {
+    this.#host?.send(request, (outcome) => {
+      this.answered.push(`${keyOf(request)}: ${outcome?.limits[0]?.remaining}`)
+    })
   }
 }
 
@@ -145,31 +152,33 @@ describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
     const given = pipeline.refund(settlement)
     for (const { forgotten } of paths) expect(forgotten).toEqual([])
     expect(await given).toEqual(['given'])
-    for (const { forgotten } of paths) expect(forgotten).toEqual(['acme'])
+    for (const { forgotten } of paths) expect(forgotten).toEqual(['refund acme'])
     await pipeline.close()
   })
 
   test('paths forget a subject that is reset', async () => {
     const { pipeline, paths } = start(make)
     await pipeline.reset({ shard: 0, keys: ['acme', 'acme*search'] })
-    for (const { forgotten } of paths) expect(forgotten).toEqual(['acme', 'acme*search'])
+    const once = ['reset acme', 'reset acme*search']
+    for (const { forgotten } of paths) expect(forgotten).toEqual([...once, ...once])
   })
 
-  test('a due request is sent once, and only its path learns the answer', async () => {
+  test('a request of a path is sent once, and only that path gets the answer', async () => {
     const { pipeline, paths, asked } = start(make)
     const [path, other] = paths
-    path.wanted.push(requestOf('lease', 3))
+    path.send(requestOf('lease', 3))
     await pipeline.consume(requestOf('acme'))
-    await eventually(() => expect(path.learnt).toHaveLength(2))
-    expect(path.learnt.toSorted()).toEqual(['acme: 4', 'lease: 2'])
+    await eventually(() => expect(path.answered).toEqual(['lease: 2']))
+    expect(path.learnt).toEqual(['acme: 4'])
     expect(other.learnt).toEqual(['acme: 4'])
+    expect(other.answered).toEqual([])
     expect(asked.toSorted()).toEqual(['acme', 'lease'])
     // It is not counted as a decision, since no caller waited for it.
     expect(pipeline.stats().decisions.store.allowed).toBe(1)
     await pipeline.close()
   })
 
-  test('an unanswered due request is not a failed request', async () => {
+  test('an unanswered request of a path is not a failed request of a caller', async () => {
     const { pipeline, paths } = start((asked) => {
       const store = make(asked)
       const consume: Store['consume'] = (batch, call) => {
@@ -178,9 +187,9 @@ describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
       }
       return { ...store, consume }
     })
-    paths[0].wanted.push(requestOf('lease'))
+    paths[0].send(requestOf('lease'))
+    await eventually(() => expect(paths[0].answered).toEqual(['lease: undefined']))
     expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
-    await new Promise(setImmediate)
     expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
     expect(paths[0].learnt).toEqual(['acme: 4', 'acme: 3'])
     await pipeline.close()

@@ -115,6 +115,7 @@ describe('an option that goes elsewhere', () => {
     [{ cost: 5 }, 'cost', 'limiter.consume(subject, { cost })'],
     [{ group: 'a' }, 'group', "limiter.scope({ group: 'search' })"],
     [{ prefix: 'a' }, 'prefix', 'redisStore(client, { prefix: ... })'],
+    [{ lease: true }, 'lease', "plans: { pro: { limits: '6000/min', lease: true } }"],
     [{ ttlMs: 5 }, 'ttlMs', 'planCache: { ttlMs: 60000'],
     [{ hook: 'onRequest' }, 'hook', 'app.register(rateLimit, { hook })'],
     [

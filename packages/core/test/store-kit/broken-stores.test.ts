@@ -4,14 +4,16 @@ import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
 import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'
 import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
+import { faultsOfLeases } from './faults/leases.js'
 
-const FAULTS = [...faultsOfDeciding, ...faultsOfForceAndRefunds, ...faultsOfKeysAndAnswers]
+const FAULTS = [...faultsOfDeciding, ...faultsOfForceAndRefunds, ...faultsOfKeysAndAnswers, ...faultsOfLeases]
 
 function brokenBy(make: Broken): Store {
   const inner = memoryStore()
   return {
     synchronous: true,
     atomic: true,
+    leases: true,
     clock: 'process',
     consume: (batch) => inner.consume(batch),
     peek: (batch) => inner.peek(batch),
@@ -63,6 +65,7 @@ test('abilities that a store does not claim are not tested', async () => {
   const seen: StoreRequest[] = []
   const names = await failing((inner) => ({
     atomic: false,
+    leases: false,
     algorithms: ['token-bucket'],
     consume: (batch) => {
       seen.push(...batch)
@@ -70,7 +73,7 @@ test('abilities that a store does not claim are not tested', async () => {
     },
   }))
   expect(names).toEqual([])
-  expect(seen.filter(({ parts }) => parts.length !== 1)).toEqual([])
+  expect(seen.filter(({ parts, grant }) => parts.length !== 1 || grant === 'lease')).toEqual([])
   const algorithms = seen.flatMap(({ parts }) =>
     parts.flatMap(({ set }) => set.limits.map(({ algorithm }) => algorithm)),
   )

@@ -8,9 +8,14 @@ const used = [
   ],
   [],
 ]
+const order = {
+  reports: [],
+  wish: { id: 'lease-000001', most: 3, least: 1, share: 1, lengthUs: 500, lagUs: 0 },
+}
 const request = (grant: Grant): StoreRequest => ({
   shard: 0,
   grant,
+  order: grant === 'lease' ? order : undefined,
   parts: [
     { key: 'a', set: limitSetOf('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
     { key: 'b', set, cost: 3, used },
@@ -20,6 +25,10 @@ const state = { wait: 0, remaining: 4, reset: 60_000_000 }
 const outcome = (...granted: unknown[]): object => ({
   at: 1,
   limits: granted.map((units) => ({ ...state, granted: units })),
+})
+const leased = (endsInUs: unknown, isKnown: unknown, ...granted: unknown[]): object => ({
+  ...outcome(...granted),
+  lease: { endsInUs, isKnown },
 })
 const unreadable = new Proxy(
   {},
@@ -36,6 +45,9 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['upTo, the whole cost', 'upTo', outcome(3, 3, 3)],
   ['force, all', 'force', outcome(4, 3, 0)],
   ['force, less', 'force', outcome(0, 1, 0)],
+  ['lease, all', 'lease', leased(500, true, 3, 3, 3)],
+  ['lease, none', 'lease', leased(0, false, 0, 0, 0)],
+  ['all, beside leases', 'all', { at: 1, limits: [state, state, { ...state, leased: 2 }] }],
 ])('an outcome of %s', (_, grant, given) => {
   expect(isOutcome(given, request(grant))).toBe(true)
 })
@@ -59,6 +71,14 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['force, without what was granted', 'force', { at: 1, limits: [state, state, state] }],
   ['force, more than was used', 'force', outcome(4, 3, 1)],
   ['force, half a unit', 'force', outcome(0.5, 3, 0)],
+  ['half a unit on lease', 'all', { at: 1, limits: [state, state, { ...state, leased: 0.5 }] }],
+  ['lease, without its end', 'lease', outcome(3, 3, 3)],
+  ['lease, a longer one', 'lease', leased(501, true, 3, 3, 3)],
+  ['lease, for half a µs', 'lease', leased(0.5, true, 3, 3, 3)],
+  ['lease, over before it began', 'lease', leased(-1, true, 3, 3, 3)],
+  ['lease, perhaps known', 'lease', leased(5, 1, 3, 3, 3)],
+  ['lease, different numbers', 'lease', leased(5, true, 3, 3, 2)],
+  ['lease, more than was asked', 'lease', leased(5, true, 4, 4, 4)],
 ])('no outcome: %s', (_, grant, given) => {
   expect(isOutcome(given, request(grant))).toBe(false)
 })

@@ -14,6 +14,7 @@ import { bytesContract } from './adapter-bytes.ts'
 import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
+import { leaseContract } from './lease-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { requestContract } from './request-contract.ts'
 
@@ -76,6 +77,7 @@ export function adapterContract(name: string, serve: Serve): void {
     hostileContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
+  leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))
 }
 
 /** The proxy warning comes once per process. A test file is a process, and each framework has its own file. */

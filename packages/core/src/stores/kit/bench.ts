@@ -12,6 +12,8 @@ export interface Check {
   readonly name: string
   /** Only for stores that decide several keys in one step. */
   readonly needsAtomic?: boolean
+  /** Only for stores that grant leases. */
+  readonly needsLeases?: boolean
   run(bench: Bench): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { Bench, type Check } from './bench.js'
 import { consumeChecks } from './consume-checks.js'
 import { forceChecks } from './force-checks.js'
 import { keyChecks } from './key-checks.js'
+import { leaseChecks } from './lease-checks.js'
 import { planChecks } from './plan-checks.js'
 import { refundChecks } from './refund-checks.js'
 import { timeChecks } from './time-checks.js'
@@ -24,6 +25,7 @@ const CHECKS: readonly Check[] = [
   ...planChecks,
   ...keyChecks,
   ...timeChecks,
+  ...leaseChecks.map((check) => ({ ...check, needsLeases: true })),
 ]
 
 /**
@@ -33,20 +35,21 @@ const CHECKS: readonly Check[] = [
  * for (const { name, check } of storeContract(() => makeStore())) test(name, check)
  * ```
  *
- * Abilities that the store does not claim are not tested: checks of several keys pass if it is not `atomic`, and only
- * its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
+ * Abilities that the store does not claim are not tested: checks of several keys pass if it is not `atomic`, those of
+ * leases if it has no `leases`, and only its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
  *
  * @param make makes a store; called by each check, which closes the store at its end
  */
 export function storeContract(make: () => MaybePromise<Store>): readonly StoreCheck[] {
-  return CHECKS.map(({ name, needsAtomic = false, run }) => ({
+  return CHECKS.map(({ name, needsAtomic = false, needsLeases = false, run }) => ({
     name,
     check: async () => {
       const store = await make()
       checkStore(store, 'store')
       await store.ready?.()
       try {
-        if (!needsAtomic || store.atomic) await run(new Bench(store))
+        const isAble = (store.atomic || !needsAtomic) && (store.leases || !needsLeases)
+        if (isAble) await run(new Bench(store))
       } finally {
         await store.close?.()
       }

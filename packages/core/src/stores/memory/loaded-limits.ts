@@ -1,13 +1,32 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
-import type { LimitOutcome } from '../contract.js'
+import type { LeaseOrder, LeaseWish, LimitOutcome } from '../contract.js'
+import {
+  addLease,
+  endAfter,
+  findLease,
+  NO_LEASES,
+  settleReport,
+  type Entry,
+  type LeaseBook,
+} from './lease-book.js'
 import type { PreparedLimit } from './prepared-set.js'
 
 /** An outcome that is still being filled in. */
 export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
 
+interface Granted {
+  readonly units: number
+  readonly endsInUs: number
+  readonly isNew: boolean
+}
+
+const NOTHING_GRANTED: Granted = { units: 0, endsInUs: 0, isNew: false }
+
 /** The limits of one subject, with their states as of now. */
 export class LoadedLimits {
   protected limits: readonly PreparedLimit[] = []
+  /** What is on lease of the subject, as of now. */
+  protected leases: LeaseBook = NO_LEASES
 
   get limitCount(): number {
     return this.limits.length
@@ -18,8 +37,7 @@ export class LoadedLimits {
     const limits = this.limits
     let fits = true
     for (let i = 0; i < limits.length; i += 1) {
-      const { algorithm, state, params } = limits[i] as PreparedLimit
-      const wait = algorithm.wait(state, cost, params)
+      const wait = (limits[i] as PreparedLimit).wait(cost)
       outcomes[first + i] = { wait, remaining: 0, reset: 0 }
       if (wait !== 0) fits = false
     }
@@ -29,9 +47,7 @@ export class LoadedLimits {
   /** How many units fit all limits now. */
   fitting(): number {
     let least = Number.MAX_SAFE_INTEGER
-    for (const { algorithm, state, params } of this.limits) {
-      least = Math.min(least, algorithm.remaining(state, params))
-    }
+    for (const limit of this.limits) least = Math.min(least, limit.remaining())
     return least
   }
 
@@ -69,15 +85,52 @@ export class LoadedLimits {
     return anyGiven
   }
 
+  /** Counts what reports tell as used. Returns whether they changed anything, and whether all their leases are known. */
+  settle({ reports }: LeaseOrder, now: number): { readonly hasChanged: boolean; readonly isKnown: boolean } {
+    const before = this.leases
+    const used: Entry[] = []
+    let isKnown = true
+    for (const report of reports) {
+      const settled = settleReport(this.leases, report, now)
+      this.leases = settled.book
+      used.push(settled.used)
+      if (!settled.isKnown) isKnown = false
+    }
+    for (const { units, ageUs } of used.sort((a, b) => b.ageUs - a.ageUs)) {
+      if (units > 0) for (const limit of this.limits) limit.enter(units, ageUs)
+    }
+    const hasChanged = this.leases !== before
+    if (hasChanged) this.countLeased(now)
+    return { hasChanged, isKnown }
+  }
+
+  /** Grants a wish. `ttlUs`: how long units of these limits count at most. */
+  lease(wish: LeaseWish, ttlUs: number, now: number): Granted {
+    const living = findLease(this.leases, wish.id, now)
+    if (living) return { ...living, isNew: false }
+    const endUs = endAfter(now, wish.lengthUs)
+    const units = Math.min(wish.most, Math.floor(this.fitting() * wish.share))
+    if (units < Math.max(wish.least, 1) || endUs <= now) return NOTHING_GRANTED
+    const stateIds = this.limits.map(({ stateId }) => stateId)
+    this.leases = addLease(this.leases, wish, units, { endUs, expiresUs: endUs + ttlUs, stateIds })
+    this.countLeased(now)
+    return { units, endsInUs: endUs - now, isNew: true }
+  }
+
+  protected countLeased(now: number): void {
+    for (const limit of this.limits) limit.countLeased(this.leases, now)
+  }
+
   /** Fills in its outcomes, which begin at `first`. */
   tell(outcomes: LimitOutcomeDraft[], first: number): void {
     const limits = this.limits
     for (let i = 0; i < limits.length; i += 1) {
-      const { algorithm, state, params } = limits[i] as PreparedLimit
+      const limit = limits[i] as PreparedLimit
       const outcome = outcomes[first + i] as LimitOutcomeDraft
-      const remaining = algorithm.remaining(state, params)
+      const remaining = limit.remaining()
       outcome.remaining = remaining
-      outcome.reset = Math.max(algorithm.wait(state, remaining + 1, params), 0)
+      outcome.reset = Math.max(limit.wait(remaining + 1), 0)
+      if (limit.leased > 0) outcome.leased = limit.leased
     }
   }
 }

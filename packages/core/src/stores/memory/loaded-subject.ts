@@ -1,8 +1,20 @@
+import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
+import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
 import { LoadedLimits } from './loaded-limits.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
 import { PreparedSets, type PreparedLimit } from './prepared-set.js'
-import { EXPIRES, LAST, MORE, MORE_LIMITS, MORE_STATES, NONE, STATES, type Records } from './records.js'
+import {
+  EXPIRES,
+  LAST,
+  MORE,
+  MORE_LEASES,
+  MORE_LIMITS,
+  MORE_STATES,
+  NONE,
+  STATES,
+  type Records,
+} from './records.js'
 
 const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
 
@@ -38,18 +50,25 @@ export class LoadedSubject extends LoadedLimits {
     const id = records.find(key)
     this.#key = key
     this.#removals = records.removals
+    this.leases = NO_LEASES
     if (id !== NONE) {
       const page = records.page(id)
       const at = records.at(id)
       if ((page[at + EXPIRES] as number) > now) {
         this.#id = id
         if (records.sets[id] === set) this.#loadSame(id, page, at, now)
-        else this.#loadOther(id, page[at + LAST] as number, now)
+        else this.#loadOther(id, now)
+        if ((page[at + MORE] as number) >= MORE_LEASES) this.#loadLeases(id, page[at + LAST] as number, now)
         return
       }
     }
     this.#id = NONE
     this.#loadNew(now)
+  }
+
+  /** Whether the clock went back so far since the last write that even a denial is written. */
+  isAhead(now: number): boolean {
+    return this.isKnown && this.last > now + CLOCK_WENT_BACK_US
   }
 
   /** Makes the subject the most recently used. */
@@ -65,7 +84,7 @@ export class LoadedSubject extends LoadedLimits {
     if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
     const page = records.page(id)
     const at = records.at(id)
-    if ((page[at + MORE] as number) >= MORE_LIMITS) return this.#writeAnew(id, now)
+    if ((page[at + MORE] as number) >= MORE_LIMITS || this.leases.length > 0) return this.#writeAnew(id, now)
     this.#store(id, page, at, now)
     records.use(id, now)
   }
@@ -86,10 +105,17 @@ export class LoadedSubject extends LoadedLimits {
     const at = records.at(id)
     this.#store(id, page, at, now)
     records.others.delete(id)
-    if (others.length === 0) return
-    records.others.set(id, others)
-    page[at + MORE] = (page[at + MORE] as number) | MORE_LIMITS
-    for (const { ends } of others) page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ends)
+    records.leases.delete(id)
+    if (others.length > 0) {
+      records.others.set(id, others)
+      page[at + MORE] = (page[at + MORE] as number) | MORE_LIMITS
+    }
+    if (this.leases.length > 0) {
+      records.leases.set(id, this.leases)
+      page[at + MORE] = (page[at + MORE] as number) | MORE_LEASES
+    }
+    const ends = [...others.map((part) => part.ends), endOf(this.leases)]
+    page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ...ends)
   }
 
   /** Its record: another part of the request may have taken the place of this subject, for want of room. */
@@ -145,7 +171,7 @@ export class LoadedSubject extends LoadedLimits {
     }
   }
 
-  #loadOther(id: number, before: number, now: number): void {
+  #loadOther(id: number, now: number): void {
     const found = findParts(this.#partsOf(id), this.#set)
     this.isKnown = false
     this.last = 0
@@ -155,8 +181,16 @@ export class LoadedSubject extends LoadedLimits {
         this.isKnown = true
         this.last = Math.max(this.last, part.last)
       }
-      limit.load(part?.state ?? limit.unused(), part?.last ?? before, now)
+      limit.load(part?.state ?? limit.unused(), part?.last ?? now, now)
     }
+  }
+
+  #loadLeases(id: number, last: number, now: number): void {
+    const book = groupsAt(this.#records.leases.get(id) ?? NO_LEASES, last, now)
+    for (const limit of this.limits) limit.enterEnded(book, now)
+    const stateIds = this.limits.map(({ stateId }) => stateId)
+    this.leases = withoutEntered(book, stateIds, now)
+    this.countLeased(now)
   }
 
   #enter(set: LimitSet): void {

@@ -1,6 +1,7 @@
-import type { LimitAnswer, Packing, QuickRequest } from '../../algorithms/implementation.js'
+import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
+import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
@@ -8,6 +9,7 @@ const ZEROS = new Float64Array(16)
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
+  readonly stateId: number
   readonly paramsAt: (nowMs: number) => Params
   readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */
@@ -17,10 +19,14 @@ export class PreparedLimit {
   params: Params = {}
   /** The state that numbers are read into: one for all subjects, since garbage collection of one for each costs more. */
   spare: object
+  /** How many units of the subject are on lease, and in how many µs the last of them come back. */
+  leased = 0
+  #leasesEndInUs = 0
 
   constructor({ limits }: LimitSet, i: number, first: number) {
-    const { algorithm, paramsAt } = limits[i] as LimitSet['limits'][number]
+    const { algorithm, stateId, paramsAt } = limits[i] as LimitSet['limits'][number]
     this.algorithm = implementations[algorithm]
+    this.stateId = stateId
     this.paramsAt = paramsAt
     this.packing = this.algorithm.packing
     this.first = first
@@ -32,6 +38,38 @@ export class PreparedLimit {
     this.state = state
     this.params = this.paramsAt(now / 1000)
     this.algorithm.load(state, last, now, this.params)
+    this.leased = 0
+  }
+
+  /** Lets in what has ended of a subject's leases. */
+  enterEnded(book: LeaseBook, now: number): void {
+    for (const { units, ageUs } of entriesOf(book, this.stateId, now)) this.enter(units, ageUs)
+  }
+
+  /** Units that were on lease count from now on. What is stored stays as it is until the subject is written. */
+  enter(units: number, ageUs: number): void {
+    if (this.state !== this.spare) this.state = structuredClone(this.state)
+    if (this.algorithm.enter) this.algorithm.enter(this.state, units, ageUs, this.params)
+    else this.algorithm.force(this.state, [{ units, ageUs }], this.params)
+  }
+
+  countLeased(book: LeaseBook, now: number): void {
+    const { units, endsInUs } = leasedOf(book, this.stateId, now)
+    this.leased = units
+    this.#leasesEndInUs = endsInUs
+  }
+
+  /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */
+  wait(cost: number): number {
+    const { algorithm, state, params, leased } = this
+    const wait = algorithm.wait(state, cost + leased, params)
+    if (leased === 0 || wait !== NEVER || algorithm.wait(state, cost, params) === NEVER) return wait
+    return this.#leasesEndInUs + Math.ceil(algorithm.countsForUs(params))
+  }
+
+  /** Units that fit now, beside those on lease. */
+  remaining(): number {
+    return Math.max(this.algorithm.remaining(this.state, this.params) - this.leased, 0)
   }
 
   /**

@@ -1,4 +1,3 @@
-import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import { microsecondClock } from '../../base/microsecond-clock.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import {
@@ -21,6 +20,7 @@ import { Records } from './records.js'
 export class ProcessStore implements Store {
   readonly synchronous = true
   readonly atomic = true
+  readonly leases = true
   readonly clock = 'process'
   readonly #now: () => number
   /** How much longer subjects are kept under a test's clock, in µs. */
@@ -83,7 +83,23 @@ export class ProcessStore implements Store {
   }
 
   #take(request: StoreRequest): Outcome {
-    return request.grant === 'force' ? this.#force(request) : this.#decide(request, true)
+    if (request.grant === 'force') return this.#force(request)
+    return request.grant === 'lease' ? this.#lease(request) : this.#decide(request, true)
+  }
+
+  #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
+    const now = this.#clock()
+    const [{ key, set }] = parts as readonly [SubRequest]
+    const subject = this.#load(0, key, set, now)
+    const { hasChanged, isKnown } = subject.settle(order, now)
+    const given = order.wish && subject.lease(order.wish, set.ttlMs * 1000, now)
+    if (hasChanged || given?.isNew || subject.isAhead(now)) {
+      subject.take(0)
+      subject.write(now)
+    } else subject.use(now)
+    const limits = set.limits.map(() => ({ wait: 0, remaining: 0, reset: 0, granted: given?.units ?? 0 }))
+    subject.tell(limits, 0)
+    return { at: now, limits, lease: { endsInUs: given?.endsInUs ?? 0, isKnown } }
   }
 
   #decide({ parts, grant }: StoreRequest, mayTake: boolean): Outcome {
@@ -156,7 +172,7 @@ export class ProcessStore implements Store {
 
   /** Returns whether the subject was written. */
   #settle(subject: LoadedSubject, cost: number, now: number): boolean {
-    if (cost > 0 || (subject.isKnown && subject.last > now + CLOCK_WENT_BACK_US)) {
+    if (cost > 0 || subject.isAhead(now)) {
       subject.take(cost)
       subject.write(now)
       return true

@@ -1,5 +1,6 @@
 import type { LimitSet } from '../../plans/limit-set.js'
 import { IdleOrder } from './idle-order.js'
+import type { LeaseBook } from './lease-book.js'
 
 /** No record. */
 export const NONE = -1
@@ -7,7 +8,7 @@ export const NONE = -1
 /** Places in a record: when it was written, and when nothing of it counts any more, in µs. */
 export const LAST = 0
 export const EXPIRES = 1
-/** Set when more is kept of the subject than these numbers: MORE_STATES, MORE_LIMITS, or both. */
+/** Set when more is kept of the subject than these numbers: MORE_STATES, MORE_LIMITS and MORE_LEASES, added up. */
 export const MORE = 2
 /** The first number of the states of the set's limits, in order. */
 export const STATES = 3
@@ -16,6 +17,8 @@ export const STATES = 3
 export const MORE_STATES = 1
 /** There are states of limits that the set of the last write does not have: the subject was on another plan then. */
 export const MORE_LIMITS = 2
+/** Units are on lease. */
+export const MORE_LEASES = 4
 
 /** How many records are checked for expiry whenever a known subject is used. */
 const LOOKS_AT_USED = 1
@@ -49,6 +52,7 @@ export class Records {
   /** The states that numbers cannot hold, in the order of the set's limits. */
   readonly states: ((object | undefined)[] | undefined)[] = []
   readonly others = new Map<number, readonly OtherPart[]>()
+  readonly leases = new Map<number, LeaseBook>()
   /** How many records have been removed: as long as it stays, so do the numbers of all subjects. */
   removals = 0
   readonly #most: number
@@ -159,6 +163,7 @@ export class Records {
     this.#keys[id] = ''
     this.sets[id] = this.states[id] = undefined
     this.others.delete(id)
+    this.leases.delete(id)
     this.#order.remove(id)
     this.#free.get(this.#lengths[id >> PAGE_BITS] as number)?.push(id)
     this.removals += 1

@@ -1,6 +1,6 @@
 import { OUTSIDE_CALENDAR } from '../../algorithms/implementation.js'
 import { StoreError } from '../../base/errors.js'
-import type { Answer, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
+import type { Answer, LeaseOutcome, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
 /**
@@ -64,6 +64,9 @@ export function readAnswers(
   return answers
 }
 
+/** A limit tells its units on lease as this minus their number. All its other numbers are greater. */
+const LEASED = -(2 ** 52)
+
 class Reader {
   /** Whether an answer since this was set to false was a denial or an error. */
   hasDenied = false
@@ -92,11 +95,22 @@ class Reader {
         limits.push(outcome)
       }
     }
-    return isOutside ? OUTSIDE : { at: this.#at, limits }
+    const lease = grant === 'lease' ? this.#readLease() : undefined
+    if (isOutside) return OUTSIDE
+    return lease ? { at: this.#at, limits, lease } : { at: this.#at, limits }
+  }
+
+  #readLease(): LeaseOutcome {
+    return { endsInUs: this.#number(), isKnown: this.#number() === 1 }
   }
 
   #readLimit(hasGranted: boolean): LimitOutcome {
     let remaining = this.#number()
+    let leased = 0
+    if (remaining < LEASED) {
+      leased = LEASED - remaining
+      remaining = this.#number()
+    }
     let wait = 0
     // A limit that the cost does not fit tells -1 - remaining, and then how long it is to wait.
     if (remaining < 0) {
@@ -105,7 +119,10 @@ class Reader {
       this.hasDenied = true
     }
     const reset = this.#number()
-    return hasGranted ? { wait, remaining, reset, granted: this.#number() } : { wait, remaining, reset }
+    const outcome: LimitOutcome = hasGranted
+      ? { wait, remaining, reset, granted: this.#number() }
+      : { wait, remaining, reset }
+    return leased > 0 ? { ...outcome, leased } : outcome
   }
 
   #number(): number {

@@ -4,27 +4,32 @@
   KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. A request
                 with an id has one key more, after its subjects: it holds the answer that was given to this id
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take; force: as take, for a batch in which some request has the grant force; or look: the same answers,
-                but nothing changes
+  ARGV[2]       take; force: as take, for a batch in which some request has the grant force: no request of it is decided
+                in the quick way; or look: the same answers, but nothing changes
   ARGV[3]       limit sets, as sets.lua says
   ARGV[4]       how long an id is remembered, in ms
   ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
                 run (from 1), and how many times. A key is at most once in a run. Any other request: 0, number of its
-                subjects, its grant (all, upTo, force, or once: force with an id), then for each subject: limit set, and
-                cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs ago they
-                were used, the oldest first
+                subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
+                set, and cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs
+                ago they were used, the oldest first. With lease, an order follows: number of reports, and of each its
+                id, used and left; then 0, or 1 and a wish: id, most, least, share, length and lag in µs, and how long
+                units of the set count at most, in µs
 
   Returns       now, then for each request, for each limit of its sets: remaining and reset if the cost fits the limit,
-                else -1 - remaining, wait and reset; then, unless the grant is all, granted. Of the requests for one key
-                of a run, a denial is the answer to all that follow. A request that could not be decided has one error
-                text instead, which is also the answer to those that follow it in the same way; others are not affected.
-                A list; or, of many numbers without an error text, one text, with a blank after each
+                else -1 - remaining, wait and reset; then, unless the grant is all, granted. A limit with units on lease
+                has -2^52 minus these units before all that. With lease, two numbers follow: in how many µs the lease
+                ends, 0 if there is none, and whether each reported lease with units left is known, 1 or 0. Of the
+                requests for one key of a run, a denial is the answer to all that follow. A request that could not be
+                decided has one error text instead, which is also the answer to those that follow it in the same way;
+                others are not affected. A list; or, of many numbers without an error text, one text, with a blank after
+                each
     wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:
                 send it again with another. With all, the cost was taken if it fits every limit; with force it fits
     remaining   units left after this request
     reset       µs until another unit is there if nobody consumes; 0 when nothing is used
-    granted     units taken: with upTo the same for all limits, with force each limit's own
+    granted     units taken: with upTo and lease the same for all limits, with force each limit's own
 
   State         one string per key, as value.lua says, gone when the longest window is over. One string per id: the
                 units granted to it, as JSON; a request with a known id changes nothing
@@ -43,11 +48,6 @@ local described, at = cjson.decode(ARGV[3]), 5
 local general
 
 local function make_general()
-  local with_force = ARGV[2] == 'force'
-  -- How many of `units` a count of five bytes still has room for.
-  local units_that_fit = with_force and function(units, count)
-    return max(min(units, 2 ^ 40 - 1 - count), 0)
-  end
   -- @include general.lua
   return { sets = sets, decide_in_turn = decide_in_turn, read_together = read_together }
 end

@@ -1,12 +1,23 @@
--- Tells of one limit: remaining and reset; or, where it has to wait, -1 - remaining, wait and reset.
-local function tell(wait, remaining, reset)
-  if wait == 0 then
-    reply[size + 1], reply[size + 2] = remaining, reset
-    size = size + 2
-  else
-    reply[size + 1], reply[size + 2], reply[size + 3] = -1 - remaining, wait, reset
-    size = size + 3
+-- Tells of one limit: remaining and reset; or, where it has to wait, -1 - remaining, wait and reset. Units on lease come
+-- first: no other number is as low.
+local function tell(limit)
+  local told, wait, teller = size, limit.waits, limit.algorithm
+  if limit.leased then
+    reply[told + 1] = -2 ^ 52 - limit.leased
+    told, teller = told + 1, leasing
   end
+  local remaining, reset = teller.left(limit)
+  if wait == 0 then
+    reply[told + 1], reply[told + 2] = remaining, reset
+    size = told + 2
+  else
+    reply[told + 1], reply[told + 2], reply[told + 3] = -1 - remaining, wait, reset
+    size = told + 3
+  end
+end
+
+local function tell_outside()
+  reply[size + 1], reply[size + 2], reply[size + 3], size = -1, OUTSIDE_CALENDAR, 0, size + 3
 end
 
 -- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
@@ -14,7 +25,7 @@ local function find_waits(set, cost)
   local fits = true
   for i = 1, #set do
     local limit = set[i]
-    limit.waits = limit.algorithm.wait(limit, cost)
+    limit.waits = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
     if limit.waits ~= 0 then fits = false end
   end
   return fits
@@ -24,7 +35,7 @@ end
 local function decide(set, key, cost)
   if set.is_outside then
     for _ = 1, #set do
-      tell(OUTSIDE_CALENDAR, 0, 0)
+      tell_outside()
     end
     return false
   end
@@ -41,8 +52,7 @@ local function decide(set, key, cost)
     find_waits(set, cost)
   end
   for i = 1, #set do
-    local limit = set[i]
-    tell(limit.waits, limit.algorithm.left(limit))
+    tell(set[i])
   end
   return fits
 end

@@ -5,7 +5,7 @@
 -- @include decide.lua
 -- @include in-turn.lua
 
-local sets = make_sets(described)
+local sets = make_sets(described, ARGV[2] == 'force')
 
 -- Made when first needed: most batches do not need it.
 local decide_parts
@@ -16,10 +16,22 @@ local function make_together()
   return decide_together
 end
 
+-- Made when first needed: only hot subjects are leased.
+local read_order
+
 -- Reads and decides one request with several subjects, or one with a grant other than `all`.
 local function read_together()
+  local grant, id_key = ARGV[at + 2], nil
+  if grant == 'lease' then
+    if not read_order then
+      leasing = leasing or make_leasing()
+      -- @include lease-order.lua
+      read_order = read_and_decide
+    end
+    return read_order()
+  end
   decide_parts = decide_parts or make_together()
-  local parts, grant, id_key = {}, ARGV[at + 2], nil
+  local parts = {}
   for i = 1, tonumber(ARGV[at + 1]) do
     local first = at + 1 + 2 * i
     request = request + 1

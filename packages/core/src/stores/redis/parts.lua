@@ -8,12 +8,13 @@ for i = 1, #NAMES do
 end
 
 -- Calls `visit` for each part with its state id, its first and last byte, and the time of the write and the end of its
--- group.
+-- group. Returns where the units on lease begin, if there are any.
 local function each_part(value, visit)
   local _, last, part_ends = unpack_bytes(HEADER_FORMAT, value)
   local at = HEADER + 1
   while at <= #value do
     local id, from = unpack_bytes('>I4', value, at), at
+    if id == ON_LEASE then return at end
     if id == 0 then
       id, last, part_ends = unpack_bytes(OTHERS_FORMAT, value, at)
       at = at + OTHERS
@@ -27,6 +28,10 @@ local function each_part(value, visit)
       visit(id, from, at - 1, last, part_ends)
     end
   end
+end
+
+local function find_leases(value)
+  return each_part(value, function() end)
 end
 
 -- Where the part with this state id begins, and when it was written.

@@ -30,6 +30,7 @@ type Wait = NonNullable<RedisPort['wait']>
 export class ReplicatedStore implements Store {
   readonly synchronous = false
   readonly atomic = true
+  readonly leases: boolean
   readonly clock = 'server'
   readonly shards?: number
   readonly space?: object
@@ -55,6 +56,7 @@ export class ReplicatedStore implements Store {
     if (store.shards !== undefined) this.shards = store.shards
     if (store.space !== undefined) this.space = store.space
     if (store.testClock !== undefined) this.testClock = store.testClock
+    this.leases = store.leases === true
     this.#store = store
     this.#wait = waiter(wait, options)
   }

@@ -1,5 +1,6 @@
 import type { Usage } from '../../algorithms/implementation.js'
-import type { RefundRequest, StoreRequest, SubRequest } from '../contract.js'
+import type { LimitSet } from '../../plans/limit-set.js'
+import type { LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
@@ -62,13 +63,21 @@ function encodeRun({ args, answered }: EncodedRequests, { cost, groups }: Run, s
   args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
 }
 
-function encodeTogether({ parts, grant, id }: StoreRequest, sets: LimitSets): ScriptArg[] {
+function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {
   const isForce = grant === 'force'
   const args: ScriptArg[] = [0, parts.length, isForce && id !== undefined ? 'once' : grant]
   for (const { set, cost, used = [] } of parts) {
     args.push(sets.indexOf(set), isForce ? JSON.stringify(used.map(encodeUsage)) : cost)
+    if (grant === 'lease') args.push(...encodeOrder(order, set))
   }
   return args
+}
+
+function encodeOrder({ reports, wish }: LeaseOrder = { reports: [] }, { ttlMs }: LimitSet): ScriptArg[] {
+  const args = [reports.length, ...reports.flatMap(({ id, used, left }) => [id, used, left])]
+  if (!wish) return [...args, 0]
+  const { id, most, least, share, lengthUs, lagUs } = wish
+  return [...args, 1, id, most, least, share, lengthUs, lagUs, ttlMs * 1000]
 }
 
 function encodeUsage(used: readonly Usage[]): number[] {

@@ -43,6 +43,7 @@ interface ScriptCall {
 export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
+  readonly leases = true
   readonly clock = 'server'
   readonly shards?: number
   readonly space: object

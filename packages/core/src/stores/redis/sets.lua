@@ -1,5 +1,6 @@
 --[[
-  Limit sets. `make` makes the algorithm of a name, and NAMES lists the names; the build puts both before this file.
+  Limit sets. `make` makes the algorithm of a name, if asked so with what counts units of earlier: force, enter and
+  counts_for. NAMES lists the names; the build puts both before this file.
 
   They come as one JSON list, since one argument costs less than many, on both sides. Each set is [limits, time to live
   in ms as text], each limit [name of its algorithm, state id, parameters ...]. A state id is 32 bits: 4 bits algorithm
@@ -11,8 +12,8 @@ local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 
 local algorithms = {}
 
-local function algorithm_of(name)
-  local algorithm = make(name)
+local function algorithm_of(name, with_force)
+  local algorithm = make(name, with_force)
   algorithm.packing = '>I4' .. algorithm.format
   algorithm.first_packing = HEADER_FORMAT .. 'I4' .. algorithm.format
   algorithms[name] = algorithm
@@ -20,15 +21,15 @@ local function algorithm_of(name)
 end
 
 -- Makes a set, which is used for one subject after another. `is_outside`: one of its calendars does not cover now.
-local function make_set(described)
+local function make_set(described, with_force)
   local lists, ttl = described[1], described[2]
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
-    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0,
+    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false,
   }
   for i = 1, #lists do
     local name, id, a, b, c, d, e = unpack(lists[i])
-    local limit = (algorithms[name] or algorithm_of(name)).prepare(a, b, c, d, e)
+    local limit = (algorithms[name] or algorithm_of(name, with_force)).prepare(a, b, c, d, e)
     if not limit then
       set.is_outside, limit = true, {}
     end
@@ -37,10 +38,10 @@ local function make_set(described)
   return set
 end
 
-local function make_sets(described)
+local function make_sets(described, with_force)
   local sets = {}
   for i = 1, #described do
-    sets[i] = make_set(described[i])
+    sets[i] = make_set(described[i], with_force)
   end
   return sets
 end

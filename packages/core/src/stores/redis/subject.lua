@@ -1,6 +1,7 @@
 --[[
   Loads a subject into a set of limits, and saves it. While loaded, the set has the subject's value, when that ends, its
-  layout, how many limits have no part in it (`missing`), and when the latest of the parts was written.
+  layout, how many limits have no part in it (`missing`), when the latest of the parts was written, and its `leases`:
+  false if no units are on lease. A limit has how many of its units are `leased`: nil if none are.
 ]]
 
 -- Raises the error for a value that another format or program wrote. It is never overwritten. Format 1 kept its number
@@ -17,7 +18,19 @@ local parts
 
 local function make_parts()
   -- @include parts.lua
-  return { find = find_part, pack_others = pack_others }
+  return { find = find_part, find_leases = find_leases, pack_others = pack_others }
+end
+
+-- Made when first needed: most subjects have no units on lease.
+local leasing
+
+local function make_leasing()
+  -- @include leases.lua
+  return {
+    load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside, pack = pack_leases,
+    enter = enter, count = count_leased, find = find_piece, without = without_piece, id_of = id_of,
+    size = LEASE, format = LEASE_FORMAT,
+  }
 end
 
 -- Loads a limit from the numbers of its part, which end before `tail`. Returns where the next part begins.
@@ -56,6 +69,7 @@ end
 -- Loads every limit of the set from the subject's value; without a value, each limit starts with nothing used.
 local function load_limits(set, value)
   set.value, set.ends, set.layout, set.missing, set.written = value, 0, PLAIN, 0, 0
+  if set.leases then leasing.clear(set) end
   if not value then
     set.missing = #set
     for i = 1, #set do
@@ -81,7 +95,16 @@ local function load_limits(set, value)
   for i = 2, #set do
     at = load_limit(set, set[i], at, last)
   end
-  if at <= #value and set.layout == PLAIN then set.layout = OTHERS_BEHIND end
+  if at > #value then return end
+  if set.layout == PLAIN and unpack_bytes('>I4', value, at) ~= ON_LEASE then set.layout = OTHERS_BEHIND end
+  if set.layout ~= PLAIN then
+    parts = parts or make_parts()
+    at = parts.find_leases(value)
+  end
+  if at then
+    leasing = leasing or make_leasing()
+    leasing.load(set, at, last)
+  end
 end
 
 local function save_limits(set, key)
@@ -90,7 +113,8 @@ local function save_limits(set, key)
     local lifetime = set[i].algorithm.lifetime(set[i])
     if lifetime > needed then needed = lifetime end
   end
-  local keep = set.layout ~= MIXED and set.ends * 1000000 >= now + needed
+  local leases = set.leases
+  local keep = set.layout ~= MIXED and set.ends * 1000000 >= now + needed and not (leases and leases.has_new)
   if not keep then set.ends = min(floor((now + set.lifetime) / 1000000), LAST_END) end
 
   local limit = set[1]
@@ -103,14 +127,18 @@ local function save_limits(set, key)
     saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
     if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
   end
-  local ttl = set.ttl
+  local ttl, latest = set.ttl, 0
   if set.layout ~= PLAIN then
     parts = parts or make_parts()
     local others, others_end = parts.pack_others(set)
-    saved = saved .. others
-    -- All digits are written out, since a large number could be sent with an exponent.
-    if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
+    saved, latest = saved .. others, others_end
   end
+  if leases then
+    local packed, leases_end = leasing.pack(leases)
+    saved, latest = saved .. packed, max(latest, leases_end)
+  end
+  -- All digits are written out, since a large number could be sent with an exponent.
+  if latest > set.ends then ttl = format('%.0f', (latest + 1) * 1000 - floor(now / 1000)) end
   write(key, saved, set.value, keep, ttl)
 end
 

@@ -18,7 +18,8 @@ local function units_that_all_have(parts)
     local set = parts[i].set
     units = min(units, parts[i].cost)
     for j = 1, #set do
-      units = min(units, (set[j].algorithm.left(set[j])))
+      local limit = set[j]
+      units = min(units, ((limit.leased and leasing or limit.algorithm).left(limit)))
     end
   end
   return units
@@ -71,7 +72,7 @@ local function tell_together(parts, grant)
     local set = parts[i].set
     for j = 1, #set do
       local limit = set[j]
-      tell(limit.waits, limit.algorithm.left(limit))
+      tell(limit)
       if grant ~= 'all' then
         size = size + 1
         reply[size] = limit.granted
@@ -83,7 +84,7 @@ end
 local function tell_all_outside(parts, grant)
   for i = 1, #parts do
     for _ = 1, #parts[i].set do
-      tell(OUTSIDE_CALENDAR, 0, 0)
+      tell_outside()
       if grant ~= 'all' then
         size = size + 1
         reply[size] = 0

@@ -1,0 +1,46 @@
+/** A rate is measured over at least this long, in ms. */
+const SHORTEST_MS = 5
+
+/** How much one process asks of one subject, per ms. A rise is seen at once, a fall by half at each reading. */
+export class Demand {
+  requestsPerMs = 0
+  unitsPerMs = 0
+  #requests = 0
+  #units = 0
+  #sinceMs: number
+
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs
+  }
+
+  /** Counts what was asked since the time that it was made with. */
+  begin(requests: number, units: number): void {
+    this.#requests = requests
+    this.#units = units
+  }
+
+  note(cost: number): void {
+    this.#requests += 1
+    this.#units += cost
+  }
+
+  /** Measures the time since the last reading, unless that is too short. */
+  read(nowMs: number): void {
+    const elapsed = nowMs - this.#sinceMs
+    if (elapsed < SHORTEST_MS) return
+    this.requestsPerMs = risen(this.requestsPerMs, this.#requests / elapsed)
+    this.unitsPerMs = risen(this.unitsPerMs, this.#units / elapsed)
+    this.#requests = 0
+    this.#units = 0
+    this.#sinceMs = nowMs
+  }
+
+  /** Units of an average request, at least 1. */
+  get unitsARequest(): number {
+    return this.requestsPerMs > 0 ? Math.max(this.unitsPerMs / this.requestsPerMs, 1) : 1
+  }
+}
+
+function risen(before: number, now: number): number {
+  return Math.max(now, (before + now) / 2)
+}

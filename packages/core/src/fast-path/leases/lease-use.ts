@@ -1,0 +1,31 @@
+import type { Part } from '../../requests/request.js'
+import type { LeasedUnits } from '../../requests/verdict.js'
+import type { RefundRequest } from '../../stores/contract.js'
+import { refundOf } from '../../stores/receipts.js'
+import type { HeldLease } from './held-lease.js'
+
+/** Units of one lease that served one part of a request. */
+export class LeaseUse implements LeasedUnits {
+  readonly part: Part
+  readonly lease: HeldLease
+  /** The used units of the lease with these. */
+  readonly #upTo: number
+
+  constructor(part: Part, lease: HeldLease) {
+    this.part = part
+    this.lease = lease
+    this.#upTo = lease.used
+  }
+
+  giveBack(units: number, nowMs: number): true | RefundRequest | undefined {
+    const { lease, part } = this
+    if (lease.putBack(units, nowMs)) return true
+    const confirmed = lease.confirmation(this.#upTo)
+    if (!confirmed) return undefined
+    // All units of a report were counted together. Of a bucket, these may be the first of them to drain.
+    const { at, limits } = confirmed.outcome
+    const behind = Math.max(confirmed.units - units, 0)
+    const told = limits.map((limit) => ({ ...limit, remaining: limit.remaining + behind }))
+    return refundOf({ shard: part.shard, parts: [part] }, { at, limits: told }, units)
+  }
+}

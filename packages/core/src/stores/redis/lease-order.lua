@@ -1,0 +1,152 @@
+-- Requests with the grant `lease`: reports of leases, and a wish for the next one.
+local enter, count_leased, id_of = leasing.enter, leasing.count, leasing.id_of
+local find_piece, without_piece, LEASE, LEASE_FORMAT = leasing.find, leasing.without, leasing.size, leasing.format
+
+-- The group of a living lease, and where the lease is in it.
+local function find_lease(groups, id)
+  for i = 1, #groups do
+    local at = groups[i].ends > now and find_piece(groups[i].leases, id, LEASE)
+    if at then return i, at end
+  end
+end
+
+-- Keeps what a report leaves of a lease. Returns how many of its units were used since the report before, and whether
+-- anything changed.
+local function settle_report(groups, report, i, at)
+  local group = groups[i]
+  local _, out, told = unpack_bytes(LEASE_FORMAT, group.leases, at)
+  local entered = max(min(report.used - told, out), 0)
+  local left = min(out - entered, report.left)
+  if left == out then return 0, false end
+  group.out = group.out - out + left
+  if left > 0 then
+    local lease = pack_bytes(LEASE_FORMAT, report.id, left, told + entered)
+    group.leases = sub(group.leases, 1, at - 1) .. lease .. sub(group.leases, at + LEASE)
+  else
+    group.leases = without_piece(group.leases, at, LEASE)
+    if group.leases == '' then table.remove(groups, i) end
+  end
+  return entered, true
+end
+
+-- Settles the reports. Returns whether anything changed, and whether all leases with units left are known.
+local function settle_reports(set, reports)
+  local groups, used, has_changed, is_known = set.leases or {}, {}, false, true
+  for n = 1, #reports do
+    local report = reports[n]
+    local i, at = find_lease(groups, report.id)
+    if i then
+      local lag, ends = groups[i].lag, groups[i].ends
+      local entered, changes = settle_report(groups, report, i, at)
+      has_changed = has_changed or changes
+      used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0 }
+    else
+      is_known = is_known and report.left == 0
+      used[n] = { units = 0, age = 0 }
+    end
+  end
+  table.sort(used, function(a, b) return a.age > b.age end)
+  for n = 1, #used do
+    for i = 1, used[n].units > 0 and #set or 0 do
+      enter(set[i], used[n].units, used[n].age)
+    end
+  end
+  return has_changed, is_known
+end
+
+-- Puts a lease into the group of its end and lag, with limits that are all those of the set.
+local function add_lease(set, wish, ends, units)
+  local ids = ''
+  for i = 1, #set do
+    local id = id_of(set[i])
+    if not find_piece(ids, id, STATE_ID) then ids = ids .. id end
+  end
+  set.leases = set.leases or {}
+  local groups, place, found = set.leases, 1, nil
+  for i = 1, #groups do
+    local group = groups[i]
+    if group.ends == ends and group.lag == wish.lag and group.ids == ids then found = group end
+    if group.ends - group.lag <= ends - wish.lag then place = i + 1 end
+  end
+  if not found then
+    found = { ends = ends, lag = wish.lag, expires = 0, out = 0, ids = ids, leases = '' }
+    table.insert(groups, place, found)
+  end
+  found.expires, found.out = max(found.expires, ends + wish.counts_for), found.out + units
+  found.leases = found.leases .. pack_bytes(LEASE_FORMAT, wish.id, units, 0)
+  groups.has_new = true
+end
+
+-- Grants a wish. Returns the units, in how many µs their lease ends, and whether it is a new one.
+local function grant(set, wish)
+  local i, at = find_lease(set.leases or {}, wish.id)
+  if i then
+    local group = set.leases[i]
+    local _, out = unpack_bytes(LEASE_FORMAT, group.leases, at)
+    return out, group.ends - now, false
+  end
+  local free = 2 ^ 53
+  for j = 1, #set do
+    local limit = set[j]
+    free = min(free, ((limit.leased and leasing or limit.algorithm).left(limit)))
+  end
+  local grid = max(1000, floor(wish.length / 8))
+  local ends = floor((now + wish.length) / grid) * grid
+  local units = min(wish.most, floor(free * wish.share))
+  if units < max(wish.least, 1) or ends <= now then return 0, 0, false end
+  add_lease(set, wish, ends, units)
+  return units, ends - now, true
+end
+
+local function decide_lease(set, key, order)
+  local units, ends_in, is_known = 0, 0, true
+  if set.is_outside then
+    for _ = 1, #set do
+      tell_outside()
+      size = size + 1
+      reply[size] = 0
+    end
+  else
+    load_limits(set, call('GET', key))
+    local has_changed, is_new
+    has_changed, is_known = settle_reports(set, order.reports)
+    if set.leases then count_leased(set) end
+    if order.wish then units, ends_in, is_new = grant(set, order.wish) end
+    if is_new then count_leased(set) end
+    if has_changed or is_new or set.written > now + CLOCK_WENT_BACK then save_limits(set, key) end
+    for i = 1, #set do
+      set[i].waits = 0
+      tell(set[i])
+      size = size + 1
+      reply[size] = units
+    end
+  end
+  reply[size + 1], reply[size + 2], size = ends_in, is_known and 1 or 0, size + 2
+end
+
+local function next_number()
+  at = at + 1
+  return tonumber(ARGV[at - 1])
+end
+
+local function next_text()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+-- Reads one request and decides it.
+local function read_and_decide()
+  request = request + 1
+  local set, order = sets[tonumber(ARGV[at + 3])], { reports = {} }
+  at = at + 5
+  for i = 1, next_number() do
+    order.reports[i] = { id = next_text(), used = next_number(), left = next_number() }
+  end
+  if next_number() == 1 then
+    order.wish = {
+      id = next_text(), most = next_number(), least = next_number(), share = next_number(),
+      length = next_number(), lag = next_number(), counts_for = next_number(),
+    }
+  end
+  decide_or_tell(decide_lease, set, KEYS[request], order)
+end
