@@ -31,23 +31,36 @@ export function zipf(count, exponent) {
   }
 }
 
-/** By name. All have `lease` or none has. */
-export const PLANS = {
-  log: '1000/5s',
-  bucket: '400/s burst 400',
-  'two windows': [
-    { quota: 500, window: '1s', algorithm: 'fixed-window' },
-    { quota: 4000, window: '10s', algorithm: 'sliding-window' },
+/** Of a tenant, the units a second that its plan has. Their kinds take turns. */
+const KINDS = [
+  (rate) => ({ quota: rate, window: '1s', algorithm: 'token-bucket' }),
+  (rate) => ({ quota: 10 * rate, window: '10s', algorithm: 'sliding-log' }),
+  (rate) => ({ quota: 10 * rate, window: '10s', algorithm: 'sliding-window' }),
+  (rate) => [
+    { quota: rate, window: '1s', algorithm: 'token-bucket', burst: 2 * rate },
+    { quota: 10 * rate, window: '10s', algorithm: 'sliding-window' },
+    { quota: 100_000_000_000, window: 'month' },
   ],
-  three: ['600/s burst 1200', { quota: 5500, window: '10s', algorithm: 'sliding-window' }, '50000/2min'],
-}
+]
+/** Of a smaller limit a lease would save nothing, and the option is refused. */
+const LEAST_UNITS = 64
+/** How much of what a tenant asks for its plan has: half of them are over it. */
+const ROOM = [1.5, 0.7]
 
-/** Tenants by their rank, the busiest first. @returns `{ id, plan, places }`: the processes that serve it, the first one most */
-export function tenantsOf(count, { processes, spread, random }) {
-  const names = Object.keys(PLANS)
-  return Array.from({ length: count }, (_, rank) => ({
-    id: `tenant-${rank}`,
-    plan: names[rank % names.length],
-    places: Array.from({ length: Math.min(spread, processes) }, () => Math.floor(random() * processes)),
-  }))
+/**
+ * Tenants by their rank, the busiest first.
+ *
+ * @param rateOf the requests a second of a rank
+ * @returns `{ id, limits, isLeasable, places }`: the processes that serve it, the first one most
+ */
+export function tenantsOf(count, { processes, spread, random, rateOf }) {
+  return Array.from({ length: count }, (_, rank) => {
+    const units = Math.ceil(rateOf(rank) * ROOM[Math.floor(rank / KINDS.length) % ROOM.length])
+    return {
+      id: `tenant-${rank}`,
+      limits: KINDS[rank % KINDS.length](units),
+      isLeasable: units >= LEAST_UNITS,
+      places: Array.from({ length: Math.min(spread, processes) }, () => Math.floor(random() * processes)),
+    }
+  })
 }

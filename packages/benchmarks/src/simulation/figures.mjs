@@ -2,68 +2,70 @@
 
 /** Tenants of which less than this was let in are over their plan, and share it. */
 const OVER = 0.95
-/** A process must ask for so many units of a tenant to count in how fair its share is. */
-const FEWEST = 20
+/** Of processes that ask for a tenant less often than this a second, chance says more than anybody's leases. */
+const FEWEST_PER_SECOND = 10
 
 export class Ledger {
   asked = 0
   allowed = 0
   leased = 0
-  /** By tenant, then by process. */
+  /** By tenant: what each process got, and when units in advance were served last, and before that by another process. */
   #shares = new Map()
   #now
+  #fewest
 
-  /** @param now returns the time in ms */
-  constructor(now) {
+  /** @param now returns the time in ms; @param seconds how long it will be kept */
+  constructor(now, seconds) {
     this.#now = now
+    this.#fewest = FEWEST_PER_SECOND * seconds
   }
 
   served({ id }, process, isAllowed, isLeased) {
     this.asked += 1
     if (isAllowed) this.allowed += 1
     if (isLeased) this.leased += 1
-    const tenant = this.#tenant(id)
+    const { shares: tenant, last } = this.#tenant(id)
+    const now = this.#now()
     const share = tenant.get(process) ?? { asked: 0, allowed: 0, deniedAt: undefined, without: 0 }
     tenant.set(process, share)
     share.asked += 1
     if (isAllowed) {
       share.allowed += 1
       share.deniedAt = undefined
-    } else share.deniedAt ??= this.#now()
-    if (isLeased) this.#othersWait(tenant, process)
+    } else {
+      share.deniedAt ??= now
+      // Another process served a unit that it had in advance, and this one asked again after that.
+      const served = last.by === process ? last.before : last.at
+      share.without = Math.max(share.without, served - share.deniedAt)
+    }
+    if (!isLeased) return
+    if (last.by !== process) Object.assign(last, { before: last.at, by: process })
+    last.at = now
   }
 
   /** @returns of the tenants that are over their plan */
   get figures() {
     const over = [...this.#shares.values()]
-      .map((tenant) => [...tenant.values()])
+      .map(({ shares }) => [...shares.values()])
       .filter((shares) => sumOf(shares, 'allowed') < OVER * sumOf(shares, 'asked'))
     const busy = over
-      .map((shares) => shares.filter(({ asked }) => asked >= FEWEST))
+      .map((shares) => shares.filter(({ asked }) => asked >= this.#fewest))
       .filter(({ length }) => length > 1)
     const fairness = busy.map((shares) => jain(shares.map(({ allowed, asked }) => allowed / asked)))
     return {
       tenantsOver: over.length,
       fairness: meanOf(fairness),
       leastFair: Math.min(...fairness, 1),
-      withoutMs: Math.max(0, ...over.flat().map(({ without }) => without)),
+      withoutMs: Math.max(0, ...busy.flat().map(({ without }) => without)),
     }
   }
 
   #tenant(id) {
     const known = this.#shares.get(id)
     if (known) return known
-    const tenant = new Map()
+    const tenant = { shares: new Map(), last: { at: -Infinity, by: undefined, before: -Infinity } }
     this.#shares.set(id, tenant)
     return tenant
-  }
-
-  /** A process served a unit that it had in advance, while others were denied. */
-  #othersWait(tenant, by) {
-    for (const [process, share] of tenant) {
-      if (process !== by && share.deniedAt !== undefined)
-        share.without = Math.max(share.without, this.#now() - share.deniedAt)
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 // One simulation: many processes, skewed demand, crashes.
 import { SimulatedClock } from './clock.mjs'
-import { PLANS, randomOf, tenantsOf, zipf } from './demand.mjs'
+import { randomOf, tenantsOf, zipf } from './demand.mjs'
 import { Fleet } from './fleet.mjs'
 import { Ledger } from './figures.mjs'
 import { loadTollgate } from './tollgate.mjs'
@@ -25,25 +25,25 @@ const tollgate = await loadTollgate(clock)
  */
 export function simulate({ processes, spread, perSecond, seconds, crashesPerSecond, lease, seed }) {
   const random = randomOf(seed)
-  const requests = Object.fromEntries(
-    Object.entries(PLANS).map(([name, limits]) => [name, planOf(name, limits, lease)]),
+  const ranks = zipf(TENANTS, TENANT_SKEW)
+  const rateOf = (rank) => perSecond * ranks.share(rank)
+  const tenants = tenantsOf(TENANTS, { processes, spread, random, rateOf }).map(
+    ({ id, limits, isLeasable, places }) => ({
+      ...{ id, places },
+      request: requestOf(id, tollgate.compilePlan(id, { limits, lease: lease && isLeasable }, `plans.${id}`)),
+    }),
   )
-  const tenants = tenantsOf(TENANTS, { processes, spread, random }).map((tenant) => ({
-    ...tenant,
-    request: requestOf(tenant.id, requests[tenant.plan]),
-  }))
   const began = clock.now
-  const ledger = new Ledger(() => clock.now)
+  const ledger = new Ledger(() => clock.now, seconds)
   const onServed = (...served) => ledger.served(...served)
   const fleet = new Fleet({ clock, random, tollgate, processes, onServed })
-  const ranks = zipf(tenants.length, TENANT_SKEW)
-  const places = zipf(Math.min(spread, processes), PROCESS_SKEW)
+  const which = zipf(Math.min(spread, processes), PROCESS_SKEW)
   const ends = began + seconds * 1000
   // A step of 1 ms, in which requests come at any time.
   for (let now = began; now < ends; now += 1) {
     for (let due = draw((perSecond / 1000) * 1, random); due > 0; due -= 1) {
       const tenant = tenants[ranks.draw(random)]
-      const place = tenant.places[places.draw(random)]
+      const place = tenant.places[which.draw(random)]
       clock.at(now + random(), () => fleet.ask(tenant, place))
     }
     if (random() < crashesPerSecond / 1000) fleet.crash(Math.floor(random() * processes))
@@ -55,10 +55,6 @@ export function simulate({ processes, spread, perSecond, seconds, crashesPerSeco
   clock.runUntil(clock.now + 10_000)
   const { asked, allowed, leased, figures } = ledger
   return { asked, allowed, leased, ...figures, commands, renewals, lostToCrashes }
-}
-
-function planOf(name, limits, lease) {
-  return tollgate.compilePlan(name, { limits, lease }, `plans.${name}`)
 }
 
 function requestOf(id, plan) {

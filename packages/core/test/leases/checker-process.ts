@@ -9,7 +9,7 @@ import type { Outcome } from '../../src/stores/contract.js'
 
 export const KEY = 'tenant'
 const PLAN = compilePlan('big', '1/s', 'plans.big')
-const LISTENER = { changed: () => {}, used: () => {}, renewed: () => {} }
+const LISTENER = { lease: () => {}, leaseUsed: () => {} }
 
 /** A demand that never changes, of units so cheap that leases are small. */
 class SteadyDemand extends Demand {

@@ -34,8 +34,10 @@ export class World {
   #nowMs = 0
   #set: LimitSet
   #rareLeft: number
+  #wentBack = false
   /** What was let in last, and can be given back. */
   #newest: Made | undefined
+  #newestLeased: Made | undefined
   /** Leases from before a loss, which law 1 excepts. */
   #excepted = new Set<string>()
 
@@ -88,16 +90,26 @@ export class World {
   /** All that is there, in one text: two worlds with the same have the same future. */
   text(): string {
     const parts = this.#processes.map((process) => process.text(this.#nowMs))
-    const { use, by, leased, outcome } = this.#newest ?? {}
-    const made = use && [this.#nowMs * 1000 - use.at, by, leased?.lease.id, outcome?.limits]
+    const made = [this.#newest, this.#newestLeased].map((one) => {
+      return one && [this.#nowMs * 1000 - one.use.at, one.by, one.leased?.lease.state(), one.outcome?.limits]
+    })
     const excepted = [...this.#excepted].filter((id) => parts.some((part) => part.includes(id)))
     const whole = JSON.stringify([
       ...[this.#store.text(), this.#history.text(this.#nowMs * 1000), parts, this.#network.text(this.#nowMs)],
-      ...[made, this.#rareLeft, this.#set === this.#options.sets[0], excepted, this.#phase()],
+      ...[made, this.#rareLeft, this.#wentBack, this.#set === this.#options.sets[0], excepted, this.#phase()],
     ])
     return renamed(whole)
   }
 
+  debug(): string {
+    return (
+      this.#store.text() +
+      '\n' +
+      this.#history.text(this.#nowMs * 1000) +
+      '\n' +
+      this.#processes.map((p) => p.text(this.#nowMs)).join('\n')
+    )
+  }
   /** Laws 3, 4 and 8, by doing what they speak of. Nothing can be done with the world afterwards. */
   end(): void {
     const { limits } = this.#store.peek(this.#set)
@@ -110,7 +122,8 @@ export class World {
     }
     if (leased === 0 && this.#passes())
       throw new Violation('law 3', `${remaining} remained, and one more was allowed`)
-    this.#wait(leased === 0)
+    // What a clock that went back does to waits is not of leases: until it has caught up, no time passes.
+    if (!this.#wentBack) this.#wait(leased === 0)
     if (this.#store.leftInTheEnd(this.#set, this.#options.flaw === 'time stands still in the end') > 0)
       throw new Violation('law 8', 'the subject is left behind')
   }
@@ -137,7 +150,10 @@ export class World {
     if (kind === 'fail')
       return this.#processes.flatMap(({ awaited, number }) => (awaited ? [`fail ${number}`] : []))
     if (kind === 'again') return this.#network.delivered ? [kind] : []
-    if (kind === 'refund') return this.#newest ? [kind] : []
+    if (kind === 'refund') {
+      const older = this.#newestLeased === this.#newest ? undefined : this.#newestLeased
+      return [...(this.#newest ? ['refund 0'] : []), ...(older ? ['refund 1'] : [])]
+    }
     return [kind]
   }
 
@@ -151,7 +167,7 @@ export class World {
     if (what === 'deliver') return network.deliver(i)
     if (what === 'hear') return network.hear(process, now)
     if (what === 'again') return network.again()
-    if (what === 'refund') return this.#refund()
+    if (what === 'refund') return this.#refund(i === 1 ? this.#newestLeased : this.#newest)
     if (what === 'renew')
       return (
         network.post(process.send(now)) &&
@@ -172,8 +188,10 @@ export class World {
     } else if (what === 'forward') {
       this.#lose()
       this.#pass(3 * TICK_US)
-    } else if (what === 'backward') this.#store.now -= 2 * TICK_US
-    else if (what === 'reset') {
+    } else if (what === 'backward') {
+      this.#store.now -= 2 * TICK_US
+      this.#wentBack = true
+    } else if (what === 'reset') {
       this.#processes[0]?.forget(this.#nowMs)
       this.#lose()
       this.#store.reset()
@@ -198,7 +216,7 @@ export class World {
     const leased = process.serve(this.#nowMs - lateMs)
     if (leased) {
       const use = this.#excepted.has(leased.lease.id) ? undefined : this.#use()
-      this.#newest = use && { use, by, leased }
+      this.#newest = this.#newestLeased = use && { use, by, leased }
       return true
     }
     const before = JSON.stringify(this.#store.peek(this.#set))
@@ -217,10 +235,10 @@ export class World {
     return this.#history.use(this.#nowMs * 1000)
   }
 
-  #refund(): boolean {
-    const made = this.#newest
+  #refund(made: Made | undefined): boolean {
     if (!made) return false
-    this.#newest = undefined
+    if (made === this.#newestLeased) this.#newestLeased = undefined
+    if (made === this.#newest) this.#newest = undefined
     const request = this.#refundOf(made)
     if (request === undefined) return false
     if (request === true || this.#store.refund(request)) this.#history.undo(made.use)
@@ -236,7 +254,7 @@ export class World {
   /** The store no longer knows what was used, nor what is on lease. */
   #lose(): void {
     this.#history.lose()
-    this.#newest = undefined
+    this.#newest = this.#newestLeased = undefined
     this.#excepted = new Set(this.#network.wished)
   }
 

@@ -49,8 +49,12 @@ interface Own {
 /** The limits of one set of a subject, as of one moment. */
 class Loaded {
   readonly held: Held
+  /** Whether an order changed what is on lease. */
+  hasChanged = false
   readonly #now: number
   readonly #limits: readonly Own[]
+  /** Whether units cannot be given back, by what is stored. */
+  readonly #isOther: boolean
 
   constructor(before: Held | undefined, { limits }: LimitSet, now: number) {
     this.held = before ? structuredClone(before) : { last: now, states: new Map(), groups: [] }
@@ -64,6 +68,9 @@ class Loaded {
       this.held.states.set(stateId, kept)
       return { algorithm, stateId, kept, params: (at) => paramsAt(at / 1000) }
     })
+    this.#isOther = this.#limits.some(({ algorithm, kept, params }) =>
+      algorithm.isOther?.(kept.state, params(now)),
+    )
     this.#endGroups()
   }
 
@@ -89,7 +96,8 @@ class Loaded {
       this.#write(own, (params) => own.algorithm.take(own.kept.state, cost, params))
   }
 
-  give({ receipts }: RefundRequest['parts'][number]): boolean {
+  give({ receipts }: RefundRequest['parts'][number]): boolean | undefined {
+    if (this.#isOther) return undefined
     let given = false
     for (const [i, own] of this.#limits.entries()) {
       const receipt = receipts[i]
@@ -111,8 +119,10 @@ class Loaded {
       const row = group.rows.find((each) => each.id === id)
       if (!row) continue
       const entered = Math.min(Math.max(used - row.told, 0), row.out)
+      const out = Math.min(row.out - entered, left)
+      if (out !== row.out) this.hasChanged = true
       row.told += entered
-      row.out = Math.min(row.out - entered, left)
+      row.out = out
       group.rows = group.rows.filter(({ out }) => out > 0)
       this.held.groups = this.held.groups.filter(({ rows }) => rows.length > 0)
       const at = group.lagUs === 0 ? this.#now : Math.min(group.end - group.lagUs, this.#now)
@@ -138,6 +148,7 @@ class Loaded {
     let group = this.held.groups.find(same)
     if (!group) this.held.groups.push((group = { end, lagUs, stateIds, rows: [] }))
     group.rows.push({ id, out: units, told: 0 })
+    this.hasChanged = true
     return { granted: units, endsInUs: end - this.#now }
   }
 
@@ -154,18 +165,21 @@ class Loaded {
     this.held.groups = this.held.groups.filter(({ stateIds }) => stateIds.length > 0)
   }
 
-  /** Counts units as used at some time: as of then, unless the state is newer. */
+  /** Counts units as used at some time: as of then, unless the state is newer. A level cannot be raised before it was written. */
   #enter(own: Own, units: number, at: number): void {
     const { algorithm, kept } = own
-    if (kept.last > at) {
-      return this.#write(
-        own,
-        (params) => void algorithm.force(kept.state, [{ units, ageUs: this.#now - at }], params),
-      )
+    const isLevel = algorithm.leftAfter !== undefined
+    if (kept.last > at && !isLevel) {
+      const used = [{ units, ageUs: this.#now - at }]
+      return this.#write(own, (params) => void algorithm.force(kept.state, used, params))
     }
-    algorithm.load(kept.state, kept.last, at, own.params(at))
-    algorithm.force(kept.state, [{ units, ageUs: 0 }], own.params(at))
-    kept.last = at
+    // Of a bucket that nothing has filled, any time is as good.
+    const isEmpty = kept.last >= this.#now && 'level' in kept.state && kept.state.level === 0
+    const when = isEmpty ? at : Math.max(at, kept.last)
+    if (isEmpty) kept.last = at
+    algorithm.load(kept.state, kept.last, when, own.params(when))
+    algorithm.force(kept.state, [{ units, ageUs: 0 }], own.params(when))
+    kept.last = when
   }
 
   #write(own: Own, change: (params: Params) => void): void {
@@ -188,12 +202,17 @@ export class ReferenceStore {
     const loaded = new Loaded(this.#held.get(key), set, now)
     const asked = loaded.outcomes(cost)
     if (!order && asked.some(({ wait }) => wait !== 0)) return { at: now, limits: asked }
-    this.#held.set(key, loaded.held)
     if (!order) {
       loaded.take(cost)
+      this.#held.set(key, loaded.held)
       return { at: now, limits: loaded.outcomes(cost).map((limit) => ({ ...limit, wait: 0 })) }
     }
     const { granted, ...lease } = loaded.order(order)
+    // As a denial, an order that changes nothing is not written.
+    if (loaded.hasChanged) {
+      loaded.take(0)
+      this.#held.set(key, loaded.held)
+    }
     return { at: now, limits: loaded.outcomes(1).map((limit) => ({ ...limit, wait: 0, granted })), lease }
   }
 
@@ -215,8 +234,10 @@ export class ReferenceStore {
     const held = this.#held.get(part.key)
     if (!held) return false
     const loaded = new Loaded(held, part.set, now)
-    this.#held.set(part.key, loaded.held)
-    return loaded.give(part)
+    const given = loaded.give(part)
+    // Nor is what gives nothing back.
+    if (given !== undefined) this.#held.set(part.key, loaded.held)
+    return given ?? false
   }
 
   reset(key: string): void {

@@ -6,6 +6,18 @@ interface Confirmed {
   readonly outcome: Outcome
 }
 
+/** A lease as plain values. */
+export interface LeaseState {
+  readonly id: string
+  readonly left: number
+  readonly used: number
+  /** The most that `left` may be. */
+  readonly most: number
+  readonly endsAtMs: number
+  readonly isClosed: boolean
+  readonly confirmed: readonly object[]
+}
+
 /** Units that this process took in advance. Times are ms of its monotonic clock. */
 export class HeldLease {
   readonly id: string
@@ -33,6 +45,20 @@ export class HeldLease {
 
   get isClosed(): boolean {
     return this.#isClosed
+  }
+
+  /** For tests. */
+  state(): LeaseState {
+    const { id, left, used, endsAtMs } = this
+    return {
+      id,
+      left,
+      used,
+      endsAtMs,
+      most: this.#most,
+      isClosed: this.#isClosed,
+      confirmed: this.#confirmed,
+    }
   }
 
   /** Takes units. Returns false when it has not as many, or has ended. */

@@ -6,6 +6,7 @@ import type { LeaseListener } from '../fast-path.js'
 import type { Demand } from './demand.js'
 import type { LeaseChange } from './lease-change.js'
 import { HeldLease } from './held-lease.js'
+import type { HolderState } from './holder-state.js'
 import { LeaseUse } from './lease-use.js'
 import { isHot, leadMsOf, pauseMsOf, wishOf } from './sizes.js'
 
@@ -73,6 +74,19 @@ export class LeaseHolder {
     return this.#leases.length === 0 && this.#unanswered.length === 0 && !this.#asked
   }
 
+  /** All that it holds, as plain values, for tests. */
+  state(): HolderState {
+    return {
+      ...{
+        leases: this.#leases.map((lease) => lease.state()),
+        unanswered: this.#unanswered,
+        isRetired: this.#isRetired,
+      },
+      ...{ pausedUntilMs: this.#pausedUntilMs, forgottenAtMs: this.#forgottenAtMs, tripMs: this.#tripMs },
+      ...{ dueBelow: this.#dueBelow, dueAtMs: this.#dueAtMs },
+    }
+  }
+
   /** Whether it serves no more, and only gives back. */
   get isRetired(): boolean {
     return this.#isRetired
@@ -129,7 +143,8 @@ export class LeaseHolder {
     this.#tripMs = nowMs - sentAtMs
     this.#unanswered = []
     for (const [lease, report] of asked.reported) {
-      lease.confirm(report.used, outcome)
+      // Had the lease ended before the report came, the store would have counted its units at the end.
+      if (nowMs < lease.endsAtMs) lease.confirm(report.used, outcome)
       if (!outcome.lease?.isKnown && !lease.isClosed) this.#tellUnits('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)
