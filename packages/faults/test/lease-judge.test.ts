@@ -65,9 +65,13 @@ describe('a verdict', () => {
   })
 })
 
-test('a process is without while another serves leases, from its denial until it is let in', () => {
-  const seen = [letIn(10, { by: 1, kind: KIND.denied }), ...at(15, 30), letIn(40, { by: 1 }), ...at(90)]
-  expect(longestWithout(seen, 2)).toEqual([0, 20])
+test('a process is without while others serve leases, from its denial until it is let in', () => {
+  const ms = (time: number, more: Partial<Seen> = {}): Seen => letIn(1000 * time, more)
+  const denied = { by: 1, kind: KIND.denied }
+  const seen = [ms(5), ms(10, denied), ms(15), ms(30), ms(40, { by: 1 }), ms(90)]
+  expect(longestWithout(seen, 2)).toEqual([0, 15_000])
+  // Nobody serves for a while: then none held a lease.
+  expect(longestWithout([ms(10, denied), ms(15), ms(30), ms(200), ms(210)], 2)).toEqual([0, 15_000])
   const byStore = seen.map((one) => (one.kind === KIND.lease ? { ...one, kind: KIND.store } : one))
   expect(longestWithout(byStore, 2)).toEqual([0, 0])
 })

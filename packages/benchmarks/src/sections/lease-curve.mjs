@@ -9,7 +9,7 @@ const PROCESSES = [1, 4]
 
 export async function measure({ url, monitor, isQuick }) {
   const crowd = await leaseCrowd(url, Math.max(...PROCESSES))
-  const [warmMs, ms] = isQuick ? [200, 300] : [400, 700]
+  const [warmMs, ms] = isQuick ? [200, 300] : [300, 500]
   const loads = new Map(RATES.map((rate) => [rate === undefined ? 'as fast as it goes' : String(rate), rate]))
   const grids = {}
   for (const count of PROCESSES) {

@@ -5,6 +5,9 @@ const OVER = 0.95
 /** Of processes that ask for a tenant less often than this a second, chance says more than anybody's leases. */
 const FEWEST_PER_SECOND = 10
 
+/** A lease that serves nothing for so long is held by nobody, or by nobody who needs it. */
+const IDLE_MS = 100
+
 export class Ledger {
   asked = 0
   allowed = 0
@@ -26,21 +29,17 @@ export class Ledger {
     if (isLeased) this.leased += 1
     const { shares: tenant, last } = this.#tenant(id)
     const now = this.#now()
-    const share = tenant.get(process) ?? { asked: 0, allowed: 0, deniedAt: undefined, without: 0 }
+    const share = tenant.get(process) ?? { asked: 0, allowed: 0, denials: 0, since: 0, without: 0 }
     tenant.set(process, share)
     share.asked += 1
-    if (isAllowed) {
-      share.allowed += 1
-      share.deniedAt = undefined
-    } else {
-      share.deniedAt ??= now
-      // Another process served a unit that it had in advance, and this one asked again after that.
-      const served = last.by === process ? last.before : last.at
-      share.without = Math.max(share.without, served - share.deniedAt)
-    }
-    if (!isLeased) return
-    if (last.by !== process) Object.assign(last, { before: last.at, by: process })
-    last.at = now
+    if (isAllowed) share.allowed += 1
+    share.denials = isAllowed ? 0 : share.denials + 1
+    // Since when others have served units in advance, without a break.
+    const since = last.by === process ? last.beforeSince : last.since
+    const until = last.by === process ? last.before : last.at
+    if (share.denials === 1) share.since = now
+    if (share.denials > 1) share.without = Math.max(share.without, until - Math.max(share.since, since))
+    if (isLeased) noteServed(last, process, now)
   }
 
   /** @returns of the tenants that are over their plan */
@@ -63,10 +62,20 @@ export class Ledger {
   #tenant(id) {
     const known = this.#shares.get(id)
     if (known) return known
-    const tenant = { shares: new Map(), last: { at: -Infinity, by: undefined, before: -Infinity } }
+    const tenant = {
+      shares: new Map(),
+      last: { at: -Infinity, since: 0, by: undefined, before: -Infinity, beforeSince: 0 },
+    }
     this.#shares.set(id, tenant)
     return tenant
   }
+}
+
+/** A process served a unit that it had in advance. */
+function noteServed(last, by, now) {
+  if (last.by !== by) Object.assign(last, { by, before: last.at, beforeSince: last.since })
+  if (now - last.at > IDLE_MS) last.since = now
+  last.at = now
 }
 
 /** Jain's index: 1 when all have the same, 1 / n when one has all. */

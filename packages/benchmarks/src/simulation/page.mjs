@@ -132,8 +132,8 @@ function simulatedText({ results }) {
 that passes only when all is done. ${processes} processes get ${digits(perSecond)} requests a second for 2000 tenants by Zipf's law, for
 ${seconds} s; a tenant's requests go to some of the processes, the first one most. ${crashesPerSecond} processes crash a second. *Fair* is Jain's index over what
 each process got of what it asked for, mean over tenants that are over their plan, and the least of one: 1 is the same share for all.
-*Longest without* is the longest time from a denial of a process to a unit that another process served from a lease, where the first
-one asked again after that and was denied again. Both are of processes that ask for the tenant 10 times a second or more.`
+*Longest without* is the longest time that a process was denied again and again while others served units
+from leases without a break. Both are of processes that ask for the tenant 10 times a second or more.`
 }
 
 function simulationTable({ results }) {

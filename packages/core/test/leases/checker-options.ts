@@ -5,6 +5,8 @@ export interface WorldOptions {
   readonly sets: readonly [LimitSet, LimitSet]
   /** Of each process: a lease has a quarter more than this times its length in ms. */
   readonly unitsPerMs: number
+  /** Processes whose messages arrive at once, and their answers: fewer things can happen then. */
+  readonly atOnce?: readonly number[] | undefined
   /** How many unlikely things may happen. */
   readonly rare: number
   /** Which of them; default: all. */

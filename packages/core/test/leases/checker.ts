@@ -60,9 +60,10 @@ export function check(options: WorldOptions, { depth: most, time }: Bounds): Fou
   return found(most)
 }
 
-export function replay(options: WorldOptions, trace: readonly string[]): World {
+/** Does one thing after another, and judges each if told so. */
+export function replay(options: WorldOptions, trace: readonly string[], isJudged = false): World {
   const world = new World(options)
-  for (const action of trace) world.do(action)
+  for (const action of trace) if (world.do(action) && isJudged) world.judge()
   return world
 }
 

@@ -83,20 +83,27 @@ export function highestLevel(froms: Float64Array, tos: Float64Array, unitsPerUs:
   return highest
 }
 
+/** A lease that serves nothing for so long, in µs, is held by nobody, or by nobody who needs it. */
+const IDLE_US = 50_000
+
 /**
- * The longest, for each process, in µs: from a denial until the last unit that another process served from a lease before
- * this one was let in again.
+ * The longest, for each process, in µs: it was denied and not let in again while other processes served units from leases,
+ * without a break.
  */
 export function longestWithout(seen: readonly Seen[], processes: number): number[] {
-  const inOrder = seen.toSorted((a, b) => a.to - b.to)
   const longest = new Array<number>(processes).fill(0)
-  const deniedAt = new Array<number | undefined>(processes).fill(undefined)
-  for (const { kind, by, from, to } of inOrder) {
-    if (kind === KIND.denied) deniedAt[by] ??= to
-    else deniedAt[by] = undefined
+  const waits = Array.from({ length: processes }, () => ({ isDenied: false, since: 0, last: -Infinity }))
+  for (const { kind, by, from, to } of seen.toSorted((a, b) => a.to - b.to)) {
+    const own = waits[by]
+    if (own)
+      Object.assign(own, kind === KIND.denied ? { isDenied: true } : { isDenied: false, last: -Infinity })
     if (kind !== KIND.lease) continue
-    for (const [i, since] of deniedAt.entries())
-      if (i !== by && since !== undefined) longest[i] = Math.max(longest[i] ?? 0, from - since)
+    for (const [i, wait] of waits.entries()) {
+      if (i === by || !wait.isDenied) continue
+      if (from - wait.last > IDLE_US) wait.since = from
+      wait.last = to
+      longest[i] = Math.max(longest[i] ?? 0, from - wait.since)
+    }
   }
   return longest
 }
