@@ -8,6 +8,7 @@ import * as names from '../names.mjs'
  * @property {boolean} [isRatio]
  * @property {boolean} [isInverse] the reference is divided by the value: for times, where less is faster
  * @property {boolean} [isPlain]
+ * @property {boolean} [isSmall]    two digits, however small
  * @property {number} [fromRow]    rows of smaller numbers have no value in this column
  */
 
@@ -213,10 +214,8 @@ export const LAYOUT = {
         columns: [
           plain('decisions/s', 'perSecond'),
           times('x without', 'perSecond'),
-          value('commands for 500 decisions', 'per500'),
+          { ...plain('commands for 500 decisions', 'per500'), isSmall: true },
           plain('from leases', 'leased'),
-          plain('Redis µs a command', 'commandUs'),
-          plain('with its sockets', 'serverUs'),
         ],
       },
       {
@@ -226,6 +225,10 @@ export const LAYOUT = {
           times('x without', 'perSecond'),
           plain('Node µs', 'nodeUs'),
         ],
+      },
+      {
+        ...{ grid: 'cost', title: "Redis's time" },
+        columns: [value('µs in scripts', 'us'), value('of the whole server', 'serverUs')],
       },
     ],
   },

@@ -23,11 +23,11 @@ export async function measure({ url, monitor, isQuick }) {
       }
     }
     const measured = async (name, rate) => {
-      await crowd.load({ name, isHot: true, rate, ms: warmMs }, count)
+      await crowd.load({ name, crowd: 'hot', rate, ms: warmMs }, count)
       let all
       const start = performance.now()
       const { calls } = await commandsOf(monitor, async () => {
-        all = await crowd.load({ name, isHot: true, rate, ms }, count)
+        all = await crowd.load({ name, crowd: 'hot', rate, ms }, count)
       })
       const seconds = (performance.now() - start) / 1000
       return { perSecond: all.perSecond, commands: calls / seconds, each: calls / all.decisions }

@@ -2,7 +2,7 @@
 import { memoryStore, redisStore } from '@tollgate/core'
 import { Redis } from 'ioredis'
 import { leasing } from '../kit/contenders.mjs'
-import { MODES } from '../kit/load.mjs'
+import { closedLoop, MODES } from '../kit/load.mjs'
 import { fullSpeed, steady } from '../kit/steady-load.mjs'
 import { timed } from '../kit/rounds.mjs'
 import * as names from '../names.mjs'
@@ -20,14 +20,25 @@ const contenders = {
 }
 contenders[names.MEMORY_AGAIN] = contenders[names.MEMORY]
 
-/** `hot`: one tenant; else 10 000 of them in turn. Without a rate as fast as it goes. */
-async function load({ name, isHot, rate, ms }) {
-  const idOf = isHot ? () => 'hot' : MODES.allowed.idOf()
+let granted = 0
+contenders[names.LEASED].limiter.on('lease', ({ kind }) => {
+  if (kind === 'granted') granted += 1
+})
+
+/** How many tenants are asked for in turn, by the name of the load. */
+const CROWDS = { hot: 1, several: 256 }
+
+/** Without `crowd` 10 000 tenants; without a rate as fast as it goes. */
+async function load({ name, crowd, rate, isLone, ms }) {
+  const count = CROWDS[crowd]
+  const idOf = count ? (i) => `hot-${i % count}` : MODES.allowed.idOf()
   const contender = contenders[name]
-  const { result, wallUs, nodeUs } = await timed(() =>
-    rate === undefined ? fullSpeed(contender, idOf, ms) : steady(contender, idOf, { rate, ms }),
-  )
-  return { ...result, wallUs, nodeUs }
+  const before = granted
+  const { result, wallUs, nodeUs } = await timed(() => {
+    if (isLone) return closedLoop(contender, idOf, { inFlight: 1, ms })
+    return rate === undefined ? fullSpeed(contender, idOf, ms) : steady(contender, idOf, { rate, ms })
+  })
+  return { ...result, wallUs, nodeUs, granted: granted - before }
 }
 
 process.on('message', async (message) => {

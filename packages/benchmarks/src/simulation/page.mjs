@@ -47,10 +47,10 @@ export function costsOf(run) {
     return summary(values).middle
   }
   return {
-    lone: of('speed-1', 'allowed', names.BUCKET, 'serverUs'),
-    batched: of('speed-64', 'allowed', names.BUCKET, 'serverUs'),
-    renewal: of('leases', 'four', names.LEASED, 'serverUs'),
-    script: of('leases', 'four', names.LEASED, 'commandUs'),
+    lone: of('leases', 'cost', names.ONE_A_COMMAND, 'serverUs'),
+    batched: of('leases', 'cost', names.MANY_A_COMMAND, 'serverUs'),
+    renewal: of('leases', 'cost', names.RENEWAL, 'serverUs'),
+    script: of('leases', 'cost', names.RENEWAL, 'us'),
     renewals: of('lease-curve', '1', CALM_RATE, 'leasedCommands'),
     processSpeed: of('leases', 'hot', names.LEASED, 'perSecond'),
   }
@@ -60,8 +60,9 @@ const OPENING = `A plan with \`lease: true\` lets a process take units of a busy
 for renewals and no longer for requests. This page says what that is worth on many machines, where nobody has measured it here:
 it computes from figures of one machine, and simulates.`
 
-const MEASURED = `By \`npm run bench\`, on the machine that [Benchmarks](benchmarks.md) names. Redis's time is the CPU time of the whole server, with
-its sockets.`
+const MEASURED = `By \`npm run bench\`, in the sections [Leases](benchmarks.md#leases) and [Commands against offered
+load](benchmarks.md#commands-against-offered-load), on one machine. Redis's time is the CPU time of the whole server, with its
+sockets.`
 
 function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
   return table(
@@ -130,7 +131,9 @@ function simulatedText({ results }) {
   const [{ processes, perSecond, seconds, crashesPerSecond }] = results
   return `By \`npm run simulate\`: the built code of leases, of denials from memory and of the memory store, on a simulated network and a clock
 that passes only when all is done. ${processes} processes get ${digits(perSecond)} requests a second for 2000 tenants by Zipf's law, for
-${seconds} s; a tenant's requests go to some of the processes, the first one most. ${crashesPerSecond} processes crash a second. *Fair* is Jain's index over what
+${seconds} s; a tenant's requests go to some of the processes, the first one most. ${crashesPerSecond} processes crash a second. Half of the tenants have
+plans for half as much again as they ask for, the others for 30 % less. Most tenants are small: what they ask for is seldom leased, and is
+most of the commands that remain. *Fair* is Jain's index over what
 each process got of what it asked for, mean over tenants that are over their plan, and the least of one: 1 is the same share for all.
 *Longest without* is the longest time that a process was denied again and again while others served units
 from leases without a break. Both are of processes that ask for the tenant 10 times a second or more.`
