@@ -2,29 +2,36 @@
 import { implementations } from '../../src/algorithms/registry.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 
-/** A unit that was let in, at a time in µs of the world, under the plans of one era. */
+/** A unit that was let in, at a time in µs of the world, by the limits of a set. */
 export interface Use {
   readonly at: number
+  readonly set: LimitSet
+  /** How many times the plan had changed. */
   readonly era: number
 }
 
-/** The worst cases of the limits of a set, as ARCHITECTURE.md states them. */
-type Worst =
-  | { readonly windowUs: number; readonly units: number }
-  | { readonly burst: number; readonly unitsPerUs: number }
+/** The worst case of a limit, as ARCHITECTURE.md states it. */
+interface Worst {
+  readonly stateId: number
+  /** In any window, or of a level that drains. */
+  readonly units: number
+  /** 0 of a level. */
+  readonly windowUs: number
+  readonly unitsPerUs: number
+}
 
 const known = new WeakMap<LimitSet, readonly Worst[]>()
 
 function worstOf(set: LimitSet): readonly Worst[] {
   const before = known.get(set)
   if (before) return before
-  const worst = set.limits.map(({ algorithm, paramsAt }): Worst => {
+  const worst = set.limits.map(({ algorithm, stateId, paramsAt }): Worst => {
     const params = paramsAt(0)
     const units = implementations[algorithm].capacity(params)
     const { windowUs = 0, rate = 0, scale = 0 } = params
-    if (algorithm === 'token-bucket') return { burst: units, unitsPerUs: rate / 2 ** scale }
-    if (algorithm === 'sliding-log') return { windowUs, units }
-    return { windowUs, units: algorithm === 'fixed-window' ? 2 * units : 2 * units - 1 }
+    if (algorithm === 'token-bucket') return { stateId, units, windowUs: 0, unitsPerUs: rate / 2 ** scale }
+    const most = { 'sliding-log': units, 'sliding-window': 2 * units - 1 }[algorithm as string] ?? 2 * units
+    return { stateId, units: most, windowUs, unitsPerUs: 0 }
   })
   known.set(set, worst)
   return worst
@@ -33,17 +40,14 @@ function worstOf(set: LimitSet): readonly Worst[] {
 export class History {
   #uses: readonly Use[] = []
   #era = 0
-  /** Of the present era, and the largest of each limit of all eras. */
-  #worst: readonly Worst[]
-  #eras: readonly (readonly Worst[])[]
+  #set: LimitSet
 
   constructor(set: LimitSet) {
-    this.#worst = worstOf(set)
-    this.#eras = [this.#worst]
+    this.#set = set
   }
 
   use(at: number): Use {
-    const use = { at, era: this.#era }
+    const use = { at, set: this.#set, era: this.#era }
     this.#uses = [...this.#uses, use]
     return use
   }
@@ -59,53 +63,48 @@ export class History {
 
   changePlan(set: LimitSet): void {
     this.#era += 1
-    this.#worst = worstOf(set)
-    this.#eras = [...this.#eras, this.#worst]
+    this.#set = set
   }
 
   /** What is over its bound at this moment, in words; undefined if nothing is. */
   over(): string | undefined {
-    const own = this.#uses.filter(({ era }) => era === this.#era)
-    return this.#overIn(own, this.#worst) ?? this.#overIn(this.#uses, this.#loosest())
-  }
-
-  /** What can still matter, with times before `now`. */
-  text(now: number): string {
-    const longest = Math.max(
-      ...this.#eras
-        .flat()
-        .map((worst) => ('burst' in worst ? worst.burst / worst.unitsPerUs : worst.windowUs)),
-    )
-    const recent = this.#uses.filter(({ at }) => at > now - longest)
-    return recent.map(({ at, era }) => `${now - at}${era === this.#era ? '' : '*'}`).join()
-  }
-
-  #overIn(uses: readonly Use[], worst: readonly Worst[]): string | undefined {
-    const newest = uses.at(-1)
-    if (!newest) return undefined
-    for (const each of worst) {
-      if ('burst' in each) {
-        // The level that the newest of them reaches, counted from each of them on.
-        const levels = uses.map(({ at }, i) => uses.length - i - each.unitsPerUs * (newest.at - at))
-        // A level is kept in parts of a unit, so it is a little off.
-        if (Math.max(...levels) > each.burst + 1e-6)
-          return `a level of ${Math.max(...levels)} in a bucket of ${each.burst}`
-        continue
-      }
-      const inside = uses.filter(({ at }) => at > newest.at - each.windowUs).length
-      if (inside > each.units) return `${inside} in a window, bound ${each.units}`
+    for (const worst of worstOf(this.#set)) {
+      const own = this.#uses.filter(({ set }) => worstIn(set, worst))
+      // Units that were let in by a larger plan may be more than this one has, but it adds none to them.
+      const largest = own
+        .map(({ set }) => worstIn(set, worst) ?? worst)
+        .reduce((a, b) => (b.units > a.units ? b : a), worst)
+      const recent = own.filter(({ era }) => era === this.#era)
+      const what = overIn(recent, worst) ?? overIn(own, largest)
+      if (what) return what
     }
     return undefined
   }
 
-  /** Of limits at the same place, the one that allows most; only limits that all eras have. */
-  #loosest(): Worst[] {
-    return this.#worst.flatMap((_, i) => {
-      const same = this.#eras.map((era) => era[i])
-      const most = same.reduce((a, b) => (a && b && boundOf(b) > boundOf(a) ? b : a))
-      return most && !same.includes(undefined) ? [most] : []
-    })
+  /** What can still matter, with times before `now`. */
+  text(now: number): string {
+    const all = [this.#set, ...this.#uses.map(({ set }) => set)].flatMap(worstOf)
+    const longest = Math.max(...all.map(({ windowUs, units, unitsPerUs }) => windowUs || units / unitsPerUs))
+    const recent = this.#uses.filter(({ at }) => at > now - longest)
+    return recent
+      .map(({ at, era, set }) => `${now - at}${era === this.#era ? '' : set === this.#set ? '*' : '+'}`)
+      .join()
   }
 }
 
-const boundOf = (worst: Worst): number => ('burst' in worst ? worst.burst : worst.units)
+function worstIn(set: LimitSet, { stateId }: Worst): Worst | undefined {
+  return worstOf(set).find((worst) => worst.stateId === stateId)
+}
+
+function overIn(uses: readonly Use[], { units, windowUs, unitsPerUs }: Worst): string | undefined {
+  const newest = uses.at(-1)
+  if (!newest) return undefined
+  if (windowUs > 0) {
+    const inside = uses.filter(({ at }) => at > newest.at - windowUs).length
+    return inside > units ? `${inside} in a window, bound ${units}` : undefined
+  }
+  // The level that the newest of them reaches, counted from each of them on.
+  const level = Math.max(...uses.map(({ at }, i) => uses.length - i - unitsPerUs * (newest.at - at)))
+  // A level is kept in parts of a unit, so it is a little off.
+  return level > units + 1e-6 ? `a level of ${level} in a bucket of ${units}` : undefined
+}

@@ -210,9 +210,9 @@ export class World {
     return true
   }
 
-  #refundOf({ leased, outcome }: Made): true | RefundRequest | undefined {
+  #refundOf({ use, leased, outcome }: Made): true | RefundRequest | undefined {
     if (leased) return leased.giveBack(1, this.#nowMs)
-    return outcome && refundOf(requestFor(this.#set), outcome, 1)
+    return outcome && refundOf(requestFor(use.set), outcome, 1)
   }
 
   /** The store no longer knows what was used, nor what is on lease. */

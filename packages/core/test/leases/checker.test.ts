@@ -44,6 +44,14 @@ const CASES: readonly Case[] = [
   ...ALGORITHMS.map((name) =>
     caseOf(`${name}, two limits`, (quota) => leased([limit(name, quota - 1, '50ms'), limit(name, quota)])),
   ),
+  caseOf('to another plan', (quota) =>
+    leased([quota === 6 ? limit('sliding-log', 6) : limit('token-bucket', 5, '50ms')]),
+  ),
+  caseOf('to one limit more', (quota) =>
+    leased(
+      quota === 6 ? [limit('sliding-log', 6)] : [limit('sliding-log', 6), limit('fixed-window', 4, '50ms')],
+    ),
+  ),
   caseOf('smooth', (quota) => leased([limit('token-bucket', quota)], { ...TERMS, lagUs: 20_000 })),
 ]
 
