@@ -41,3 +41,12 @@ export const LOG_ASKED = 'Tollgate: sliding log 1000/min, denials: false'
 export const isOurs = (name) => name.startsWith('Tollgate')
 /** Not a limiter: something to compare with. */
 export const isReference = (name) => /^(INCR|bare|floor|no limiter)/.test(name)
+
+export const MEMORY = 'Tollgate: memory store'
+export const MEMORY_AGAIN = 'Tollgate: memory store, again'
+export const LEASED = 'Tollgate: with leases'
+export const UNLEASED = 'Tollgate: without leases'
+export const UNLEASED_AGAIN = 'Tollgate: without leases, again'
+export const ONE_A_COMMAND = 'a decision, one request in a command'
+export const MANY_A_COMMAND = 'a decision, 64 requests in a command'
+export const RENEWAL = 'a renewal of a lease, 256 hot tenants'

@@ -23,6 +23,8 @@ export const SECTIONS = {
   growth: { file: 'growth.mjs' },
   processes: { file: 'processes.mjs' },
   cluster: { file: 'cluster.mjs' },
+  leases: { file: 'leases.mjs' },
+  'lease-curve': { file: 'lease-curve.mjs' },
 }
 
 /** @returns the names that `wanted` stands for: a name, or the beginning of several, such as `http` */

@@ -54,6 +54,19 @@ export function tollgateOn(store, limit, denials = true) {
   return { decide: (id) => limiter.consume(id), allowed: allowedByTollgate }
 }
 
+/**
+ * A limiter of Tollgate with one plan that is the same with and without leases.
+ *
+ * @returns {Contender & { limiter: object }}
+ */
+export function leasing(store, limits, lease) {
+  const limiter = createLimiter({
+    ...{ store, plans: { hot: { limits, lease } }, defaultPlan: 'hot' },
+    ...{ deadlineMs: DEADLINE_MS, local: { instances: 1 }, warnings: false },
+  })
+  return { decide: (id) => limiter.consume(id), allowed: allowedByTollgate, limiter }
+}
+
 /** A limiter without the option `denials` has no denials from memory either. */
 function makeLimiter(options, denials) {
   if (denials) return createLimiter(options)

@@ -80,14 +80,20 @@ export async function serverWork(client) {
 }
 
 /** The commands that a contender sends; commands inside a script are counted by Redis on their own as well. */
-const SENT = /^cmdstat_(?:evalsha|eval|fcall|incr):calls=\d+,usec=(\d+)/gm
+const SENT = /^cmdstat_(?:evalsha|eval|fcall|incr):calls=(\d+),usec=(\d+)/gm
 
-/** @returns the µs that Redis took for the commands of `work`, without reading and writing the sockets */
-export async function commandUs(monitor, work) {
+/** @returns the commands of `work`, and the µs that Redis took for them, without reading and writing the sockets */
+export async function commandsOf(monitor, work) {
   await monitor.config('RESETSTAT')
   await work()
   const found = [...(await monitor.info('commandstats')).matchAll(SENT)]
-  return found.reduce((sum, [, us]) => sum + Number(us), 0)
+  const sum = (field) => found.reduce((all, one) => all + Number(one[field]), 0)
+  return { calls: sum(1), us: sum(2) }
+}
+
+/** @returns the µs that Redis took for the commands of `work` */
+export async function commandUs(monitor, work) {
+  return (await commandsOf(monitor, work)).us
 }
 
 /** @returns bytes */

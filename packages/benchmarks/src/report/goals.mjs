@@ -126,6 +126,29 @@ export const GOALS = [
   bytesGoal(names.THREE, 'three limits', 190, { figure: 'after 1000' }),
   bytesGoal(names.LOG, 'log of 1000 in 128 slots', 217, { figure: 'after 1000' }),
   bytesGoal(names.LOG_EXACT, 'log of 1000, exact', 6400, { figure: 'after 1000' }),
+  {
+    ...{
+      what: 'leased hot tenant, decisions/s of one process, x our own memory store',
+      detail: 'token bucket',
+    },
+    ...{ section: 'leases', grid: 'hot', row: names.LEASED, figure: 'perSecond', to: names.MEMORY },
+    ...{ sign: '>=', bound: 0.5 },
+  },
+  {
+    ...{
+      what: 'commands for 500 decisions, 4 processes at full speed on one tenant',
+      detail: 'token bucket',
+    },
+    ...{ section: 'leases', grid: 'four', row: names.LEASED, figure: 'per500', sign: '<=', bound: 1 },
+  },
+  {
+    ...{
+      what: 'tenants that are not hot, decisions/s, a plan with leases x without',
+      detail: 'token bucket',
+    },
+    ...{ section: 'leases', grid: 'cold', row: names.LEASED, figure: 'perSecond', to: names.UNLEASED },
+    ...{ sign: '>=', bound: 0.97 },
+  },
 ]
 
 /** @returns every goal with `value`, `verdict` and `limitText`; a goal whose section is missing is `not measured` */

@@ -8,6 +8,7 @@ import * as names from '../names.mjs'
  * @property {boolean} [isRatio]
  * @property {boolean} [isInverse] the reference is divided by the value: for times, where less is faster
  * @property {boolean} [isPlain]
+ * @property {boolean} [isSmall]    two digits, however small
  * @property {number} [fromRow]    rows of smaller numbers have no value in this column
  */
 
@@ -18,6 +19,9 @@ const plain = (head, figure) => ({ head, figure, isPlain: true })
 const times = (head, figure) => ({ head, figure, isRatio: true })
 
 const BY_INCR = { reference: names.INCR, control: names.INCR_AGAIN }
+const BY_UNLEASED = {
+  ...{ reference: names.UNLEASED, control: names.UNLEASED_AGAIN, judged: 'perSecond' },
+}
 const BY_NONE = { reference: names.NONE, control: names.NONE_AGAIN }
 
 const SPEED = [
@@ -192,5 +196,54 @@ export const LAYOUT = {
         ],
       })),
     ),
+  },
+  leases: {
+    title: 'Leases',
+    tables: [
+      {
+        ...{ grid: 'hot', title: 'One hot tenant, one process' },
+        ...{ judged: 'perSecond', reference: names.MEMORY, control: names.MEMORY_AGAIN },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x memory store', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      },
+      {
+        ...{ grid: 'four', title: 'One hot tenant, four processes at full speed', ...BY_UNLEASED },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x without', 'perSecond'),
+          { ...plain('commands for 500 decisions', 'per500'), isSmall: true },
+          plain('from leases', 'leased'),
+        ],
+      },
+      {
+        ...{ grid: 'cold', title: '10 000 tenants, none of them hot', ...BY_UNLEASED },
+        columns: [
+          plain('decisions/s', 'perSecond'),
+          times('x without', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      },
+      {
+        ...{ grid: 'cost', title: "Redis's time" },
+        columns: [value('µs in scripts', 'us'), value('of the whole server', 'serverUs')],
+      },
+    ],
+  },
+  'lease-curve': {
+    title: 'Commands against offered load',
+    tables: [1, 4].map((count) => ({
+      ...{ grid: String(count), rowHead: 'decisions/s asked for' },
+      title: `${count} ${count === 1 ? 'process' : 'processes'}, one tenant`,
+      columns: [
+        plain('decisions/s without', 'plainDecisions'),
+        plain('commands/s', 'plainCommands'),
+        plain('decisions/s with leases', 'leasedDecisions'),
+        plain('commands/s', 'leasedCommands'),
+        value('x fewer a decision', 'fewer'),
+      ],
+    })),
   },
 }

@@ -3,7 +3,7 @@ import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
 import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'
 import { ALT, CAVEATS, CHARTS_BELOW, PROSE, TO_REACH } from './prose.mjs'
-import { commandsOf, quickSections } from './read.mjs'
+import { commandsOf, quickSections, sectionsElsewhere } from './read.mjs'
 import { sectionTables, table } from './tables.mjs'
 
 const percent = (share) => `${Math.round(share * 100)} %`
@@ -51,7 +51,7 @@ else; \`npm run bench -- --quick\` takes 3.`,
     ),
     `Contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
 Each section measures its reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
-than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${roughText(run)}`,
+than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${roughText(run)}${elsewhereText(run)}`,
   ].join('\n\n')
 }
 
@@ -63,6 +63,16 @@ function roughText(run) {
     return '\nThis was a quick run (`--quick`): its figures are rough.'
   const titles = quick.map((name) => `*${LAYOUT[name].title}*`).join(', ')
   return `\nMeasured by \`--quick\`, and therefore rough: ${titles}.`
+}
+
+/** Which sections must not be compared with the others, since another machine measured them. */
+function elsewhereText(run) {
+  return Object.entries(sectionsElsewhere(run))
+    .map(([cpu, names]) => {
+      const titles = names.map((name) => `*${LAYOUT[name].title}*`).join(', ')
+      return `\nMeasured on another machine (${cpu}), and not to be compared with the rest: ${titles}.`
+    })
+    .join('')
 }
 
 function goalTable(run) {

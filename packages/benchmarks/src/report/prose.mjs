@@ -41,6 +41,11 @@ than theirs. Sizes are measured one after another and not in turns, so a single 
 than cores show that nothing breaks down, and not how fast they could be.`,
   cluster: `ioredis's cluster client. All primaries run on the core that Redis has in this run: the question is what a decision costs
 beside a bare command to its slot, not how much more three machines can do.`,
+  leases: `A plan with \`lease: true\` beside the same plan without it, a token bucket that denies nothing. Requests come 64 at a time, and
+the event loop has a turn after them, as with requests from a network. One command can carry several requests: without leases
+a batch of them, with leases mostly one renewal. None of the 10 000 tenants is asked for often enough to be leased.`,
+  'lease-curve': `One tenant is asked for at a steady rate, by one process or by four that share it. The processes share a core, so where the
+decisions a second stay below what is asked for, that core is busy.`,
 }
 
 export const TO_REACH = `What the project set itself, as medians of ratios within a round, and how far it got. Where a target is not reached, the

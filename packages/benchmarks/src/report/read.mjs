@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 
 /**
  * Several files, such as of runs of some sections each, count as one run: the later one has the last word. The result
- * has the commands of all, and each section keeps the pace that it was measured at.
+ * has the commands of all and the machine of the last, and each section keeps the pace and the processor that it was
+ * measured at.
  *
  * @param {string[]} files
  */
@@ -22,8 +23,16 @@ export function readRuns(files) {
 /** @returns the commands that measured a run; more than one if it was joined from several */
 export const commandsOf = ({ command, commands }) => commands ?? [command]
 
-function pacedSections({ pace, sections }) {
-  return Object.fromEntries(Object.entries(sections).map(([name, one]) => [name, { pace, ...one }]))
+function pacedSections({ pace, machine: { cpu }, sections }) {
+  return Object.fromEntries(Object.entries(sections).map(([name, one]) => [name, { pace, cpu, ...one }]))
+}
+
+/** @returns the names of the sections that were measured on other machines than the run's own, by the processor */
+export function sectionsElsewhere({ machine, sections }) {
+  const elsewhere = {}
+  for (const [name, { cpu = machine.cpu }] of Object.entries(sections))
+    if (cpu !== machine.cpu) (elsewhere[cpu] ??= []).push(name)
+  return elsewhere
 }
 
 /** @returns the names of the sections that were measured by `--quick` */

@@ -34,10 +34,11 @@ function gridTable(rows, { rowHead = '', columns, reference }) {
   return table([rowHead, ...columns.map(({ head }) => head)], lines)
 }
 
-function cellOf(figures, { figure, isRatio, isInverse, isPlain, isRange }, reference) {
+function cellOf(figures, { figure, isRatio, isInverse, isPlain, isRange, isSmall }, reference) {
   const values = figures[figure]
   if (values === undefined) return ''
   if (isRange) return rangeOf(values)
+  if (isSmall) return summary(values).middle.toPrecision(2)
   if (isRatio)
     return spread(summary(isInverse ? paired(reference[figure], values) : paired(values, reference[figure])))
   return isPlain ? digits(summary(values).middle) : spread(summary(values))

@@ -9,6 +9,18 @@ interface Told {
   outcome?: Outcome
 }
 
+/** A lease as plain values. */
+export interface LeaseState {
+  readonly id: string
+  readonly left: number
+  readonly used: number
+  readonly endsAtMs: number
+  readonly isClosed: boolean
+  /** How many uses there were. */
+  readonly uses: number
+  readonly told: readonly object[]
+}
+
 /** Units that this process took in advance. Times are ms of its monotonic clock. */
 export class HeldLease {
   readonly id: string
@@ -46,6 +58,12 @@ export class HeldLease {
   /** Uses are numbered from 1: this is the last. */
   get lastUse(): number {
     return this.#uses
+  }
+
+  /** For tests. */
+  state(): LeaseState {
+    const { id, left, used, endsAtMs, isClosed } = this
+    return { id, left, used, endsAtMs, isClosed, uses: this.#uses, told: this.#told }
   }
 
   /** Takes units. Returns false when it has not as many, or has ended. */

@@ -6,6 +6,7 @@ import type { LeaseListener } from '../fast-path.js'
 import type { Demand } from './demand.js'
 import type { LeaseChange } from './lease-change.js'
 import { HeldLease } from './held-lease.js'
+import type { HolderState } from './holder-state.js'
 import { LeaseUse } from './lease-use.js'
 import { isHot, leadMsOf, pauseMsOf, wishOf } from './sizes.js'
 
@@ -69,6 +70,19 @@ export class LeaseHolder {
   /** Whether there is nothing left to serve, to report or to wait for. */
   get isEmpty(): boolean {
     return this.#leases.length === 0 && this.#unanswered.length === 0 && !this.#asked
+  }
+
+  /** All that it holds, as plain values, for tests. */
+  state(): HolderState {
+    return {
+      ...{
+        leases: this.#leases.map((lease) => lease.state()),
+        unanswered: this.#unanswered,
+        isRetired: this.#isRetired,
+      },
+      ...{ pausedUntilMs: this.#pausedUntilMs, forgottenAtMs: this.#forgottenAtMs, tripMs: this.#tripMs },
+      ...{ dueBelow: this.#dueBelow, dueAtMs: this.#dueAtMs },
+    }
   }
 
   /** Whether it serves no more, and only gives back. */

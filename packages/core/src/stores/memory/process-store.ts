@@ -12,9 +12,11 @@ import {
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
+import { partsOf } from './other-limits.js'
+import { PreparedSets } from './prepared-set.js'
 import { QuickWay } from './quick-way.js'
 import { RememberedIds } from './remembered-ids.js'
-import { Records } from './records.js'
+import { NONE, Records } from './records.js'
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
 export class ProcessStore implements Store {
@@ -47,6 +49,19 @@ export class ProcessStore implements Store {
   /** How many subjects are held, for tests. */
   get size(): number {
     return this.#records.size
+  }
+
+  /** All that is kept of a subject, for tests. */
+  kept(key: string): object | undefined {
+    const records = this.#records
+    const id = records.find(key)
+    if (id === NONE) return undefined
+    const prepared = new PreparedSets().of(records.sets[id] as LimitSet)
+    return {
+      ...partsOf(records, id, prepared, this.#keptUs),
+      leases: records.leases.get(id),
+      expires: records.expires(id),
+    }
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {

@@ -1,0 +1,15 @@
+// The parts of Tollgate that are simulated, as they were built. They are loaded after the clock has taken their timers.
+const core = new URL('../../../core/dist/esm/', import.meta.url)
+
+export async function loadTollgate(clock) {
+  clock.takeTimers()
+  const load = (path) => import(new URL(path, core).href)
+  const [{ FastPaths }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
+    await Promise.all(
+      [
+        ...['fast-path/fast-paths.js', 'fast-path/leases/leases.js', 'fast-path/denials.js'],
+        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/ids.js'],
+      ].map(load),
+    )
+  return { FastPaths, Leases, Denials, ProcessStore, compilePlan, newLeaseId }
+}

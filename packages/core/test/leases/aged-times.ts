@@ -1,0 +1,14 @@
+/** Greater numbers are times in µs since 1970. */
+const LEAST_TIME = 1e14
+/** What `load` derives from what is kept. */
+const DERIVED = /Now$|^now$|^shift$|^elapsed$/
+
+/** Any value with ages in place of times, so that what is the same at two times reads the same. */
+export function agedTimes(value: unknown, now: number): unknown {
+  if (typeof value === 'number') return value > LEAST_TIME ? value - now : value
+  if (value instanceof Map) return [...value].map((entry) => agedTimes(entry, now))
+  if (Array.isArray(value)) return value.map((each) => agedTimes(each, now))
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([name]) => !DERIVED.test(name))
+  return Object.fromEntries(kept.map(([name, each]) => [name, agedTimes(each, now)]))
+}

@@ -1,0 +1,11 @@
+import { runLeases } from './run-faults.ts'
+
+test.each(['sliding-log', 'token-bucket', 'bucket, window and log'])(
+  'four processes on a plan of %s never let in more than it has',
+  async (plan) => {
+    const { code, output } = await runLeases('--seconds', '3', '--plan', plan, '--trouble', 'none', '--exact')
+    expect(output).toContain('all as it should be')
+    expect(code).toBe(0)
+  },
+  120_000,
+)
