@@ -9,7 +9,7 @@ export interface LeaseOptions {
    * mode `exact` at most 1/32 of the shortest window that is not of a token bucket.
    */
   readonly maxMs?: number
-  /** The most of the units left that one process may take at a time: above 0, at most 1. Default: 0.25. */
+  /** The most of the units left that one process may take at a time: from 0.001 to 1. Default: 0.25. */
   readonly maxShare?: number
   /**
    * `exact`, the default: no window holds more than without leases. `smooth`: a window can hold what was on lease when it
@@ -31,6 +31,7 @@ export interface LeaseSaid {
 const MAX_MS = 500
 const LEAST_MS = 10
 const MAX_SHARE = 0.25
+const LEAST_SHARE = 0.001
 /** Of a window, unless a user says more: units come back up to one lease late, and so much less is handed out. */
 const PART_OF_WINDOW = 32
 /** A shorter lease saves so little that a user must ask for it. */
@@ -90,8 +91,8 @@ function needLeaseOption({ given, path }: LeaseSaid): void {
       `a whole number of ms from ${LEAST_MS} to 1000, such as 200`,
     )
   }
-  if (!(typeof maxShare === 'number' && maxShare > 0 && maxShare <= 1)) {
-    throw ConfigError.wrong(`${path}.maxShare`, maxShare, 'a number above 0, at most 1, such as 0.25')
+  if (!(typeof maxShare === 'number' && maxShare >= LEAST_SHARE && maxShare <= 1)) {
+    throw ConfigError.wrong(`${path}.maxShare`, maxShare, `a number from ${LEAST_SHARE} to 1, such as 0.25`)
   }
   if (!MODES.includes(mode))
     throw ConfigError.wrong(`${path}.mode`, mode, `one of ${MODES.map(show).join(', ')}`)

@@ -90,7 +90,7 @@ describe('what is refused', () => {
     ]),
     ...[0, -0.5, 1.01, '1', Number.NaN, null].map((maxShare): [unknown, string] => [
       { limits: '6000/min', lease: { maxShare } },
-      `lease.maxShare: got ${typeof maxShare === 'string' ? "'1'" : maxShare}, expected a number above 0, at most 1, such as 0.25`,
+      `lease.maxShare: got ${typeof maxShare === 'string' ? "'1'" : maxShare}, expected a number from 0.001 to 1, such as 0.25`,
     ]),
     // no limits
     [
@@ -192,7 +192,7 @@ describe('stores', () => {
   const plans = { free: '5/min', pro: { limits: '6000/min', lease: true } } as const
   const leased = { quota: 6000, window: 'min', lease: true } as const
   const REMEDY = 'this store grants no leases: leave lease out, or use redisStore'
-  const store = asyncStore({})
+  const store = { ...asyncStore({}), leases: false }
 
   test('that grant none refuse plans with leases', () => {
     expect(() => createLimiter({ store, plans })).toThrow(`plans.pro: ${REMEDY}`)
@@ -200,7 +200,7 @@ describe('stores', () => {
     const limiter = createLimiter({ store, limit: '100/min' })
     expect(() => limiter.scope({ group: 'a', limit: leased })).toThrow(`limit: ${REMEDY}`)
     expect(() => limiter.scope({ stacked: { b: leased } })).toThrow(`stacked.b: ${REMEDY}`)
-    const other = createLimiter({ store: asyncStore({}), plans: { free: '5/min' } })
+    const other = createLimiter({ store: { ...store }, plans: { free: '5/min' } })
     expect(() => other.setPlans(plans)).toThrow(`plans.pro: ${REMEDY}`)
   })
 

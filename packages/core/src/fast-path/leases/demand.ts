@@ -5,6 +5,8 @@ const SHORTEST_MS = 5
 export class Demand {
   requestsPerMs = 0
   unitsPerMs = 0
+  /** Units since `takeRecent` was last called. */
+  #recent = 0
   #requests = 0
   #units = 0
   #sinceMs: number
@@ -17,11 +19,27 @@ export class Demand {
   begin(requests: number, units: number): void {
     this.#requests = requests
     this.#units = units
+    this.#recent = units
   }
 
   note(cost: number): void {
     this.#requests += 1
     this.#units += cost
+    this.#recent += cost
+  }
+
+  /** Takes one back that was counted. */
+  forget(cost: number): void {
+    this.#requests -= 1
+    this.#units -= cost
+    this.#recent -= cost
+  }
+
+  /** The units asked for since this was last called. */
+  takeRecent(): number {
+    const recent = this.#recent
+    this.#recent = 0
+    return recent
   }
 
   /** Measures the time since the last reading, unless that is too short. */

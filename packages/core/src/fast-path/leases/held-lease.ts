@@ -35,6 +35,7 @@ export class HeldLease {
   used = 0
   #uses = 0
   #isClosed = false
+  #isWithheld = false
   readonly #told: Told[] = []
 
   /**
@@ -62,13 +63,14 @@ export class HeldLease {
 
   /** For tests. */
   state(): LeaseState {
-    const { id, left, used, endsAtMs, isClosed } = this
+    const { id, left, used, endsAtMs } = this
+    const isClosed = this.#isClosed || this.#isWithheld
     return { id, left, used, endsAtMs, isClosed, uses: this.#uses, told: this.#told }
   }
 
   /** Takes units. Returns false when it has not as many, or has ended. */
   take(cost: number, nowMs: number): boolean {
-    if (cost > this.left || nowMs >= this.endsAtMs) return false
+    if (cost > this.left || nowMs >= this.endsAtMs || this.#isWithheld) return false
     this.left -= cost
     this.used += cost
     this.#uses += 1
@@ -89,10 +91,15 @@ export class HeldLease {
 
   /** A report after which the process holds at most `kept` units; without any left the lease is closed. */
   report(kept: number): LeaseReport {
-    this.left = Math.min(this.left, kept)
+    this.left = this.#isWithheld ? 0 : Math.min(this.left, kept)
     if (this.left === 0) this.#isClosed = true
     this.#told.push({ upTo: this.#uses, used: this.used })
     return { id: this.id, used: this.used, left: this.left }
+  }
+
+  /** Serves nothing, and is given back with the next report. */
+  withhold(): void {
+    this.#isWithheld = true
   }
 
   /** Serves nothing any more. Returns the units that it still had. */

@@ -1,14 +1,15 @@
 import type { LeaseTerms } from '../../plans/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Part, Request } from '../../requests/request.js'
-import type { LeaseOrder, LeaseReport, LeaseWish, Outcome } from '../../stores/contract.js'
+import type { LeaseOrder, LeaseWish, Outcome } from '../../stores/contract.js'
 import type { LeaseListener } from '../fast-path.js'
 import type { Demand } from './demand.js'
 import type { LeaseChange } from './lease-change.js'
 import { HeldLease } from './held-lease.js'
+import { HeldLeases, type Reported } from './held-leases.js'
 import type { HolderState } from './holder-state.js'
 import { LeaseUse } from './lease-use.js'
-import { isHot, leadMsOf, pauseMsOf, wishOf } from './sizes.js'
+import { isHot, isInTime, leadMsOf, pauseMsOf, wishOf } from './sizes.js'
 
 export interface HolderOptions {
   /** Any request's part for the subject: its key, limits, shard and plan. */
@@ -23,8 +24,7 @@ export interface HolderOptions {
 /** The message that is under way. */
 interface Asked {
   readonly wish: LeaseWish | undefined
-  /** The leases that were reported, and the units of each that go back. */
-  readonly reported: readonly (readonly [lease: HeldLease, returned: number])[]
+  readonly reported: readonly Reported[]
 }
 
 /**
@@ -37,8 +37,7 @@ export class LeaseHolder {
   readonly demand: Demand
   readonly lengthMs: number
   readonly #options: HolderOptions
-  /** The oldest first. Closed ones stay until the store has confirmed that, or they end. */
-  #leases: HeldLease[] = []
+  readonly #leases: HeldLeases
   #asked: Asked | undefined
   /** Wishes whose answer did not come: they may have been granted, and are given back with the next message. */
   #unanswered: { readonly id: string; readonly endsAtMs: number }[] = []
@@ -58,25 +57,27 @@ export class LeaseHolder {
     this.demand = options.demand
     this.terms = options.part.set.lease as LeaseTerms
     this.lengthMs = this.terms.lengthUs / 1000
+    this.#leases = new HeldLeases({
+      changed: (kind, units) => this.#tell(kind, units),
+      used: (units) => options.listener.leaseUsed(units),
+    })
   }
 
   /** How many leases can still be served. */
   get open(): number {
-    let open = 0
-    for (const { isClosed } of this.#leases) if (!isClosed) open += 1
-    return open
+    return this.#leases.open
   }
 
   /** Whether there is nothing left to serve, to report or to wait for. */
   get isEmpty(): boolean {
-    return this.#leases.length === 0 && this.#unanswered.length === 0 && !this.#asked
+    return this.#leases.all.length === 0 && this.#unanswered.length === 0 && !this.#asked
   }
 
   /** All that it holds, as plain values, for tests. */
   state(): HolderState {
     return {
       ...{
-        leases: this.#leases.map((lease) => lease.state()),
+        leases: this.#leases.all.map((lease) => lease.state()),
         unanswered: this.#unanswered,
         isRetired: this.#isRetired,
       },
@@ -97,19 +98,32 @@ export class LeaseHolder {
 
   /** Takes units of the oldest lease that has as many. */
   serve(cost: number, nowMs: number): LeaseUse | undefined {
-    if (this.#isRetired) return undefined
-    for (const lease of this.#leases) {
-      if (!lease.take(cost, nowMs)) continue
-      this.demand.note(cost)
-      return new LeaseUse(this.part, lease)
-    }
-    return undefined
+    const lease = this.#isRetired ? undefined : this.#leases.take(cost, nowMs)
+    if (!lease) return undefined
+    this.demand.note(cost)
+    return new LeaseUse(this.part, lease, this.terms.lagUs)
+  }
+
+  /** Takes units back that were served to a request which then asked the store. */
+  takeBack(use: LeaseUse, cost: number, nowMs: number): void {
+    use.giveBack(cost, nowMs)
+    this.demand.forget(cost)
+  }
+
+  /** Whether it has units, be they too few for a request. */
+  hasUnits(nowMs: number): boolean {
+    return this.#leases.all.some(({ left, endsAtMs }) => left > 0 && nowMs < endsAtMs)
+  }
+
+  /** A request that no lease served took so long to the store and back. */
+  noteTrip(tripMs: number): void {
+    this.#tripMs = tripMs > this.#tripMs ? tripMs : (3 * this.#tripMs + tripMs) / 4
   }
 
   /** Whether it is time for the next message. */
   isDue(nowMs: number): boolean {
     if (this.#asked || this.#isRetired || nowMs < this.#pausedUntilMs) return false
-    const newest = this.#leases.at(-1)
+    const newest = this.#leases.all.at(-1)
     return newest === undefined || newest.left < this.#dueBelow || nowMs >= this.#dueAtMs
   }
 
@@ -138,17 +152,9 @@ export class LeaseHolder {
     const asked = this.#asked
     if (!asked) return
     this.#asked = undefined
-    this.#tripMs = nowMs - sentAtMs
+    this.noteTrip(nowMs - sentAtMs)
     this.#unanswered = []
-    let [returned, late] = [0, 0]
-    for (const [lease, units] of asked.reported) {
-      if (lease.confirm(outcome)) returned += units
-      else late += units
-      if (!outcome.lease?.isKnown && !lease.isClosed) this.#tellUnits('lost', lease.close())
-    }
-    this.#remove(({ isClosed }) => isClosed)
-    this.#tellUnits('returned', returned)
-    this.#tellUnits('lost', late)
+    this.#leases.confirm(asked.reported, outcome)
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
   }
 
@@ -158,48 +164,38 @@ export class LeaseHolder {
     if (!asked) return
     this.#asked = undefined
     this.#pause(nowMs)
-    this.#tellUnits(
-      'lost',
-      asked.reported.reduce((sum, [, returned]) => sum + returned, 0),
-    )
-    if (asked.wish) this.#abandon(asked.wish, nowMs)
+    this.#leases.unconfirmed(asked.reported)
+    if (!asked.wish) return
+    this.#unanswered.push({ id: asked.wish.id, endsAtMs: nowMs + this.lengthMs })
+    this.#tell('lost', 0)
   }
 
   /** Drops all leases without a report: the store has no counts of the subject any more. */
   forget(nowMs: number): void {
     this.#forgottenAtMs = nowMs
-    for (const lease of this.#leases) lease.close()
-    this.#remove(() => true)
+    this.#leases.forget()
   }
 
   /** Drops leases that have ended. */
   expire(nowMs: number): void {
+    this.#leases.expire(nowMs)
     if (this.#unanswered.length > 0)
       this.#unanswered = this.#unanswered.filter(({ endsAtMs }) => endsAtMs > nowMs)
-    if (!this.#leases.some(({ endsAtMs }) => nowMs >= endsAtMs)) return
-    for (const lease of this.#leases) if (nowMs >= lease.endsAtMs) this.#tellUnits('lost', lease.close())
-    this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
   }
 
   #isHot(): boolean {
-    return isHot(this.demand, this.lengthMs, this.#leases.length > 0)
+    return (
+      isInTime(this.#tripMs, this.lengthMs) && isHot(this.demand, this.lengthMs, this.#leases.all.length > 0)
+    )
   }
 
   /** Reports all leases. With a wish, what is needed until its answer comes is kept. */
   #message(wish: LeaseWish | undefined): Request {
     const kept = wish ? Math.ceil(this.demand.unitsPerMs * this.#tripMs) : 0
-    const newest = this.#leases.at(-1)
-    const reports: LeaseReport[] = []
-    const reported = this.#leases.map((lease) => {
-      const before = lease.left
-      reports.push(lease.report(lease === newest ? kept : 0))
-      return [lease, before - lease.left] as const
-    })
+    const { reports, reported } = this.#leases.report(kept)
     for (const { id } of this.#unanswered) reports.push({ id, used: 0, left: 0 })
-    const order = { reports, wish }
-    const request = this.#requestOf(order, wish?.most ?? 1)
     this.#asked = { wish, reported }
-    return request
+    return this.#requestOf({ reports, wish }, wish?.most ?? 1)
   }
 
   #requestOf(order: LeaseOrder, cost: number): Request {
@@ -215,32 +211,21 @@ export class LeaseHolder {
       this.#pause(nowMs)
       return this.#tell('refused', 0)
     }
-    const isOver = this.#isRetired || sentAtMs <= this.#forgottenAtMs || nowMs >= endsAtMs
-    if (isOver) return this.#abandon(wish, nowMs)
-    this.#tell('granted', granted, this.#hadLease)
-    this.#hadLease = true
-    this.#leases.push(lease)
+    // The store may have forgotten it in the reset: then it is only given back.
+    const isOfBefore = sentAtMs <= this.#forgottenAtMs
+    if (isOfBefore) lease.withhold()
+    this.#leases.add(lease)
     const leadMs = leadMsOf(this.#tripMs, this.lengthMs)
     this.#dueBelow = Math.min(granted / 2, Math.ceil(this.demand.unitsPerMs * leadMs) + 1)
-    this.#dueAtMs = endsAtMs - leadMs
-  }
-
-  #abandon({ id }: LeaseWish, nowMs: number): void {
-    this.#unanswered.push({ id, endsAtMs: nowMs + this.lengthMs })
-    this.#tell('lost', 0)
+    this.#dueAtMs = isOfBefore ? nowMs : endsAtMs - leadMs
+    const isRenewal = this.#hadLease
+    this.#hadLease = true
+    this.#tell('granted', granted, isRenewal)
+    this.expire(nowMs)
   }
 
   #pause(nowMs: number): void {
     this.#pausedUntilMs = nowMs + pauseMsOf(this.lengthMs)
-  }
-
-  #remove(isOver: (lease: HeldLease) => boolean): void {
-    for (const lease of this.#leases) if (isOver(lease)) this.#options.listener.leaseUsed(lease.used)
-    this.#leases = this.#leases.filter((lease) => !isOver(lease))
-  }
-
-  #tellUnits(kind: LeaseChange['kind'], units: number): void {
-    if (units > 0) this.#tell(kind, units)
   }
 
   #tell(kind: LeaseChange['kind'], units: number, isRenewal = false): void {

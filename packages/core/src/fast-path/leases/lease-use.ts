@@ -10,10 +10,13 @@ export class LeaseUse implements LeasedUnits {
   readonly lease: HeldLease
   /** Its number among the uses of the lease. */
   readonly #use: number
+  readonly #lagUs: number
 
-  constructor(part: Part, lease: HeldLease) {
+  /** @param lagUs as in LeaseWish */
+  constructor(part: Part, lease: HeldLease, lagUs: number) {
     this.part = part
     this.lease = lease
+    this.#lagUs = lagUs
     this.#use = lease.lastUse
   }
 
@@ -24,8 +27,9 @@ export class LeaseUse implements LeasedUnits {
     if (!confirmed) return undefined
     // All units of a report were counted together. Of a bucket, these may be the first of them to drain.
     const { at, limits } = confirmed.outcome
+    const enteredAt = this.#lagUs > 0 ? Math.min(at, lease.endsAtUs - this.#lagUs) : at
     const behind = Math.max(confirmed.units - units, 0)
     const told = limits.map((limit) => ({ ...limit, remaining: limit.remaining + behind }))
-    return refundOf({ shard: part.shard, parts: [part] }, { at, limits: told }, units)
+    return refundOf({ shard: part.shard, parts: [part] }, { at: enteredAt, limits: told }, units)
   }
 }

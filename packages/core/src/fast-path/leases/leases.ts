@@ -1,27 +1,19 @@
-import { GenerationalCache } from '../../base/generational-cache.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
-import type { LimitOutcome, Outcome } from '../../stores/contract.js'
+import { isTaken, type Verdict } from '../../requests/verdict.js'
+import type { Outcome } from '../../stores/contract.js'
 import type { FastPath, FastPathHost, ForgetReason } from '../fast-path.js'
 import { Demand } from './demand.js'
 import { LeaseHolder } from './lease-holder.js'
 import type { LeaseUse } from './lease-use.js'
-import { HOT_REQUESTS, isGrantable } from './sizes.js'
+import { isGrantable } from './sizes.js'
+import { Watches, type Watch } from './watches.js'
 
-/** Subjects that are watched for being hot, at most; and those that can hold leases. */
-const MOST_WATCHED = 10_000
+/** The most subjects that can hold leases. */
 const MOST_HOLDERS = 1000
 /** How often leases are looked after, in parts of the shortest lease, and in ms. */
 const PART_OF_LEASE = 8
 const [SHORTEST_SWEEP_MS, LONGEST_SWEEP_MS] = [2, 25]
-
-/** How many requests a subject has made lately, while it holds no lease. */
-interface Watch {
-  requests: number
-  units: number
-  sinceMs: number
-}
 
 /**
  * Serves busy subjects from units that were taken in advance, on plans with `lease`. A subject on any other plan, or with
@@ -30,7 +22,7 @@ interface Watch {
 export class Leases implements FastPath {
   readonly #newId: () => string
   readonly #clock: () => number
-  readonly #watched = new GenerationalCache<Watch>(MOST_WATCHED)
+  readonly #watches: Watches
   /** By key. */
   readonly #holders = new Map<string, LeaseHolder>()
   #host: FastPathHost | undefined
@@ -41,6 +33,7 @@ export class Leases implements FastPath {
   constructor(newId: () => string, clock: () => number = elapsedMs) {
     this.#newId = newId
     this.#clock = clock
+    this.#watches = new Watches(clock)
   }
 
   start(host: FastPathHost): void {
@@ -63,18 +56,25 @@ export class Leases implements FastPath {
     if (!holder) return undefined
     const now = this.#clock()
     const use = holder.serve(part.cost, now)
+    if (!use && holder.hasUnits(now)) {
+      // For the store nobody can take them, and this request might need them.
+      this.#send(holder, holder.giveBack())
+      return undefined
+    }
     this.#renew(holder, now)
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
   }
 
-  learn({ parts, plan, grant }: Request, { limits }: Outcome, _sentAtMs: number, isPeek: boolean): void {
+  learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
+    const { parts, plan, grant } = request
     if (grant !== 'all' || isPeek || this.#isEnded) return
-    let next = 0
-    for (const part of parts) {
-      const end = next + part.set.limits.length
-      if (part.set.lease) this.#note(part, plan, parts.length === 1 ? limits : limits.slice(next, end))
-      next = end
-    }
+    // Unless all parts are on lease, none of them is served.
+    for (const { set } of parts) if (!set.lease) return
+    const missing = parts.filter((part) => !this.#holderOf(part))
+    if (missing.length === 0) return this.#note(parts, outcome, sentAtMs)
+    const hot = missing.flatMap((part) => this.#watches.note(part) ?? [])
+    if (hot.length < missing.length || this.#holders.size + missing.length > MOST_HOLDERS) return
+    missing.forEach((part, i) => this.#hold(part, plan, hot[i] as Watch, sentAtMs))
   }
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
@@ -100,9 +100,10 @@ export class Leases implements FastPath {
       uses.push(use)
     }
     const isServed = uses.length === request.parts.length && uses.length > 0
-    if (!isServed) for (const [i, use] of uses.entries()) use.giveBack(request.parts[i]?.cost ?? 0, now)
-    for (const { key } of request.parts) {
+    for (const [i, { key, cost }] of request.parts.entries()) {
       const holder = this.#holders.get(key)
+      const use = uses[i]
+      if (use && !isServed) holder?.takeBack(use, cost, now)
       if (holder) this.#renew(holder, now)
     }
     return isServed ? { source: 'lease', allowed: true, step: request, uses } : undefined
@@ -122,38 +123,36 @@ export class Leases implements FastPath {
     return undefined
   }
 
-  #note(part: Part, plan: Request['plan'], limits: readonly LimitOutcome[]): void {
-    const holder = this.#holderOf(part)
-    if (!holder) return this.#watch(part, plan)
-    holder.demand.note(part.cost)
+  #note(parts: readonly Part[], outcome: Outcome, sentAtMs: number): void {
     const now = this.#clock()
-    if (holder.isDue(now) && isGrantable(limits, holder.terms)) this.#send(holder, holder.next(now))
-  }
-
-  #watch(part: Part, plan: Request['plan']): void {
-    const { key, cost } = part
-    const watch = this.#watched.get(key)
-    if (!watch) return this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
-    watch.requests += 1
-    watch.units += cost
-    if (watch.requests < HOT_REQUESTS) return
-    const now = this.#clock()
-    const elapsed = now - watch.sinceMs
-    const lengthMs = (part.set.lease?.lengthUs ?? 0) / 1000
-    if (elapsed > lengthMs || this.#holders.has(key) || this.#holders.size >= MOST_HOLDERS) {
-      Object.assign(watch, { requests: 0, units: 0, sinceMs: now })
-      return
+    const isDenied = !isTaken(outcome)
+    let next = 0
+    for (const part of parts) {
+      const limits = outcome.limits.slice(next, (next += part.set.limits.length))
+      const holder = this.#holders.get(part.key)
+      if (!holder) continue
+      holder.demand.note(part.cost)
+      this.#noteTrip(holder, sentAtMs, now)
+      // With its units back, the next one may be allowed.
+      if (isDenied && parts.length > 1) this.#send(holder, holder.giveBack())
+      else if (holder.isDue(now) && isGrantable(limits, holder.terms)) this.#send(holder, holder.next(now))
     }
-    this.#watched.delete(key)
-    this.#hold(part, plan, watch, now)
   }
 
-  #hold(part: Part, plan: Request['plan'], { requests, units, sinceMs }: Watch, now: number): void {
+  /** `sentAtMs` is of the process's clock, which a test's is not. */
+  #noteTrip(holder: LeaseHolder, sentAtMs: number, now: number): void {
+    if (this.#clock === elapsedMs) holder.noteTrip(now - sentAtMs)
+  }
+
+  #hold(part: Part, plan: Request['plan'], { requests, units, sinceMs }: Watch, sentAtMs: number): void {
+    this.#watches.forget(part.key)
     const demand = new Demand(sinceMs)
     demand.begin(requests, units)
     const { told } = this.#host as FastPathHost
     const holder = new LeaseHolder({ part, plan, demand, newId: this.#newId, listener: told })
     this.#holders.set(part.key, holder)
+    const now = this.#clock()
+    this.#noteTrip(holder, sentAtMs, now)
     this.#send(holder, holder.next(now))
     this.#sweepLater()
   }

@@ -10,6 +10,10 @@ const COOL_REQUESTS = 4
 const LEAST_REQUESTS = 8
 /** How much more than a lease is expected to serve is asked for. */
 const RESERVE = 1.25
+/** A lease is at most so many times what was asked for since the one before: a burst is no rate yet. */
+const GROWTH = 4
+/** In a lease at least so many trips to the store must have room. */
+const TRIPS = 3
 /** After a failure or a refusal the next wish waits so long, in parts of a lease, and at least so many ms. */
 const PAUSE = 1 / 16
 const SHORTEST_PAUSE_MS = 10
@@ -19,10 +23,16 @@ export function isHot({ requestsPerMs }: Demand, lengthMs: number, holds: boolea
   return requestsPerMs * lengthMs >= (holds ? COOL_REQUESTS : HOT_REQUESTS)
 }
 
+/** Whether the store is near enough that a lease pays before it ends. */
+export function isInTime(tripMs: number, lengthMs: number): boolean {
+  return TRIPS * tripMs < lengthMs
+}
+
 /** A lease that covers the demand while it lasts. */
 export function wishOf(id: string, demand: Demand, { share, lengthUs, lagUs }: LeaseTerms): LeaseWish {
   const least = Math.ceil(LEAST_REQUESTS * demand.unitsARequest)
-  const most = Math.max(Math.ceil((demand.unitsPerMs * lengthUs * RESERVE) / 1000), least)
+  const expected = Math.ceil((demand.unitsPerMs * lengthUs * RESERVE) / 1000)
+  const most = Math.max(Math.min(expected, GROWTH * demand.takeRecent()), least)
   return { id, most, least, share, lengthUs, lagUs }
 }
 

@@ -6,14 +6,19 @@ import { compilePlan } from '../../../src/plans/plan.js'
 import type { Part, Request } from '../../../src/requests/request.js'
 import type { LeaseOutcome, Outcome } from '../../../src/stores/contract.js'
 
-const plan = compilePlan('big', { limits: '60000/min', lease: { maxMs: 200 } }, 'plans.big')
+const planOf = (mode: 'exact' | 'smooth'): ReturnType<typeof compilePlan> =>
+  compilePlan('big', { limits: '60000/min', lease: { maxMs: 200, mode } }, 'plans.big')
 
 /** A holder that hears of `perMs` requests in each ms until the time 100. */
-function hold(perMs = 1): {
+function hold(
+  perMs = 1,
+  mode: 'exact' | 'smooth' = 'exact',
+): {
   holder: LeaseHolder
   told: LeaseChange[]
   totals: { used: number; renewed: number }
 } {
+  const plan = planOf(mode)
   const { set, limits } = plan
   if (!set) throw new Error('unlimited')
   const subject = { id: 'acme' }
@@ -97,6 +102,34 @@ describe('a lease is asked for', () => {
   })
 })
 
+describe('the size of a lease', () => {
+  test('is at most four times what was asked for since the one before: a burst is no rate', () => {
+    const { holder } = hold()
+    expect(orderOf(holder.next(100))?.wish?.most).toBe(250)
+    const burst = hold(0)
+    burst.holder.demand.begin(20, 20)
+    expect(orderOf(burst.holder.next(5))?.wish?.most).toBe(80)
+  })
+
+  test('is asked for only if the store is near enough that it can be used', () => {
+    const { holder } = hold()
+    holder.noteTrip(70)
+    expect(holder.next(100)).toBeUndefined()
+    for (let i = 0; i < 3; i += 1) holder.noteTrip(1)
+    expect(orderOf(holder.next(101))?.wish).toBeDefined()
+  })
+
+  test('is told as lost when it comes after its end', () => {
+    const { holder, told } = hold()
+    holder.next(100)
+    holder.answered(outcome(100), 100, 300)
+    expect(kinds(told)).toEqual([
+      ['granted', 100],
+      ['lost', 100],
+    ])
+  })
+})
+
 describe('a lease is served', () => {
   test('unit by unit, until it has none left', () => {
     const { holder } = held()
@@ -130,13 +163,18 @@ describe('a lease is served', () => {
     holder.forget(105)
     holder.answered(outcome(100), 100, 110)
     expect(holder.serve(1, 111)).toBeUndefined()
+    expect(orderOf(holder.giveBack())?.reports).toEqual([{ id: 'id1', used: 0, left: 0 }])
   })
 
   test('not after a reset', () => {
-    const { holder } = held()
+    const { holder, told } = held()
     holder.forget(105)
     expect(holder.serve(1, 106)).toBeUndefined()
     expect(holder.giveBack()).toBeUndefined()
+    expect(kinds(told)).toEqual([
+      ['granted', 100],
+      ['returned', 100],
+    ])
   })
 })
 
@@ -261,6 +299,16 @@ describe('units of a request go back', () => {
     expect(use?.giveBack(1, 154)).toMatchObject({
       parts: [{ key: 'acme', receipts: [{ units: 1, at: 5_000_000, remaining: 1079, reset: 5 }] }],
     })
+  })
+
+  test('to the store as of the time at which they count, in the mode smooth', () => {
+    const { holder } = hold(1, 'smooth')
+    holder.next(100)
+    holder.answered(outcome(100), 100, 101)
+    const [use] = serve(holder, 80, 150)
+    holder.next(151)
+    holder.answered(outcome(100, {}, 5_100_000), 151, 153)
+    expect(use?.giveBack(1, 154)).toMatchObject({ parts: [{ receipts: [{ at: 5_000_000 }] }] })
   })
 
   test('nowhere, when it is not known whether the store was told, or the lease ended without a report', () => {

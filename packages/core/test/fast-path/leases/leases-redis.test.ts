@@ -203,6 +203,21 @@ test('several subjects are served when all have a lease, and by the store otherw
   for (const id of ids) expect(await remaining(other, id)).toBe(1_000_000 - admitted)
 })
 
+test('units on lease here are given back before a request that needs them', async () => {
+  const limiter = start({ limits: '100/h', lease: true })
+  const taken = await untilLeased(limiter, 'large')
+  const cost = 100 - taken - lost
+  expect(await limiter.consume('large', { cost })).toMatchObject({ allowed: true, source: 'store' })
+})
+
+test('a busy subject is not leased for requests with another that is not', async () => {
+  const changes: LeaseChange[] = []
+  const limiter = start(MONTHLY)
+  limiter.on('lease', (change) => changes.push(change))
+  for (let i = 0; i < 100; i += 1) await limiter.consume(['busy-tenant', `user-${i}`])
+  expect(changes).toEqual([])
+})
+
 test('costs are taken whole, from one lease or from the store', async () => {
   const limiter = start(MONTHLY)
   let units = 0

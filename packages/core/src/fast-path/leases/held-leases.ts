@@ -1,0 +1,101 @@
+import type { LeaseReport, Outcome } from '../../stores/contract.js'
+import type { LeaseChange } from './lease-change.js'
+import type { HeldLease } from './held-lease.js'
+
+/** Receives what becomes of the units of one subject. */
+export interface UnitsListener {
+  changed(kind: LeaseChange['kind'], units: number): void
+  /** Units that were served; told when their lease is over. */
+  used(units: number): void
+}
+
+/** A lease that was reported, and the units of it that go back. */
+export type Reported = readonly [lease: HeldLease, returned: number]
+
+/** The leases of one subject, the oldest first. Closed ones stay until the store has confirmed that, or they end. */
+export class HeldLeases {
+  readonly #listener: UnitsListener
+  #all: HeldLease[] = []
+
+  constructor(listener: UnitsListener) {
+    this.#listener = listener
+  }
+
+  get all(): readonly HeldLease[] {
+    return this.#all
+  }
+
+  /** How many can still be served. */
+  get open(): number {
+    let open = 0
+    for (const { isClosed } of this.#all) if (!isClosed) open += 1
+    return open
+  }
+
+  /** Takes units of the oldest lease that has as many. */
+  take(cost: number, nowMs: number): HeldLease | undefined {
+    for (const lease of this.#all) if (lease.take(cost, nowMs)) return lease
+    return undefined
+  }
+
+  add(lease: HeldLease): void {
+    this.#all.push(lease)
+  }
+
+  /** Reports all of them. The newest keeps some units, the others none. */
+  report(kept: number): { readonly reports: LeaseReport[]; readonly reported: readonly Reported[] } {
+    const newest = this.#all.at(-1)
+    const reports: LeaseReport[] = []
+    const reported = this.#all.map((lease): Reported => {
+      const before = lease.left
+      reports.push(lease.report(lease === newest ? kept : 0))
+      return [lease, before - lease.left]
+    })
+    return { reports, reported }
+  }
+
+  /** The store's answer to a report. */
+  confirm(reported: readonly Reported[], outcome: Outcome): void {
+    let [returned, late] = [0, 0]
+    for (const [lease, units] of reported) {
+      if (lease.confirm(outcome)) returned += units
+      else late += units
+      if (!outcome.lease?.isKnown && !lease.isClosed) this.#tell('lost', lease.close())
+    }
+    this.#remove(({ isClosed }) => isClosed)
+    this.#tell('returned', returned)
+    this.#tell('lost', late)
+  }
+
+  /** A report that got no answer. */
+  unconfirmed(reported: readonly Reported[]): void {
+    this.#tell(
+      'lost',
+      reported.reduce((sum, [, returned]) => sum + returned, 0),
+    )
+  }
+
+  /** Drops all of them without a report: the store has no counts of the subject any more. */
+  forget(): void {
+    let returned = 0
+    for (const lease of this.#all) returned += lease.close()
+    this.#remove(() => true)
+    this.#tell('returned', returned)
+  }
+
+  /** Drops those that have ended. */
+  expire(nowMs: number): void {
+    if (!this.#all.some(({ endsAtMs }) => nowMs >= endsAtMs)) return
+    for (const lease of this.#all) if (nowMs >= lease.endsAtMs) this.#tell('lost', lease.close())
+    this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
+  }
+
+  #remove(isOver: (lease: HeldLease) => boolean): void {
+    for (const lease of this.#all) if (isOver(lease)) this.#listener.used(lease.used)
+    this.#all = this.#all.filter((lease) => !isOver(lease))
+  }
+
+  #tell(kind: LeaseChange['kind'], units: number): void {
+    if (units > 0) this.#listener.changed(kind, units)
+  }
+}

@@ -1,0 +1,44 @@
+import { GenerationalCache } from '../../base/generational-cache.js'
+import type { Part } from '../../requests/request.js'
+import { HOT_REQUESTS } from './sizes.js'
+
+/** Subjects that are watched, at most. */
+const MOST_WATCHED = 10_000
+
+/** What a subject has asked for since a time, in ms. */
+export interface Watch {
+  requests: number
+  units: number
+  sinceMs: number
+}
+
+/** Watches how many requests subjects make that hold no lease. */
+export class Watches {
+  readonly #clock: () => number
+  readonly #watched = new GenerationalCache<Watch>(MOST_WATCHED)
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** Counts a request. Returns what was counted if its subject is hot: it made enough requests for a lease in the time of one. */
+  note({ key, cost, set }: Part): Watch | undefined {
+    const watch = this.#watched.get(key)
+    if (!watch) {
+      this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
+      return undefined
+    }
+    watch.requests += 1
+    watch.units += cost
+    // The clock is read only when enough requests came.
+    if (watch.requests < HOT_REQUESTS) return undefined
+    const now = this.#clock()
+    if ((now - watch.sinceMs) * 1000 <= (set.lease?.lengthUs ?? 0)) return watch
+    Object.assign(watch, { requests: 0, units: 0, sinceMs: now })
+    return undefined
+  }
+
+  forget(key: string): void {
+    this.#watched.delete(key)
+  }
+}
