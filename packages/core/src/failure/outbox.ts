@@ -2,16 +2,7 @@ import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
-
-export interface OutboxOptions<Item, Answer> {
-  /** Sends items of one shard; if forced, also while its breaker is open. Never rejects. */
-  readonly send: (items: readonly Item[], isForced: boolean) => Promise<readonly (Answer | StoreError)[]>
-  readonly isOpen: (shard: number) => boolean
-  /** Called once per item, with the store's final answer. */
-  readonly onDelivered: (item: Item, answer: Answer | StoreError) => void
-  /** Called for each item that will not be sent any more. */
-  readonly onDropped: (item: Item) => void
-}
+import type { OutboxOptions } from './outbox-options.js'
 
 interface Waiting<Item> {
   readonly item: Item

@@ -14,6 +14,7 @@ import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
 import type { LeaseOption } from './lease-option.js'
 import { notALimit, readNotation } from './limit-notation.js'
+import { LIMIT_REMEDIES } from './limit-remedies.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
 import { capacityOf } from './scaled-limits.js'
 
@@ -62,23 +63,10 @@ export interface Limit {
 
 const all = Object.entries(implementations) as [AlgorithmName, AnyImplementation][]
 const names = [...new Set(all.map(([, { name }]) => name))]
-const WINDOW = "write window: '15 min', or a number of ms"
-const QUOTA = 'write quota: 100'
-const REMEDIES = new Map([
-  ['windowMs', WINDOW],
-  ['timeWindow', WINDOW],
-  ['duration', WINDOW],
-  ['interval', WINDOW],
-  ['per', WINDOW],
-  ['max', QUOTA],
-  ['limit', QUOTA],
-  ['points', QUOTA],
-  ['requests', QUOTA],
-])
 const KNOWN: KnownOptions = {
   names: ['quota', 'window', 'algorithm', 'name', 'lease', ...all.flatMap(([, { options }]) => options)],
   example: "{ quota: 100, window: 'min' }",
-  remedyOf: (name) => REMEDIES.get(name),
+  remedyOf: (name) => LIMIT_REMEDIES.get(name),
 }
 
 /**

@@ -1,77 +1,4 @@
-import { Demand } from '../../../src/fast-path/leases/demand.js'
-import type { LeaseChange } from '../../../src/fast-path/leases/lease-change.js'
-import { LeaseHolder } from '../../../src/fast-path/leases/lease-holder.js'
-import type { LeaseUse } from '../../../src/fast-path/leases/lease-use.js'
-import { compilePlan } from '../../../src/plans/plan.js'
-import type { Part, Request } from '../../../src/requests/request.js'
-import type { LeaseOutcome, Outcome } from '../../../src/stores/contract.js'
-
-const planOf = (mode: 'exact' | 'smooth'): ReturnType<typeof compilePlan> =>
-  compilePlan('big', { limits: '60000/min', lease: { maxMs: 200, mode } }, 'plans.big')
-
-/** A holder that hears of `perMs` requests in each ms until the time 100. */
-function hold(
-  perMs = 1,
-  mode: 'exact' | 'smooth' = 'exact',
-): {
-  holder: LeaseHolder
-  told: LeaseChange[]
-  totals: { used: number; renewed: number }
-} {
-  const plan = planOf(mode)
-  const { set, limits } = plan
-  if (!set) throw new Error('unlimited')
-  const subject = { id: 'acme' }
-  const part: Part = {
-    key: 'acme',
-    set,
-    cost: 1,
-    subject,
-    limits,
-    planName: 'big',
-    place: undefined,
-    onStoreFailure: undefined,
-    shard: 0,
-  }
-  const told: LeaseChange[] = []
-  const totals = { used: 0, renewed: 0 }
-  const demand = new Demand(0)
-  demand.begin(perMs * 100, perMs * 100)
-  let ids = 0
-  const holder = new LeaseHolder({
-    part,
-    plan,
-    demand,
-    newId: () => `id${(ids += 1)}`,
-    listener: {
-      lease(change, isRenewal) {
-        told.push(change)
-        if (isRenewal) totals.renewed += 1
-      },
-      leaseUsed: (units) => void (totals.used += units),
-    },
-  })
-  return { holder, told, totals }
-}
-
-function outcome(granted: number, lease: Partial<LeaseOutcome> = {}, at = 5_000_000): Outcome {
-  const limits = [{ wait: 0, remaining: 1000, reset: 5, granted }]
-  return { at, limits, lease: { endsInUs: 200_000, isKnown: true, ...lease } }
-}
-
-/** A holder with a lease of 100 units, asked for at 100 and there at 101: it ends at 300. */
-function held(): ReturnType<typeof hold> {
-  const all = hold()
-  all.holder.next(100)
-  all.holder.answered(outcome(100), 100, 101)
-  return all
-}
-
-const serve = (holder: LeaseHolder, times: number, nowMs: number): (LeaseUse | undefined)[] =>
-  Array.from({ length: times }, () => holder.serve(1, nowMs))
-const orderOf = (request: Request | undefined): Request['order'] => request?.order
-const kinds = (told: readonly LeaseChange[]): (string | number)[][] =>
-  told.map(({ kind, units }) => [kind, units])
+import { held, hold, kinds, orderOf, outcome, serve } from './lease-bench.js'
 
 describe('a lease is asked for', () => {
   test('by the rate of its subject, with a reserve, and by the terms of the plan', () => {
@@ -185,7 +112,7 @@ describe('a lease is renewed', () => {
     serve(holder, 80, 150)
     expect(holder.isDue(150)).toBe(true)
     const order = orderOf(holder.next(151))
-    const [{ left = 0 } = {}] = order?.reports ?? []
+    const left = order?.reports[0]?.left ?? 0
     expect(order?.reports).toEqual([{ id: 'id1', used: 80, left }])
     expect(left).toBeGreaterThan(0)
     expect(order?.wish?.id).toBe('id2')
@@ -280,71 +207,4 @@ test('a lease that the store does not know any more is not served', () => {
   holder.next(151)
   holder.answered(outcome(0, { isKnown: false }), 151, 152)
   expect(holder.serve(1, 153)).toBeUndefined()
-})
-
-describe('units of a request go back', () => {
-  test('to the lease, which serves them again', () => {
-    const { holder } = held()
-    const [use] = serve(holder, 100, 110)
-    expect(use?.giveBack(1, 111)).toBe(true)
-    expect(holder.serve(1, 112)).toBeDefined()
-    expect(holder.serve(1, 112)).toBeUndefined()
-  })
-
-  test('to the store, once it was told that they were used', () => {
-    const { holder } = held()
-    const [use] = serve(holder, 80, 150)
-    holder.next(151)
-    holder.answered(outcome(100), 151, 153)
-    expect(use?.giveBack(1, 154)).toMatchObject({
-      parts: [{ key: 'acme', receipts: [{ units: 1, at: 5_000_000, remaining: 1079, reset: 5 }] }],
-    })
-  })
-
-  test('to the store as of the time at which they count, in the mode smooth', () => {
-    const { holder } = hold(1, 'smooth')
-    holder.next(100)
-    holder.answered(outcome(100), 100, 101)
-    const [use] = serve(holder, 80, 150)
-    holder.next(151)
-    holder.answered(outcome(100, {}, 5_100_000), 151, 153)
-    expect(use?.giveBack(1, 154)).toMatchObject({ parts: [{ receipts: [{ at: 5_000_000 }] }] })
-  })
-
-  test('nowhere, when it is not known whether the store was told, or the lease ended without a report', () => {
-    const { holder } = held()
-    const [use] = serve(holder, 80, 150)
-    holder.next(151)
-    expect(use?.giveBack(1, 152)).toBeUndefined()
-    holder.failed(200)
-    expect(use?.giveBack(1, 301)).toBeUndefined()
-  })
-
-  test('to the store, if it was told of that use, though the lease could serve as many again', () => {
-    const { holder } = hold()
-    holder.next(100)
-    holder.answered(outcome(100), 100, 105)
-    const uses = serve(holder, 80, 150)
-    const [{ left = 0 } = {}] = orderOf(holder.next(151))?.reports ?? []
-    const [first, second] = serve(holder, 2, 152)
-    expect(uses[0]?.giveBack(1, 153)).toBeUndefined()
-    expect(first?.giveBack(1, 153)).toBe(true)
-    holder.answered(outcome(0), 151, 153)
-    expect(uses[0]?.giveBack(1, 154)).toMatchObject({ parts: [{ receipts: [{ units: 1 }] }] })
-    // The other use of this time was not told yet.
-    expect(second?.giveBack(1, 154)).toBe(true)
-    expect(serve(holder, 100, 154).filter(Boolean)).toHaveLength(left)
-  })
-
-  test('to the store as of the report that told of them, whatever came back before', () => {
-    const { holder } = held()
-    const [first, second] = serve(holder, 80, 150)
-    expect(first?.giveBack(1, 150)).toBe(true)
-    holder.next(151)
-    holder.answered(outcome(0, {}, 5_000_001), 151, 153)
-    serve(holder, 5, 154)
-    holder.giveBack()
-    holder.answered(outcome(0, {}, 5_000_002), 155, 156)
-    expect(second?.giveBack(1, 157)).toMatchObject({ parts: [{ receipts: [{ at: 5_000_001 }] }] })
-  })
 })
