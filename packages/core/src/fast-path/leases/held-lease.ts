@@ -1,9 +1,12 @@
 import type { LeaseReport, Outcome } from '../../stores/contract.js'
 
-/** A report that the store has confirmed: it counts all units used so far since then. */
-interface Confirmed {
+/** What the store was told, or may have been. */
+interface Told {
+  /** The number of the last use in it. */
+  readonly upTo: number
   readonly used: number
-  readonly outcome: Outcome
+  /** The store's answer, once it is there: it has counted all these units since then. */
+  outcome?: Outcome
 }
 
 /** Units that this process took in advance. Times are ms of its monotonic clock. */
@@ -18,10 +21,9 @@ export class HeldLease {
   left: number
   /** Units that were served, less those that came back. */
   used = 0
-  /** The most that `left` may be: the store may think that the process holds more, never that it holds less. */
-  #most: number
+  #uses = 0
   #isClosed = false
-  readonly #confirmed: Confirmed[] = []
+  readonly #told: Told[] = []
 
   /**
    * @param outcome     of its wish
@@ -32,7 +34,6 @@ export class HeldLease {
     this.id = id
     this.granted = limits[0]?.granted ?? 0
     this.left = this.granted
-    this.#most = this.granted
     this.startedAtMs = startedAtMs
     this.endsAtMs = startedAtMs + endsInUs / 1000
     this.endsAtUs = at + endsInUs
@@ -42,17 +43,27 @@ export class HeldLease {
     return this.#isClosed
   }
 
+  /** Uses are numbered from 1: this is the last. */
+  get lastUse(): number {
+    return this.#uses
+  }
+
   /** Takes units. Returns false when it has not as many, or has ended. */
   take(cost: number, nowMs: number): boolean {
     if (cost > this.left || nowMs >= this.endsAtMs) return false
     this.left -= cost
     this.used += cost
+    this.#uses += 1
     return true
   }
 
-  /** Puts units back that were taken and are now not used. Returns false when the store may have been told that they were. */
-  putBack(units: number, nowMs: number): boolean {
-    if (this.#isClosed || nowMs >= this.endsAtMs || this.left + units > this.#most) return false
+  /**
+   * Puts units of a use back. Returns false when the store may have been told of it: it counts them as of then, so they
+   * cannot be used again as of later.
+   */
+  putBack(use: number, units: number, nowMs: number): boolean {
+    const isTold = use <= (this.#told.at(-1)?.upTo ?? 0)
+    if (this.#isClosed || nowMs >= this.endsAtMs || isTold) return false
     this.left += units
     this.used -= units
     return true
@@ -61,8 +72,8 @@ export class HeldLease {
   /** A report after which the process holds at most `kept` units; without any left the lease is closed. */
   report(kept: number): LeaseReport {
     this.left = Math.min(this.left, kept)
-    this.#most = this.left
     if (this.left === 0) this.#isClosed = true
+    this.#told.push({ upTo: this.#uses, used: this.used })
     return { id: this.id, used: this.used, left: this.left }
   }
 
@@ -74,24 +85,22 @@ export class HeldLease {
     return left
   }
 
-  /** Returns whether a report came in time. One that came late told nothing: all that was out counted at the end. */
-  confirm(used: number, outcome: Outcome): boolean {
-    if (outcome.at >= this.endsAtUs) return false
-    this.#confirmed.push({ used, outcome })
+  /** The answer to the last report. Returns false if that came late: then all that was out had counted at the end. */
+  confirm(outcome: Outcome): boolean {
+    const last = this.#told.at(-1)
+    if (!last || outcome.at >= this.endsAtUs) return false
+    last.outcome = outcome
     return true
   }
 
   /**
-   * With what the store confirmed the units that were used when `used` was reached.
+   * What the store answered to the report that told it of a use.
    *
-   * @returns its outcome and how many units it counted; undefined if it has not confirmed them
+   * @returns its outcome and how many units it counted; undefined if that is not known
    */
-  confirmation(used: number): { readonly outcome: Outcome; readonly units: number } | undefined {
-    let before = 0
-    for (const confirmed of this.#confirmed) {
-      if (confirmed.used >= used) return { outcome: confirmed.outcome, units: confirmed.used - before }
-      before = confirmed.used
-    }
-    return undefined
+  confirmation(use: number): { readonly outcome: Outcome; readonly units: number } | undefined {
+    const i = this.#told.findIndex(({ upTo }) => upTo >= use)
+    const { outcome, used = 0 } = this.#told[i] ?? {}
+    return outcome && { outcome, units: used - (this.#told[i - 1]?.used ?? 0) }
   }
 }

@@ -22,8 +22,8 @@ export interface HolderOptions {
 /** The message that is under way. */
 interface Asked {
   readonly wish: LeaseWish | undefined
-  /** What was reported, of which lease, and the units that go back with it. */
-  readonly reported: readonly (readonly [lease: HeldLease, report: LeaseReport, returned: number])[]
+  /** The leases that were reported, and the units of each that go back. */
+  readonly reported: readonly (readonly [lease: HeldLease, returned: number])[]
 }
 
 /**
@@ -127,8 +127,8 @@ export class LeaseHolder {
     this.#tripMs = nowMs - sentAtMs
     this.#unanswered = []
     let [returned, late] = [0, 0]
-    for (const [lease, report, units] of asked.reported) {
-      if (lease.confirm(report.used, outcome)) returned += units
+    for (const [lease, units] of asked.reported) {
+      if (lease.confirm(outcome)) returned += units
       else late += units
       if (!outcome.lease?.isKnown && !lease.isClosed) this.#tellUnits('lost', lease.close())
     }
@@ -146,7 +146,7 @@ export class LeaseHolder {
     this.#pause(nowMs)
     this.#tellUnits(
       'lost',
-      asked.reported.reduce((sum, [, , returned]) => sum + returned, 0),
+      asked.reported.reduce((sum, [, returned]) => sum + returned, 0),
     )
     if (asked.wish) this.#abandon(asked.wish, nowMs)
   }
@@ -175,13 +175,14 @@ export class LeaseHolder {
   #message(wish: LeaseWish | undefined): Request {
     const kept = wish ? Math.ceil(this.demand.unitsPerMs * leadMsOf(this.#tripMs, this.lengthMs)) : 0
     const newest = this.#leases.at(-1)
+    const reports: LeaseReport[] = []
     const reported = this.#leases.map((lease) => {
       const before = lease.left
-      const report = lease.report(lease === newest ? kept : 0)
-      return [lease, report, before - report.left] as const
+      reports.push(lease.report(lease === newest ? kept : 0))
+      return [lease, before - lease.left] as const
     })
-    const lost = this.#unanswered.map(({ id }): LeaseReport => ({ id, used: 0, left: 0 }))
-    const order = { reports: [...reported.map(([, report]) => report), ...lost], wish }
+    for (const { id } of this.#unanswered) reports.push({ id, used: 0, left: 0 })
+    const order = { reports, wish }
     const request = this.#requestOf(order, wish?.most ?? 1)
     this.#asked = { wish, reported }
     return request

@@ -8,19 +8,19 @@ import type { HeldLease } from './held-lease.js'
 export class LeaseUse implements LeasedUnits {
   readonly part: Part
   readonly lease: HeldLease
-  /** The used units of the lease with these. */
-  readonly #upTo: number
+  /** Its number among the uses of the lease. */
+  readonly #use: number
 
   constructor(part: Part, lease: HeldLease) {
     this.part = part
     this.lease = lease
-    this.#upTo = lease.used
+    this.#use = lease.lastUse
   }
 
   giveBack(units: number, nowMs: number): true | RefundRequest | undefined {
     const { lease, part } = this
-    if (lease.putBack(units, nowMs)) return true
-    const confirmed = lease.confirmation(this.#upTo)
+    if (lease.putBack(this.#use, units, nowMs)) return true
+    const confirmed = lease.confirmation(this.#use)
     if (!confirmed) return undefined
     // All units of a report were counted together. Of a bucket, these may be the first of them to drain.
     const { at, limits } = confirmed.outcome

@@ -100,8 +100,7 @@ export class Leases implements FastPath {
       uses.push(use)
     }
     const isServed = uses.length === request.parts.length && uses.length > 0
-    if (!isServed)
-      for (const [i, { lease }] of uses.entries()) lease.putBack(request.parts[i]?.cost ?? 0, now)
+    if (!isServed) for (const [i, use] of uses.entries()) use.giveBack(request.parts[i]?.cost ?? 0, now)
     for (const { key } of request.parts) {
       const holder = this.#holders.get(key)
       if (holder?.isDue(now)) this.#send(holder, holder.next(now))

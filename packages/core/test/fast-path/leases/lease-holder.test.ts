@@ -271,14 +271,29 @@ describe('units of a request go back', () => {
     expect(use?.giveBack(1, 301)).toBeUndefined()
   })
 
-  test('never more than the store thinks is out', () => {
+  test('to the store, if it was told of that use, though the lease could serve as many again', () => {
     const { holder } = held()
     const uses = serve(holder, 80, 150)
-    const order = orderOf(holder.next(151))
-    const [late] = serve(holder, 1, 152)
-    expect(order?.reports).toEqual([{ id: 'id1', used: 80, left: 20 }])
-    expect(late?.giveBack(1, 153)).toBe(true)
+    expect(orderOf(holder.next(151))?.reports).toEqual([{ id: 'id1', used: 80, left: 20 }])
+    const [first, second] = serve(holder, 2, 152)
     expect(uses[0]?.giveBack(1, 153)).toBeUndefined()
+    expect(first?.giveBack(1, 153)).toBe(true)
+    holder.answered(outcome(0), 151, 153)
+    expect(uses[0]?.giveBack(1, 154)).toMatchObject({ parts: [{ receipts: [{ units: 1 }] }] })
+    // The other use of this time was not told yet.
+    expect(second?.giveBack(1, 154)).toBe(true)
     expect(serve(holder, 100, 154).filter(Boolean)).toHaveLength(20)
+  })
+
+  test('to the store as of the report that told of them, whatever came back before', () => {
+    const { holder } = held()
+    const [first, second] = serve(holder, 80, 150)
+    expect(first?.giveBack(1, 150)).toBe(true)
+    holder.next(151)
+    holder.answered(outcome(0, {}, 5_000_001), 151, 153)
+    serve(holder, 5, 154)
+    holder.giveBack()
+    holder.answered(outcome(0, {}, 5_000_002), 155, 156)
+    expect(second?.giveBack(1, 157)).toMatchObject({ parts: [{ receipts: [{ at: 5_000_001 }] }] })
   })
 })

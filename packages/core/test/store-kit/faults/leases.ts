@@ -91,7 +91,7 @@ export const faultsOfLeases: readonly Fault[] = [
     (inner) => ({
       refund: (batch) => {
         for (const { parts } of batch)
-          inner.reset(
+          void inner.reset(
             parts.map(({ key }) => key),
             0,
           )

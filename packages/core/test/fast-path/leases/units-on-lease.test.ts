@@ -1,15 +1,16 @@
-// Requests of several subjects, of which not all are on lease: units that were taken of one go back to its lease.
+// Units that were taken of a lease and go back: each counts once, at the time that it was used.
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   createLimiter,
   memoryStore,
   type Decision,
-  type LeaseChange,
   type Limiter,
+  type PlanInput,
 } from '../../../src/index.js'
 import { asyncStore } from '../../support/stores.js'
 
 const QUOTA = 10_000
+const LOG: PlanInput = { limits: '128/min', lease: { maxShare: 1 } }
 const clock = { now: 1_769_862_896_789 }
 const now = (): number => clock.now
 let store = memoryStore({ now })
@@ -23,13 +24,11 @@ afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
 })
 
-function start(): { limiter: Limiter; changes: LeaseChange[] } {
-  const plans = { big: { limits: `${QUOTA}/h`, lease: true }, small: '5/h' }
+function start(): Limiter {
+  const plans = { big: { limits: `${QUOTA}/h`, lease: true }, small: '5/h', exact: LOG }
   const limiter = createLimiter({ plans, store: asyncStore({ testClock: now }, store), warnings: false })
-  const changes: LeaseChange[] = []
-  limiter.on('lease', (change) => changes.push(change))
   limiters.push(limiter)
-  return { limiter, changes }
+  return limiter
 }
 
 async function ask(
@@ -49,7 +48,7 @@ test.each([
   ['large', 20, 1],
   ['small', 1, 20],
 ])('after %s requests, one of another size puts back what it took', async (_, first, second) => {
-  const { limiter } = start()
+  const limiter = start()
   let used = 0
   let source
   for (let i = 0; i < 60; i += 1) {
@@ -63,6 +62,26 @@ test.each([
     if (allowed) used += second
   }
   await limiter.close()
-  const { limits } = await start().limiter.peek(tenant)
+  const { limits } = await start().peek(tenant)
   expect(limits[0]?.remaining).toBe(QUOTA - used)
+})
+
+test('units that were reported before they came back count again when they are used again', async () => {
+  const limiter = start()
+  const subject = { id: 'log', plan: 'exact' }
+  const made: Decision[] = []
+  let reportedAt = 0
+  limiter.on('lease', ({ kind }) => {
+    if (kind === 'refused') reportedAt ||= clock.now
+  })
+  while (reportedAt === 0 && made.length < 128) made.push(await ask(limiter, subject, 1))
+  const leased = made.filter(({ source }) => source === 'lease').slice(0, 20)
+  for (const decision of leased) expect(await limiter.refund(decision)).toBe(true)
+  clock.now += 50
+  let again = 0
+  for (let i = 0; i < 90; i += 1) again += Number((await ask(limiter, subject, 1)).allowed)
+  // All that was used before is a minute old now, but not what was used since.
+  clock.now = reportedAt + 60_040
+  const { limits } = await start().peek(subject)
+  expect([leased.length, again > leased.length, limits[0]?.remaining]).toEqual([20, true, 128 - again])
 })
