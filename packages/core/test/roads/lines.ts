@@ -21,7 +21,11 @@ export const NO_LIMIT: LimitSpec = { kind: 'log', quota: 1e6, windowMs: HOUR_MS,
 const SUFFIXES = { app: '', stacked: '', group: '*g', both: '*g', own: '*h', top: '*top' } as const
 
 /** The limits of a request, in the order in which its decision lists them. */
-export function linesOf({ place, who }: Ask, plans: Plans, { own, stacked }: Schedule): Line[] {
+export function linesOf(
+  { place, who }: Ask,
+  plans: Plans,
+  { own, stacked }: Pick<Schedule, 'own' | 'stacked'>,
+): Line[] {
   const namer = new Namer()
   const partOf = (specs: readonly LimitSpec[], where: Omit<Part, 'specs'>): Line[] =>
     specs.map((spec, i) => ({

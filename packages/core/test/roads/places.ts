@@ -1,25 +1,37 @@
 // Turns the plans and places of a schedule into plans and scopes as a user writes them.
-import type { Consumer, Limiter, LimiterOptions } from '../../src/index.js'
+import type { Consumer, LeaseOptions, Limiter, LimiterOptions, LimitOptions } from '../../src/index.js'
 import { inputOf, type LimitSpec } from './limits.js'
 import { NO_LIMIT } from './lines.js'
 import type { Ask, Plans, Schedule } from './schedule.js'
 
-export function plansInput(plans: Plans): NonNullable<LimiterOptions['plans']> {
-  return Object.fromEntries(Object.entries(plans).map(([name, specs]) => [name, inputsOf(specs)]))
+/** How the plans of a schedule are leased, and the limits of its places `own` and `stacked`. */
+export type Leases = Readonly<Record<string, LeaseOptions | undefined>>
+
+export function plansInput(plans: Plans, leases: Leases = {}): NonNullable<LimiterOptions['plans']> {
+  return Object.fromEntries(
+    Object.entries(plans).map(([name, specs]) => {
+      const lease = leases[name]
+      return [name, lease ? { limits: inputsOf(specs), lease } : inputsOf(specs)]
+    }),
+  )
 }
 
-export function inputsOf(specs: readonly LimitSpec[]): ReturnType<typeof inputOf>[] {
-  return specs.map((spec, i) => inputOf(spec, `l${i}`))
+export function inputsOf(specs: readonly LimitSpec[], lease?: LeaseOptions): LimitOptions[] {
+  return specs.map((spec, i) => ({ ...inputOf(spec, `l${i}`), ...(lease && { lease }) }))
 }
 
 export type Places = Readonly<Record<Ask['place'], Consumer>>
 
-export function placesOf(limiter: Limiter, { own, stacked }: Schedule): Places {
-  const stack = { s: inputsOf(stacked) }
+export function placesOf(
+  limiter: Limiter,
+  { own, stacked }: Pick<Schedule, 'own' | 'stacked'>,
+  leases: Leases = {},
+): Places {
+  const stack = { s: inputsOf(stacked, leases['stacked']) }
   return {
     app: limiter,
     group: limiter.scope({ group: 'g' }),
-    own: limiter.scope({ group: 'h', limit: inputsOf(own) }),
+    own: limiter.scope({ group: 'h', limit: inputsOf(own, leases['own']) }),
     stacked: limiter.scope({ stacked: stack }),
     both: limiter.scope({ group: 'g', stacked: stack }),
     top: limiter.scope({ group: 'top', limit: inputsOf([NO_LIMIT]), stacked: stack }),

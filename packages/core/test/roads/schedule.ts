@@ -68,7 +68,7 @@ const ALL_KINDS: readonly Kind[] = [
   'bucket',
 ]
 const WINDOWS_MS = [700, 1000, 2500, 60_000]
-const PLAN_NAMES = ['free', 'pro', 'team'] as const
+export const PLAN_NAMES = ['free', 'pro', 'team'] as const
 const PLAIN = ['org', 'user-1', 'user-2', '10.0.0.1', '2001:db8::']
 /** Hostile ids, in pairs that a mistake could confuse. */
 const HOSTILE: readonly (readonly [string, string])[] = [
@@ -153,7 +153,7 @@ class LimitMaker {
 }
 
 /** Three plain and two hostile ids, in random order. The first ones get the most requests. */
-function subjectsOf(random: Random): Who[] {
+export function subjectsOf(random: Random): Who[] {
   const who = (id: string): Who => {
     const kind = /^[\d.:]+$|db8/.test(id) || random.chance(0.1) ? 'ip' : 'id'
     return { id, kind, plan: random.pick(PLAN_NAMES) }

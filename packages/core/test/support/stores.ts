@@ -6,6 +6,7 @@ export function asyncStore(change: Partial<Store> = {}, inner: Store = memorySto
   return {
     synchronous: false,
     ...(inner.atomic !== undefined && { atomic: inner.atomic }),
+    ...(inner.leases !== undefined && { leases: inner.leases }),
     consume: async (batch) => inner.consume(batch),
     peek: async (batch) => inner.peek(batch),
     refund: async (batch) => inner.refund(batch),

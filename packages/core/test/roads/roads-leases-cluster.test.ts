@@ -1,0 +1,46 @@
+import { startCluster, testPrefix, type RedisCluster } from '@tollgate/testing'
+import { Cluster } from 'ioredis'
+import { redisStore } from '../../src/index.js'
+import { describeLeases, playLeases } from './lease-many.js'
+import type { LeaseRoad } from './lease-play.js'
+import { seeds } from './many.js'
+import { Tally } from './tally.js'
+
+const tally = new Tally()
+let cluster: RedisCluster
+const clients: Cluster[] = []
+
+const road: LeaseRoad = {
+  name: 'leases on a cluster',
+  isInSteps: true,
+  stores: (clock) => {
+    const prefix = testPrefix()
+    let processes = 0
+    return () => {
+      const client = clients[(processes += 1) % clients.length] as Cluster
+      return redisStore(client, { prefix, now: () => clock.now })
+    }
+  },
+}
+
+beforeAll(async () => {
+  cluster = await startCluster({ primaries: 3, replicas: 0 })
+  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
+  for (let i = 0; i < 3; i += 1)
+    clients.push(
+      new Cluster(nodes, {
+        retryDelayOnFailover: 0,
+        enableOfflineQueue: false,
+        redisOptions: { disconnectTimeout: 100 },
+      }),
+    )
+  await playLeases(road, seeds(70), tally)
+}, 120_000)
+
+afterAll(async () => {
+  tally.print()
+  for (const client of clients) client.disconnect()
+  await cluster?.stop()
+})
+
+describeLeases(tally, { road: road.name, schedules: 60 })
