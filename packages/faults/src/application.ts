@@ -6,9 +6,10 @@ import type { Target } from './faults.ts'
 import {
   CLIENT_OF,
   DEADLINE_MS,
+  LEASED,
   QUOTA_OF,
   TENANTS,
-  WINDOW_MS,
+  windowOf,
   type Framework,
   type Policy,
 } from './settings.ts'
@@ -65,7 +66,10 @@ export async function startApplication(
   target: Target,
 ): Promise<Application> {
   const client = { module: CLIENT_OF[framework], ...target }
-  const plans = Object.entries(QUOTA_OF).map(([name, quota]) => [name, `${quota}/${WINDOW_MS}ms`])
+  const plans = Object.entries(QUOTA_OF).map(([name, quota]) => {
+    const limits = `${quota}/${windowOf(name)}ms`
+    return [name, name === LEASED ? { limits, lease: true } : limits]
+  })
   const limiter = {
     plans: Object.fromEntries(plans),
     defaultPlan: 'small',

@@ -6,6 +6,7 @@ import {
   FLOODING,
   GOOD,
   LATE_MS,
+  LEASED,
   OPEN_P99_MS,
   QUOTA_OF,
   TENANTS,
@@ -51,12 +52,16 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'who is let in': ({ policy, answers, report }) => {
     const unavailable = policy === 'closed' ? [503] : []
     const expected = (who: string): number[] =>
-      who === FLOODING ? [0, 200, 429, ...unavailable] : [0, 200, ...(GOOD.includes(who) ? unavailable : [])]
+      who === FLOODING || who === LEASED
+        ? [0, 200, 429, ...unavailable]
+        : [0, 200, ...(GOOD.includes(who) ? unavailable : [])]
     const statuses = answers
       .filter(({ who, status }) => !expected(who).includes(status))
       .map(({ who, status }) => `${who} got ${status}`)
     const sources = report.entries
-      .filter(({ source }) => !['', 'store', policy].includes(source))
+      .filter(
+        ({ who, source }) => !['', 'store', policy, ...(who === LEASED ? ['lease'] : [])].includes(source),
+      )
       .map(({ who, source }) => `${who} was let in by ${source}`)
     return tally([...statuses, ...sources])
   },
@@ -75,6 +80,11 @@ const RULES: Readonly<Record<Check, Rule>> = {
         .filter(([units, bound]) => units > bound)
         .map(([units, bound, how]) => `${who} got ${units} in a window ${how}, bound ${bound}`)
     }),
+
+  'leases are served': ({ fault, beganAt, report }) => {
+    const isServed = report.entries.some(({ at, source }) => source === 'lease' && at < beganAt)
+    return fault.fromStart || isServed ? [] : ['before the fault nobody was']
+  },
 
   'back at all': ({ fault }, { backMs }) =>
     fault.isForGood || backMs !== undefined ? [] : ['it never asked the store again'],

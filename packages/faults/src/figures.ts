@@ -6,8 +6,8 @@ import {
   CONTROLS,
   GOOD,
   TENANTS,
+  windowOf,
   WAITING,
-  WINDOW_MS,
   type Framework,
   type Policy,
 } from './settings.ts'
@@ -70,9 +70,9 @@ export interface Figures {
 export interface Most {
   /** Allowed by any source, in any window. */
   readonly ever: number
-  /** Allowed by the store, in windows wholly before or wholly after the fault. */
+  /** Allowed by the store or a lease, in windows wholly before or wholly after the fault. */
   readonly outside: number
-  /** Allowed by the store, in any window of the whole run. */
+  /** Allowed by the store or a lease, in any window of the whole run. */
   readonly byStore: number
   /** Allowed by the failure policy `local`, in any window of the whole run. */
   readonly byLocal: number
@@ -157,22 +157,19 @@ function mostOf({ report, beganAt }: Run, who: string, backAt: number): Most {
   const letIn = report.entries
     .filter((entry) => entry.who === who && entry.status === 200)
     .map(({ at, ms, source }) => ({ from: at, to: at + ms, source }))
-  const of = (source: string): typeof letIn => letIn.filter((each) => each.source === source)
-  const byStore = of('store')
+  const of = (...sources: string[]): typeof letIn => letIn.filter(({ source }) => sources.includes(source))
+  const windowMs = windowOf(TENANTS[who]?.plan)
+  const most = (some: typeof letIn): number => mostInAnyWindow(some, windowMs)
+  // Units on lease were taken from the store.
+  const byStore = of('store', 'lease')
   return {
-    ever: mostInAnyWindow(letIn, WINDOW_MS),
+    ever: most(letIn),
     outside: Math.max(
-      mostInAnyWindow(
-        byStore.filter(({ to }) => to < beganAt),
-        WINDOW_MS,
-      ),
-      mostInAnyWindow(
-        byStore.filter(({ from }) => from >= backAt),
-        WINDOW_MS,
-      ),
+      most(byStore.filter(({ to }) => to < beganAt)),
+      most(byStore.filter(({ from }) => from >= backAt)),
     ),
-    byStore: mostInAnyWindow(byStore, WINDOW_MS),
-    byLocal: mostInAnyWindow(of('local'), WINDOW_MS),
+    byStore: most(byStore),
+    byLocal: most(of('local')),
   }
 }
 

@@ -30,7 +30,7 @@ export async function runThrough(
       // If the condition never holds, the checks report that.
       if (pace.waits) await eventually(isSo).catch(() => {})
     }
-    if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt))
+    if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt) && isLeased(load))
     const beganAt = fault.fromStart ? startedAt : now()
     await scene.begin()
     await pass(pace.faultMs, () => fault.isPartial === true || isNotByStore(load, beganAt))
@@ -52,9 +52,14 @@ function isByStore({ answers }: Load, since: number): boolean {
   return GOOD.every((good) => decided.some(({ who }) => who === good))
 }
 
+function isLeased({ answers }: Load): boolean {
+  return answers.some(({ source }) => source === 'lease')
+}
+
 function isNotByStore({ answers }: Load, since: number): boolean {
   const others = answers.filter(
-    ({ who, sentAt, source }) => sentAt >= since && source !== 'store' && !CONTROLS.includes(who),
+    ({ who, sentAt, source }) =>
+      sentAt >= since && source !== 'store' && source !== 'lease' && !CONTROLS.includes(who),
   )
   return others.length >= ENOUGH
 }

@@ -27,9 +27,17 @@ export interface Tenant {
  * Units per window, by plan. The large plan has room for all requests that are sent at once when the load generator has
  * stalled for 1 s. The limits are exact logs, so any unit above them is a fault.
  */
-export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25 }
+export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25, leased: 450 }
+/** In ms: longer than a run, so that a lease lasts as long as it can, and the whole run is one window of its plan. */
+const LEASED_WINDOW_MS = 32_000
+
+export function windowOf(plan: string | undefined): number {
+  return plan === 'leased' ? LEASED_WINDOW_MS : WINDOW_MS
+}
 
 export const FLOODING = 'flooding'
+/** Asks so much on a plan with leases that its process serves it from memory, until its plan is used up. */
+export const LEASED = 'leased'
 /** Sends requests without a limit: their times show what the machine adds to an answer that is ready at once. */
 export const CONTROL = 'control'
 /** Sends requests that wait for a timer of one deadline: their times show what the machine adds to that. */
@@ -40,8 +48,9 @@ export const TENANTS: Readonly<Record<string, Tenant>> = {
   globex: { plan: 'large', rate: 50 },
   initech: { plan: 'large', rate: 50 },
   [FLOODING]: { plan: 'small', rate: 200 },
+  [LEASED]: { plan: 'leased', rate: 60 },
 }
-export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING)
+export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING && name !== LEASED)
 export const CONTROL_RATE = 40
 
 /** Requests per second, by tenant. */
@@ -50,10 +59,11 @@ export const RATES: Rates = {
   ...Object.fromEntries(Object.entries(TENANTS).map(([who, { rate }]) => [who, rate])),
   ...Object.fromEntries(CONTROLS.map((who) => [who, CONTROL_RATE])),
 }
-/** For a slow machine with other work. The flooding tenant still asks for more than its plan. */
+/** For a slow machine with other work. The flooding tenant still asks for more than its plan, and the leased one leases. */
 const LIGHT_RATES: Rates = {
   ...Object.fromEntries([...GOOD, ...CONTROLS].map((who) => [who, 10])),
   [FLOODING]: 80,
+  [LEASED]: 60,
 }
 
 export interface Pace {
@@ -91,6 +101,7 @@ export const CHECKS = {
   'the breaker opens': true,
   'who is let in': true,
   'no more than the plan': true,
+  'leases are served': true,
   'back at all': true,
   'back in time': true,
   'no crash': true,

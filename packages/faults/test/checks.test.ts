@@ -8,6 +8,7 @@ import {
   EVERY_CHECK,
   FLOODING,
   GOOD,
+  LEASED,
   QUOTA_OF,
   TENANTS,
   UNTIMED_CHECKS,
@@ -47,6 +48,7 @@ const wellEntries: Entry[] = [
     entry(FLOODING, at, { source: 'open', ms: at < OPENED ? 100 : 0.5 }),
   ),
   ...every(20, RETURNED, END).map((at) => entry(FLOODING, at)),
+  ...every(20, BEGAN - 1000, BEGAN).map((at) => entry(LEASED, at, { source: 'lease', ms: 0.2 })),
 ]
 const answersOf = (entries: readonly Entry[]): Answer[] =>
   entries.map(({ who, at, ms, status }) => ({ who, sentAt: at, ms: ms + 1, status }))
@@ -128,6 +130,9 @@ describe('a violation is reported', () => {
     ...Array.from({ length: count }, (_, i) => entry(FLOODING, at + i / 10, { source, ms: 0 })),
   ]
   const small = QUOTA_OF[TENANTS[FLOODING]?.plan ?? ''] ?? 0
+  const leased = QUOTA_OF[TENANTS[LEASED]?.plan ?? ''] ?? 0
+  // All in one window, which is longer than a run.
+  const overLeased = [...wellEntries, ...every(1, BEGAN, BEGAN + leased).map((at) => entry(LEASED, at))]
 
   test.each<[what: string, change: Change, told: string]>([
     ['a request without an answer', { answers: unanswered }, 'answered: 1 requests had no answer: no answer'],
@@ -200,6 +205,21 @@ describe('a violation is reported', () => {
         entries: [...asLocal, ...burst(small + 1, BEGAN + 999, 'local').slice(-small - 1)],
       },
       `no more than the plan: flooding got`,
+    ],
+    [
+      'more from a lease and the store together than the plan',
+      { entries: overLeased },
+      `no more than the plan: leased got ${leased + 50} in a window by the store, bound ${leased}`,
+    ],
+    [
+      'a lease for a tenant whose plan has none',
+      { entries: [...wellEntries, entry('acme', BEGAN - 1, { source: 'lease' })] },
+      'who is let in: acme was let in by lease, 1 times',
+    ],
+    [
+      'a run without a lease',
+      { entries: wellEntries.filter(({ source }) => source !== 'lease') },
+      'leases are served: before the fault nobody was',
     ],
     [
       'a limiter that comes back late',

@@ -13,7 +13,16 @@ export interface SoakPlan {
 
 const second = 1000
 
+/** The leased ones are first, since only their first tenants get enough requests for a lease. */
 export const PLANS: Readonly<Record<string, SoakPlan>> = {
+  leased: {
+    limits: { limits: '1000/8s', lease: true },
+    bounds: [{ windowMs: 8 * second, units: 1000 }],
+  },
+  leasedBucket: {
+    limits: { limits: '100/s burst 200', lease: true },
+    bounds: [{ windowMs: second, units: 300 }],
+  },
   log: { limits: '20/s', bounds: [{ windowMs: second, units: 20 }] },
   slots: { limits: '300/2s', bounds: [{ windowMs: 2 * second, units: 300 }] },
   bucket: { limits: '10/s burst 20', bounds: [{ windowMs: second, units: 30 }] },

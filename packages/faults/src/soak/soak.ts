@@ -90,7 +90,8 @@ interface Taken {
 function take({ batch, worker, oracle, seen, isQuiet }: Taken): void {
   for (const [tenant, from, to, source] of batch.letIn) {
     seen.letIn += 1
-    const by = source === 'store' ? 'store' : `process ${worker} (${source})`
+    // Units on lease were taken from the store.
+    const by = source === 'store' || source === 'lease' ? 'store' : `process ${worker} (${source})`
     oracle.add({ tenant: SOAK_TENANTS[tenant]?.id ?? '', by, from, to })
   }
   for (const [source, count] of Object.entries(batch.bySource)) {
@@ -98,7 +99,7 @@ function take({ batch, worker, oracle, seen, isQuiet }: Taken): void {
     if (!isQuiet) continue
     seen.inQuiet.all += count
     // What it denied before is denied from memory.
-    if (source === 'store' || source === 'cache') seen.inQuiet.store += count
+    if (source === 'store' || source === 'lease' || source === 'cache') seen.inQuiet.store += count
   }
   seen.slowestMs = Math.max(seen.slowestMs, batch.slowestMs)
   seen.skipped += batch.skipped
@@ -137,6 +138,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
     [seen.thrown.length > 0, `thrown: ${seen.thrown.join('; ')}`],
     [codes.some((code) => code !== 0), `processes ended with ${codes.join(', ')}`],
     [store === 0, 'the store did not decide again'],
+    [!seen.bySource['lease'], 'nothing was served from a lease'],
     [
       checks['back in time'] && store < 0.9 * all,
       `${store} of ${all} answers are the store's when it is long back (${BACK_WITHIN_MS} ms are allowed)`,
