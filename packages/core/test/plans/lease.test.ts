@@ -188,7 +188,7 @@ describe('stores', () => {
   const plans = { free: '5/min', pro: { limits: '6000/min', lease: true } } as const
   const leased = { quota: 6000, window: 'min', lease: true } as const
   const REMEDY = 'this store grants no leases: leave lease out, or use redisStore'
-  const store = asyncStore({})
+  const store = asyncStore({ leases: false })
 
   test('that grant none refuse plans with leases', () => {
     expect(() => createLimiter({ store, plans })).toThrow(`plans.pro: ${REMEDY}`)
@@ -196,12 +196,12 @@ describe('stores', () => {
     const limiter = createLimiter({ store, limit: '100/min' })
     expect(() => limiter.scope({ group: 'a', limit: leased })).toThrow(`limit: ${REMEDY}`)
     expect(() => limiter.scope({ stacked: { b: leased } })).toThrow(`stacked.b: ${REMEDY}`)
-    const other = createLimiter({ store: asyncStore({}), plans: { free: '5/min' } })
+    const other = createLimiter({ store: asyncStore({ leases: false }), plans: { free: '5/min' } })
     expect(() => other.setPlans(plans)).toThrow(`plans.pro: ${REMEDY}`)
   })
 
   test('that grant leases take them', () => {
-    const limiter = createLimiter({ store: { ...asyncStore({}), leases: true }, plans })
+    const limiter = createLimiter({ store: asyncStore(), plans })
     expect(limiter.health().status).toBe('ok')
   })
 
