@@ -1,7 +1,7 @@
 import { GenerationalCache } from '../../base/generational-cache.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
+import { isTaken, type Verdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 import type { FastPath, FastPathHost, ForgetReason } from '../fast-path.js'
 import { Demand } from './demand.js'
@@ -67,8 +67,11 @@ export class Leases implements FastPath {
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
   }
 
-  learn({ parts, plan, grant }: Request, { limits }: Outcome, _sentAtMs: number, isPeek: boolean): void {
+  learn({ parts, plan, grant }: Request, outcome: Outcome, _sentAtMs: number, isPeek: boolean): void {
     if (grant !== 'all' || isPeek || this.#isEnded) return
+    // No lease could serve it, so none is asked for: its units would only be lost.
+    if (!isTaken(outcome) || !parts.every(({ set }) => set.lease)) return
+    const { limits } = outcome
     let next = 0
     for (const part of parts) {
       const end = next + part.set.limits.length
@@ -100,12 +103,17 @@ export class Leases implements FastPath {
       uses.push(use)
     }
     const isServed = uses.length === request.parts.length && uses.length > 0
-    if (!isServed) for (const [i, use] of uses.entries()) use.giveBack(request.parts[i]?.cost ?? 0, now)
+    if (!isServed) for (const [i, use] of uses.entries()) this.#undo(use, request.parts[i] as Part, now)
     for (const { key } of request.parts) {
       const holder = this.#holders.get(key)
       if (holder?.isDue(now)) this.#send(holder, holder.next(now))
     }
     return isServed ? { source: 'lease', allowed: true, step: request, uses } : undefined
+  }
+
+  #undo(use: LeaseUse, { key, cost }: Part, now: number): void {
+    use.giveBack(cost, now)
+    this.#holders.get(key)?.demand.unnote(cost)
   }
 
   /** The holder for a part. If it is for other limits, such as those of the plan before, its leases end. */
