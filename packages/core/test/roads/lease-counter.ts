@@ -82,11 +82,14 @@ export class LeaseCounter {
   /** Law 1: units that surely were used in the true window that ends at `now`. */
   inForce(now: number): number {
     const since = now - lawWindowMs(this.spec) * 1000
+    const isBucket = this.spec.kind === 'bucket'
     let units = 0
-    for (const use of this.#uses) {
-      if (use.isSure && use.at > since) units += use.units
-      if (use.at > since || this.spec.kind === 'bucket')
-        for (const give of use.gives) if (give.at > since) units -= give.most
+    for (let i = this.#uses.length - 1; i >= 0; i -= 1) {
+      const use = this.#uses[i] as Use
+      if (use.at > since && use.isSure) units += use.units
+      // A bucket has one level for all units, so what comes back of earlier ones makes room, too.
+      if (use.at <= since && !isBucket) break
+      for (const give of use.gives) if (give.at > since) units -= give.most
     }
     return units
   }

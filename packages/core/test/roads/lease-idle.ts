@@ -91,7 +91,9 @@ function shortened(schedule: LeaseSchedule): LeaseSchedule {
   }
   const plans = (of: Plans): Plans =>
     Object.fromEntries(Object.entries(of).map(([name, specs]) => [name, short(specs)]))
-  const leases = Object.fromEntries(Object.keys(schedule.leases).map((name) => [name, { maxShare: 0.5 }]))
+  const leases = Object.fromEntries(
+    Object.keys(schedule.leases).map((name) => [name, { maxMs: 50, maxShare: 0.5 }]),
+  )
   const { versions, own, stacked } = schedule
   return { ...schedule, versions: versions.map(plans), own: short(own), stacked: short(stacked), leases }
 }

@@ -56,7 +56,7 @@ const KINDS: readonly Kind[] = [
 const WINDOWS_MS = [700, 1000, 2500, 10_000, 60_000, 60_000]
 /** The most units of a log that is exact without leases. */
 const EXACT_LOG = 128
-const MOST_STEPS = 14
+const MOST_STEPS = 12
 
 /** Makes a random schedule, the same for the same seed. */
 export function leaseScheduleOf(seed: number): LeaseSchedule {
@@ -82,7 +82,9 @@ function stepOf(kit: Kit): LeaseStep {
   const { random } = kit
   const act = actOf(kit)
   // Mostly while the leases last.
-  const isSoon = random.chance(act.what === 'refund' || act.what === 'settle' ? 0.7 : 0)
+  const isSoon = random.chance(
+    act.what === 'refund' || act.what === 'settle' || act.what === 'wait' ? 0.7 : 0,
+  )
   return { gapUs: isSoon ? random.int(0, 3000) : gapOf(kit), act }
 }
 
@@ -107,7 +109,7 @@ function whileLeasesLast(kit: Kit): LeaseStep[] {
 
 function leaseOf(random: Random): Leases[string] {
   return {
-    ...(random.chance(0.5) && { maxMs: random.pick([10, 20, 50, 100, 250, 500]) }),
+    maxMs: random.pick([10, 20, 50, 100, 250, 500]),
     maxShare: random.pick([0.16, 0.25, 0.25, 0.5, 1]),
   }
 }
@@ -196,17 +198,17 @@ function actOf(kit: Kit): LeaseAct {
   const { random } = kit
   const process = random.int(0, kit.processes - 1)
   const dice = random.next()
-  if (dice < 0.58) return burstOf(kit, random.chance(0.5) ? process : undefined)
-  if (dice < 0.74) {
+  if (dice < 0.54) return burstOf(kit, random.chance(0.5) ? process : undefined)
+  if (dice < 0.68) {
     const back = Array.from({ length: random.int(1, 6) }, () => random.int(0, 20))
     return { what: 'refund', back, isTwice: random.chance(0.3) }
   }
-  if (dice < 0.8) return { what: 'settle', back: random.int(0, 20), cost: random.int(0, 25) }
-  if (dice < 0.83) return { what: 'reset', who: random.pick(random.pick(kit.hot).who), process }
-  if (dice < 0.86) return { what: 'plans', version: random.int(0, 1) }
-  if (dice < 0.89) return { what: 'close', process }
-  if (dice < 0.92) return { what: 'crash', process, isBusy: random.chance(0.5) }
-  if (dice < 0.96) return { what: 'rest', asks: [askOf(kit, 20), askOf(kit, 300)] }
+  if (dice < 0.73) return { what: 'settle', back: random.int(0, 20), cost: random.int(0, 25) }
+  if (dice < 0.76) return { what: 'reset', who: random.pick(random.pick(kit.hot).who), process }
+  if (dice < 0.8) return { what: 'plans', version: random.int(0, 1) }
+  if (dice < 0.83) return { what: 'close', process }
+  if (dice < 0.86) return { what: 'crash', process, isBusy: random.chance(0.5) }
+  if (dice < 0.9) return { what: 'rest', asks: [askOf(kit, 20), askOf(kit, 300)] }
   return { what: 'wait', ask: askOf(kit, 60) }
 }
 

@@ -1,6 +1,8 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { memoryStore, redisStore } from '../../src/index.js'
+import { memoryStore, redisStore, type Store } from '../../src/index.js'
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { asyncStore } from '../support/stores.js'
 import { leaseLeavesNothing } from './lease-idle.js'
 import { describeLeases, playLeases } from './lease-many.js'
 import type { LeaseRoad } from './lease-play.js'
@@ -8,14 +10,29 @@ import { seeds } from './many.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()
+const TRIPS = [
+  { there: 0, back: 0 },
+  { there: 1, back: 0 },
+  { there: 0, back: 2 },
+  { there: 6, back: 0 },
+  { there: 0, back: 6 },
+]
 
-/** One store in memory, which answers with promises. */
+/** One store in memory. Calls and answers take some turns of the event loop, and the clock may go on meanwhile. */
 const memory: LeaseRoad = {
   name: 'leases in memory',
   isInSteps: false,
   stores: (clock) => {
     const store = memoryStore({ now: () => clock.now })
-    return () => store
+    let calls = 0
+    const consume: Store['consume'] = async (batch) => {
+      const trip = TRIPS[(calls += 1) % TRIPS.length] as (typeof TRIPS)[number]
+      for (let left = trip.there; left > 0; left -= 1) await turn()
+      const answers = await store.consume(batch)
+      for (let left = trip.back; left > 0; left -= 1) await turn()
+      return answers
+    }
+    return () => asyncStore({ consume }, store)
   },
 }
 

@@ -42,6 +42,12 @@ export class Demand {
     return recent
   }
 
+  /** Forgets a request that was noted and then not served. */
+  unnote(cost: number): void {
+    this.#requests -= 1
+    this.#units -= cost
+  }
+
   /** Measures the time since the last reading, unless that is too short. */
   read(nowMs: number): void {
     const elapsed = nowMs - this.#sinceMs

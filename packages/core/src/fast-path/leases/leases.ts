@@ -70,6 +70,7 @@ export class Leases implements FastPath {
     if (grant !== 'all' || isPeek || this.#isEnded) return
     // Unless all parts are on lease, none of them is served.
     for (const { set } of parts) if (!set.lease) return
+    if (!isTaken(outcome)) return this.#denied(parts)
     const missing = parts.filter((part) => !this.#holderOf(part))
     if (missing.length === 0) return this.#note(parts, outcome, sentAtMs)
     const hot = missing.flatMap((part) => this.#watches.note(part) ?? [])
@@ -123,9 +124,17 @@ export class Leases implements FastPath {
     return undefined
   }
 
+  /** Of several subjects, one can hold units here that the store therefore refused to the next request. */
+  #denied(parts: readonly Part[]): void {
+    if (parts.length === 1) return
+    for (const part of parts) {
+      const holder = this.#holderOf(part)
+      if (holder) this.#send(holder, holder.giveBack())
+    }
+  }
+
   #note(parts: readonly Part[], outcome: Outcome, sentAtMs: number): void {
     const now = this.#clock()
-    const isDenied = !isTaken(outcome)
     let next = 0
     for (const part of parts) {
       const limits = outcome.limits.slice(next, (next += part.set.limits.length))
@@ -133,9 +142,7 @@ export class Leases implements FastPath {
       if (!holder) continue
       holder.demand.note(part.cost)
       this.#noteTrip(holder, sentAtMs, now)
-      // With its units back, the next one may be allowed.
-      if (isDenied && parts.length > 1) this.#send(holder, holder.giveBack())
-      else if (holder.isDue(now) && isGrantable(limits, holder.terms)) this.#send(holder, holder.next(now))
+      if (holder.isDue(now) && isGrantable(limits, holder.terms)) this.#send(holder, holder.next(now))
     }
   }
 

@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 function start(): Limiter {
-  const plans = { big: { limits: `${QUOTA}/h`, lease: true }, small: '5/h', exact: LOG }
+  const plans = { big: { limits: `${QUOTA}/h`, lease: true }, small: '5/h', plain: '1000/h', exact: LOG }
   const limiter = createLimiter({ plans, store: asyncStore({ testClock: now }, store), warnings: false })
   limiters.push(limiter)
   return limiter
@@ -84,4 +84,14 @@ test('units that were reported before they came back count again when they are u
   clock.now = reportedAt + 60_040
   const { limits } = await start().peek(subject)
   expect([leased.length, again > leased.length, limits[0]?.remaining]).toEqual([20, true, 128 - again])
+})
+
+test.each([
+  ['denied by another limit', 'small'],
+  ['that ask a plan without leases, too', 'plain'],
+])('requests %s lease nothing', async (_, plan) => {
+  const limiter = start()
+  for (let i = 0; i < 200; i += 1) await ask(limiter, [tenant, { id: 'user', plan }], 1)
+  const { granted, refused } = limiter.stats().leases
+  expect([granted, refused]).toEqual([0, 0])
 })
