@@ -8,12 +8,12 @@ import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
-/** In all, in ms: another bound looks further. */
-const TIME = Number(process.env['TOLLGATE_CHECKER_MS'] ?? 14_000)
+/** Things to try of each case: with more, the checker looks further. */
+const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? 2500)
 /** Ways through, drawn at random, of each case. */
 const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? 60)
 const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)
-const isTold = process.env['TOLLGATE_CHECKER_MS'] !== undefined
+const isTold = process.env['TOLLGATE_CHECKER_STEPS'] !== undefined
 /** The fewer unlikely things, the more of the others can be tried. */
 const RARE_THINGS = [0, 1, 2]
 /** Within so many ways, each flaw must be seen. */
@@ -76,11 +76,10 @@ describe('nothing that can happen breaks a law', () => {
     '$name',
     ({ name, options }) => {
       for (const rare of RARE_THINGS) {
-        const time = TIME / CASES.length / RARE_THINGS.length
-        const found = check({ ...options, rare, atOnce: [1] }, { depth: DEPTH, time })
+        const found = check({ ...options, rare, atOnce: [1] }, { depth: DEPTH, steps: STEPS })
         if (isTold) process.stdout.write(`${name}, ${rare} unlikely: ${told(found)}\n`)
         expect(found.violation && told(found)).toBeUndefined()
-        expect(found.depth).toBeGreaterThan(2)
+        expect(found.states).toBeGreaterThan(STEPS / 4)
       }
     },
     600_000,
@@ -131,7 +130,7 @@ describe('the checker sees', () => {
     (flaw, laws, kinds) => {
       const set = flaw === 'serves after the end' ? bucket : log
       const options = { sets: [set, set], unitsPerMs: 0.1, rare: 6 * kinds.length, kinds, flaw } as const
-      const near = check(options, { depth: 3, time: 5000 })
+      const near = check(options, { depth: 3, steps: STEPS })
       for (let seed = 0, { violation } = near; seed < MOST_WALKS && !violation; seed += 1) {
         violation = walk(options, 60, randomOf(seed)).violation
         if (violation) return expect(laws).toContain(violation.law)
