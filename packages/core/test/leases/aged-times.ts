@@ -12,3 +12,13 @@ export function agedTimes(value: unknown, now: number): unknown {
   const kept = Object.entries(value).filter(([name]) => !DERIVED.test(name))
   return Object.fromEntries(kept.map(([name, each]) => [name, agedTimes(each, now)]))
 }
+
+/** Names of leases in the order in which they appear, so that worlds that differ in them alone are the same. */
+export function renamed(text: string): string {
+  const names = new Map<string, string>()
+  return text.replaceAll(/lease-\d-[\d_z]+/g, (id) => {
+    const name = names.get(id) ?? `L${names.size}`
+    names.set(id, name)
+    return name
+  })
+}

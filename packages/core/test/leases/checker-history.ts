@@ -41,6 +41,7 @@ export class History {
   #uses: readonly Use[] = []
   #era = 0
   #set: LimitSet
+  #stirred: readonly LimitSet[] = []
 
   constructor(set: LimitSet) {
     this.#set = set
@@ -66,13 +67,19 @@ export class History {
     this.#set = set
   }
 
+  /** A message of another plan than the present one has reached the store, which went by that plan once more. */
+  stir(set: LimitSet): void {
+    this.#era += 1
+    this.#stirred = [...this.#stirred, set]
+  }
+
   /** What is over its bound at this moment, in words; undefined if nothing is. */
   over(): string | undefined {
     for (const worst of worstOf(this.#set)) {
       const own = this.#uses.filter(({ set }) => worstIn(set, worst))
       // Units that were let in by a larger plan may be more than this one has, but it adds none to them.
-      const largest = own
-        .map(({ set }) => worstIn(set, worst) ?? worst)
+      const largest = [...own.map(({ set }) => set), ...this.#stirred]
+        .map((set) => worstIn(set, worst) ?? worst)
         .reduce((a, b) => (b.units > a.units ? b : a), worst)
       const recent = own.filter(({ era }) => era === this.#era)
       const what = overIn(recent, worst) ?? overIn(own, largest)
@@ -86,9 +93,11 @@ export class History {
     const all = [this.#set, ...this.#uses.map(({ set }) => set)].flatMap(worstOf)
     const longest = Math.max(...all.map(({ windowUs, units, unitsPerUs }) => windowUs || units / unitsPerUs))
     const recent = this.#uses.filter(({ at }) => at > now - longest)
-    return recent
+    const stirred = this.#stirred.length > 0 ? ' stirred' : ''
+    const ages = recent
       .map(({ at, era, set }) => `${now - at}${era === this.#era ? '' : set === this.#set ? '*' : '+'}`)
       .join()
+    return ages + stirred
   }
 }
 

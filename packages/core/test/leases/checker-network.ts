@@ -74,12 +74,12 @@ export class Network {
     for (const id of this.wished) this.#store.order(givenUp(id))
   }
 
-  text(nowMs: number): unknown {
+  text(nowMs: number, canRepeat: boolean): unknown {
     const told = ({ by, request, sentAtMs }: Message): unknown => [by, request.order, nowMs - sentAtMs]
     const answers = this.#answers.map(({ message, outcome: { at, limits, lease } }) => {
       return [told(message), at - this.#store.now, limits, lease]
     })
-    return [this.underWay.map(told), answers, this.delivered?.request.order]
+    return [this.underWay.map(told), answers, canRepeat && this.delivered?.request.order]
   }
 }
 

@@ -6,13 +6,14 @@ import { refundOf } from '../../src/stores/receipts.js'
 import { History, type Use } from './checker-history.js'
 import { Network } from './checker-network.js'
 import { RARE, type Rare, type WorldOptions } from './checker-options.js'
-import { CheckedProcess } from './checker-process.js'
+import { CheckedProcess, type Message } from './checker-process.js'
 import { CheckedStore, isAllowed, requestFor } from './checker-store.js'
+import { renamed } from './aged-times.js'
 import { tryOut } from './try-out.js'
 import { Violation } from './violation.js'
 
 /** The time between two steps of the clock, in ms. */
-export const TICK_MS = 10
+const TICK_MS = 10
 const TICK_US = TICK_MS * 1000
 /** In µs; at the beginning of windows of 80 ms. */
 const BEGIN_US = 1_770_000_000_000_000
@@ -91,12 +92,18 @@ export class World {
   /** All that is there, in one text: two worlds with the same have the same future. */
   text(): string {
     const parts = this.#processes.map((process) => process.text(this.#nowMs))
-    const made = [this.#newest, this.#newestLeased].map((one) => {
+    // What only an unlikely thing would read is left out when none can happen any more.
+    const made = (this.#rareLeft > 0 ? [this.#newest, this.#newestLeased] : []).map((one) => {
       return one && [this.#nowMs * 1000 - one.use.at, one.by, one.leased?.lease.state(), one.outcome?.limits]
     })
     const excepted = [...this.#excepted].filter((id) => parts.some((part) => part.includes(id)))
     const whole = JSON.stringify([
-      ...[this.#store.text(), this.#history.text(this.#nowMs * 1000), parts, this.#network.text(this.#nowMs)],
+      ...[
+        this.#store.text(),
+        this.#history.text(this.#nowMs * 1000),
+        parts,
+        this.#network.text(this.#nowMs, this.#rareLeft > 0),
+      ],
       ...[made, this.#rareLeft, this.#wentBack, this.#set === this.#options.sets[0], excepted, this.#phase()],
     ])
     return renamed(whole)
@@ -128,14 +135,14 @@ export class World {
     if (what === 'ask') return this.#ask(process)
     if (what === 'send') return network.post(process.send(now))
     if (what === 'back') return network.post(process.giveBack(now))
-    if (what === 'deliver') return network.deliver(i)
+    if (what === 'deliver') return this.#deliver(i)
     if (what === 'hear') return network.hear(process, now)
-    if (what === 'again') return network.again()
+    if (what === 'again') return this.#stir(network.delivered) && network.again()
     if (what === 'refund') return this.#refund(i === 1 ? this.#newestLeased : this.#newest)
     if (what === 'renew')
       return (
         network.post(process.send(now)) &&
-        network.deliver(network.underWay.length - 1) &&
+        this.#deliver(network.underWay.length - 1) &&
         network.hear(process, now)
       )
     if (what === 'lose') network.underWay.splice(i, 1)
@@ -143,6 +150,17 @@ export class World {
     else if (what === 'crash') process.crash()
     else this.#change(what)
     return true
+  }
+
+  #deliver(i: number): boolean {
+    return this.#stir(this.#network.underWay[i]) && this.#network.deliver(i)
+  }
+
+  /** A late message goes by the plan of its time, as do the states until they are written again. */
+  #stir(message: Message | undefined): boolean {
+    const set = message?.request.parts[0]?.set
+    if (set && set !== this.#set) this.#history.stir(set)
+    return message !== undefined
   }
 
   #change(what: string): void {
@@ -222,21 +240,9 @@ export class World {
     this.#excepted = new Set(this.#network.wished)
   }
 
-  /** Where in its window the store is, for algorithms whose windows begin at multiples of their length. */
+  /** Where in its window the store is, for an algorithm whose windows begin at multiples of their length. */
   #phase(): number {
-    const lengths = this.#set.limits.map(({ algorithm, paramsAt }) => {
-      return algorithm === 'sliding-window' ? (paramsAt(0)['windowUs'] ?? 1) : 1
-    })
-    return this.#store.now % Math.max(...lengths)
+    const aligned = this.#set.limits.filter(({ algorithm }) => algorithm === 'sliding-window')
+    return this.#store.now % Math.max(1, ...aligned.map(({ paramsAt }) => paramsAt(0)['windowUs'] ?? 1))
   }
-}
-
-/** Names of leases in the order in which they appear, so that worlds that differ in them alone are the same. */
-function renamed(text: string): string {
-  const names = new Map<string, string>()
-  return text.replaceAll(/lease-\d-[\d_z]+/g, (id) => {
-    const name = names.get(id) ?? `L${names.size}`
-    names.set(id, name)
-    return name
-  })
 }

@@ -2,31 +2,31 @@
 // each rule that is broken on purpose.
 import { limitSet } from '../../src/plans/limit-set.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
-import { parseLimit, type LimitInput } from '../../src/plans/limit.js'
+import { parseLimit, type LimitOptions } from '../../src/plans/limit.js'
 import { check, replay, walk, type Found } from './checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
-/** In all, in ms: another bound looks further. */
-const TIME = Number(process.env['TOLLGATE_CHECKER_MS'] ?? 14_000)
+/** Things to try of each case: with more, the checker looks further. */
+const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? 2500)
 /** Ways through, drawn at random, of each case. */
 const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? 60)
 const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)
-const isTold = process.env['TOLLGATE_CHECKER_MS'] !== undefined
+const isTold = process.env['TOLLGATE_CHECKER_STEPS'] !== undefined
 /** The fewer unlikely things, the more of the others can be tried. */
 const RARE_THINGS = [0, 1, 2]
 /** Within so many ways, each flaw must be seen. */
 const MOST_WALKS = 20_000
 
-const leased = (limits: readonly LimitInput[], terms = TERMS): LimitSet =>
+const leased = (limits: readonly LimitOptions[], terms = TERMS): LimitSet =>
   limitSet(
     limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)),
     terms,
   )
 
-const limit = (algorithm: string, quota: number, window = WINDOW): LimitInput =>
-  ({ quota, window, algorithm, name: `${algorithm} ${window}` }) as LimitInput
+const limit = (algorithm: string, quota: number, window = WINDOW): LimitOptions =>
+  ({ quota, window, algorithm, name: `${algorithm} ${window}` }) as LimitOptions
 
 const ALGORITHMS = ['sliding-log', 'token-bucket', 'fixed-window', 'sliding-window']
 
@@ -38,6 +38,23 @@ interface Case {
 function caseOf(name: string, make: (quota: number) => LimitSet): Case {
   return { name, options: { sets: [make(6), make(4)], unitsPerMs: 0.1, rare: 0 } }
 }
+
+/** Ends of leases that are no steps of the clock, and other limits. */
+const UNEVEN = { lengthUs: 13_000, share: 0.7, lagUs: 0 }
+const MORE_CASES: readonly Case[] = [
+  caseOf('slots', (quota) => leased([{ ...limit('sliding-log', quota + 4), precision: '10ms' }], UNEVEN)),
+  caseOf('a burst', (quota) => leased([{ ...limit('token-bucket', quota), burst: 9 }], UNEVEN)),
+  caseOf('three kinds', (quota) =>
+    leased(
+      [
+        limit('sliding-window', quota + 3),
+        limit('token-bucket', quota + 1, '50ms'),
+        limit('sliding-log', quota + 6, '160ms'),
+      ],
+      { ...UNEVEN, lengthUs: 25_000 },
+    ),
+  ),
+]
 
 const CASES: readonly Case[] = [
   ...ALGORITHMS.map((name) => caseOf(name, (quota) => leased([limit(name, quota)]))),
@@ -76,11 +93,10 @@ describe('nothing that can happen breaks a law', () => {
     '$name',
     ({ name, options }) => {
       for (const rare of RARE_THINGS) {
-        const time = TIME / CASES.length / RARE_THINGS.length
-        const found = check({ ...options, rare, atOnce: [1] }, { depth: DEPTH, time })
+        const found = check({ ...options, rare, atOnce: [1] }, { depth: DEPTH, steps: STEPS })
         if (isTold) process.stdout.write(`${name}, ${rare} unlikely: ${told(found)}\n`)
         expect(found.violation && told(found)).toBeUndefined()
-        expect(found.depth).toBeGreaterThan(2)
+        expect(found.states).toBeGreaterThan(STEPS / 4)
       }
     },
     600_000,
@@ -88,7 +104,7 @@ describe('nothing that can happen breaks a law', () => {
 })
 
 describe('the store answers as the reference does, and no law is broken on long ways', () => {
-  test.each(CASES)(
+  test.each([...CASES, ...MORE_CASES])(
     '$name',
     ({ options }) => {
       for (let seed = 0; seed < WALKS; seed += 1) {
@@ -131,7 +147,7 @@ describe('the checker sees', () => {
     (flaw, laws, kinds) => {
       const set = flaw === 'serves after the end' ? bucket : log
       const options = { sets: [set, set], unitsPerMs: 0.1, rare: 6 * kinds.length, kinds, flaw } as const
-      const near = check(options, { depth: 3, time: 5000 })
+      const near = check(options, { depth: 3, steps: STEPS })
       for (let seed = 0, { violation } = near; seed < MOST_WALKS && !violation; seed += 1) {
         violation = walk(options, 60, randomOf(seed)).violation
         if (violation) return expect(laws).toContain(violation.law)

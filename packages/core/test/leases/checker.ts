@@ -8,8 +8,8 @@ import { Violation } from './violation.js'
 export interface Bounds {
   /** Things that happen one after another, at most. */
   readonly depth: number
-  /** In ms. */
-  readonly time: number
+  /** Things that are tried, at most. */
+  readonly steps: number
 }
 
 export interface Found {
@@ -22,7 +22,7 @@ export interface Found {
 }
 
 /** Visits each state once, until a law is broken or a bound is reached. */
-export function check(options: WorldOptions, { depth: most, time }: Bounds): Found {
+export function check(options: WorldOptions, { depth: most, steps: mostSteps }: Bounds): Found {
   const started = performance.now()
   const known = new Set<string>()
   let steps = 0
@@ -37,7 +37,7 @@ export function check(options: WorldOptions, { depth: most, time }: Bounds): Fou
     const next: (readonly string[])[] = []
     for (const trace of level) {
       for (const action of replay(options, trace).actions()) {
-        if (performance.now() - started > time) return found(depth)
+        if (steps === mostSteps) return found(depth)
         const longer = [...trace, action]
         steps += 1
         try {

@@ -83,7 +83,9 @@ class Loaded {
       const wait = (units: number): number => {
         const wanted = algorithm.wait(kept.state, units + leased, params)
         if (wanted !== NEVER || algorithm.wait(kept.state, units, params) === NEVER) return wanted
-        return Math.max(...living.map(({ end }) => end)) - this.#now + algorithm.countsForUs(params)
+        return (
+          Math.max(...living.map(({ end }) => end)) - this.#now + Math.ceil(algorithm.countsForUs(params))
+        )
       }
       const remaining = Math.max(algorithm.remaining(kept.state, params) - leased, 0)
       const told = { wait: wait(cost), remaining, reset: Math.max(wait(remaining + 1), 0) }
@@ -169,7 +171,8 @@ class Loaded {
   #enter(own: Own, units: number, at: number): void {
     const { algorithm, kept } = own
     const isLevel = algorithm.leftAfter !== undefined
-    if (kept.last > at && !isLevel) {
+    // A log forgets what has expired before it takes more, or both could share a slot.
+    if (algorithm.name === 'sliding-log' || (kept.last > at && !isLevel)) {
       const used = [{ units, ageUs: this.#now - at }]
       return this.#write(own, (params) => void algorithm.force(kept.state, used, params))
     }

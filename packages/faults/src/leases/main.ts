@@ -70,6 +70,6 @@ function lineOf(result: Result): string[] {
     ...[plan.name, trouble, isLeased ? 'yes' : 'no', percent(nearest), percent(handedOut), percent(leased)],
     ...[String(decisions), String(commands), ((1000 * commands) / decisions).toFixed(1)],
     ...each.map((count, i) => percent(count / ((RATES[i] ?? 1) * seconds))),
-    without.map((us) => (us / 1000).toFixed(0)).join(', '),
+    without.map((us) => (us === undefined ? '-' : (us / 1000).toFixed(0))).join(', '),
   ]
 }

@@ -4,7 +4,7 @@ import { idealOf } from './ideal.ts'
 import { judge, longestWithout, type Verdict } from './judge.ts'
 import type { LeasedPlan } from './plans.ts'
 import { KIND, readRecord, type Seen } from './record.ts'
-import { TROUBLES, type Scene } from './troubles.ts'
+import { SILENT, TROUBLES, type Scene } from './troubles.ts'
 import { startLeaseWorker, type LeaseWorker, type Told } from './worker-process.ts'
 
 /** Requests a second of each process: 1 : 3 : 10 : 100. */
@@ -26,8 +26,8 @@ export interface Result extends Case, Verdict {
   readonly handedOut: number
   /** Scripts that Redis ran since it started. */
   readonly commands: number
-  /** In µs, for each process. */
-  readonly without: readonly number[]
+  /** In µs, for each process that asked all the time. */
+  readonly without: readonly (number | undefined)[]
   /** Admitted, for each process. */
   readonly each: readonly number[]
 }
@@ -66,7 +66,7 @@ type Ended = readonly { readonly told: Told; readonly how: number | string }[]
 const seenBy = (ended: Ended): Seen[] => ended.flatMap(({ told }, i) => readRecord(told.numbers, i))
 
 async function figuresOf(
-  { plan, seconds }: Case,
+  { plan, trouble, seconds }: Case,
   ended: Ended,
 ): Promise<Pick<Result, 'admitted' | 'decisions' | 'each' | 'handedOut' | 'leased' | 'without'>> {
   const seen = seenBy(ended)
@@ -80,7 +80,9 @@ async function figuresOf(
     each,
     leased: ended.reduce((sum, { told }) => sum + told.leased, 0) / decisions,
     handedOut: admitted / ideal,
-    without: longestWithout(seen, RATES.length),
+    without: longestWithout(seen, RATES.length).map((us, i) =>
+      SILENT[trouble]?.includes(i) ? undefined : us,
+    ),
   }
 }
 

@@ -70,6 +70,12 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
 }
 
+/** The numbers of the processes that ask for nothing during a trouble. */
+export const SILENT: Readonly<Record<string, readonly number[]>> = {
+  'a process is killed': [BUSIEST],
+  'a process stands still': [SECOND, BUSIEST],
+}
+
 function pidOf(workers: readonly LeaseWorker[], i: number): number {
   const worker = workers[i]
   if (!worker) throw new Error(`there is no process ${i}`)
