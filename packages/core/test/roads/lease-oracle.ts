@@ -7,9 +7,8 @@ import { capacityOf, worstCaseOf } from './limits.js'
 import { linesOf, type Line } from './lines.js'
 import type { Ask, Plans, Who } from './schedule.js'
 
-/** The longest lease by default, in µs, and its part of the window in the mode `exact`, as the docs have them. */
+/** The longest lease of a schedule, in µs. No lease is longer than the shortest window. */
 export const LONGEST_LEASE_US = 500_000
-const PART_OF_WINDOW = 64
 /** Units of a lease whose answer was lost: their number is not known. */
 export const UNKNOWN_UNITS = 1e9
 
@@ -171,7 +170,7 @@ function lengthOf({ part }: Line, lines: readonly Line[]): number {
   let length = LONGEST_LEASE_US
   for (const { spec, part: other } of lines) {
     if (other !== part) continue
-    length = Math.min(length, (spec.windowMs * 1000) / (spec.kind === 'bucket' ? 1 : PART_OF_WINDOW))
+    length = Math.min(length, spec.windowMs * 1000)
   }
   return Math.floor(length)
 }

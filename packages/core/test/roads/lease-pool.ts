@@ -97,7 +97,9 @@ export class LeasePool {
     met.lost += units
     const length = oracle.lengthOf(name)
     if (units === 0) return oracle.lost(name, UNKNOWN_UNITS, nowUs + length)
-    oracle.lost(name, units, Math.min(nowUs, (this.#grantedAt.get(name) ?? 0) + length))
+    // A lease that came after its end here may still live in the store.
+    const granted = this.#grantedAt.get(name) ?? 0
+    oracle.lost(name, units, granted === nowUs ? nowUs + length : Math.min(nowUs, granted + length))
   }
 
   /** An address is told as the network that counts. */

@@ -75,12 +75,9 @@ export class HeldLeases {
     )
   }
 
-  /** Drops all of them without a report: the store has no counts of the subject any more. */
-  forget(): void {
-    let returned = 0
-    for (const lease of this.#all) returned += lease.close()
-    this.#remove(() => true)
-    this.#tell('returned', returned)
+  /** Serves none of them any more: they are only given back. */
+  withhold(): void {
+    for (const lease of this.#all) lease.withhold()
   }
 
   /** Drops those that have ended. */

@@ -170,10 +170,14 @@ export class LeaseHolder {
     this.#tell('lost', 0)
   }
 
-  /** Drops all leases without a report: the store has no counts of the subject any more. */
+  /**
+   * Its subject was reset, or is about to be: what it has on lease is served no more. It is given back, since the store may have
+   * granted it after the reset.
+   */
   forget(nowMs: number): void {
     this.#forgottenAtMs = nowMs
-    this.#leases.forget()
+    this.#dueAtMs = nowMs
+    this.#leases.withhold()
   }
 
   /** Drops leases that have ended. */
