@@ -86,7 +86,7 @@ test('a record is read as it was written, however long', () => {
 
 test('every plan is leased and has a bound for each limit, of which a smaller plan has less', () => {
   for (const plan of leasedPlans(1000)) {
-    expect(plan.plan.lease).toBe(true)
+    expect(plan.plan.lease).toBeTruthy()
     expect(plan.bounds).toHaveLength((plan.plan.limits as readonly unknown[]).length)
     const units = plan.bounds.map((bound) => ('burst' in bound ? bound.burst : bound.units))
     const half = scaled(plan, 0.5).bounds.map((bound) => ('burst' in bound ? bound.burst : bound.units))

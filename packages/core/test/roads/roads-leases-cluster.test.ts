@@ -34,7 +34,7 @@ beforeAll(async () => {
         redisOptions: { disconnectTimeout: 100 },
       }),
     )
-  await playLeases(road, seeds(70), tally)
+  await playLeases(road, seeds(32), tally)
 }, 120_000)
 
 afterAll(async () => {
@@ -43,4 +43,4 @@ afterAll(async () => {
   await cluster?.stop()
 })
 
-describeLeases(tally, { road: road.name, schedules: 60 })
+describeLeases(tally, { road: road.name, schedules: 30 })

@@ -57,11 +57,11 @@ const server: LeaseRoad = {
 const idle = 'leases in real time'
 let leasesBeforeIdle = 0
 
-const SCHEDULES = 310
+const SCHEDULES = 130
 
 beforeAll(async () => {
   for (const road of [memory, server]) await playLeases(road, seeds(SCHEDULES), tally)
-  await leaseLeavesNothing(clients, seeds(60), (done, leases) => {
+  await leaseLeavesNothing(clients, seeds(20), (done, leases) => {
     tally.add(idle, done)
     leasesBeforeIdle += leases
   })
@@ -72,7 +72,7 @@ afterAll(async () => {
   await closeBenches()
 })
 
-for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 300 })
+for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 120 })
 
 test('law 8, nothing left behind: leases that end, are given back or whose process dies leave no key', () => {
   expect(tally.brokenBy(8, idle)).toEqual([])

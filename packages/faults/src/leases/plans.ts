@@ -1,5 +1,5 @@
 // The plans of the runs with leases, all of them overloaded, and the most that each may let in.
-import type { LimitOptions, PlanInputOptions } from '@tollgate/core'
+import type { LeaseOption, LimitOptions, PlanInputOptions } from '@tollgate/core'
 
 /** Units a second of every plan: less than the processes ask for together. */
 const PER_SECOND = 2000
@@ -14,6 +14,9 @@ export interface LeasedPlan {
   readonly plan: PlanInputOptions
   readonly bounds: readonly Bound[]
 }
+
+/** Plans with a shorter window must say how long a lease may be. */
+const LEASED_BY_DEFAULT_MS = 1600
 
 type Algorithm = 'sliding-log' | 'sliding-window' | 'fixed-window' | 'token-bucket'
 
@@ -58,7 +61,13 @@ export function scaled({ name, plan }: LeasedPlan, share: number): LeasedPlan {
 }
 
 function planOf(name: string, limits: readonly LimitOptions[]): LeasedPlan {
-  return { name, plan: { limits, lease: true }, bounds: limits.map(boundOf) }
+  return { name, plan: { limits, lease: leaseOf(limits) }, bounds: limits.map(boundOf) }
+}
+
+/** Of short windows leases must be asked for: their units come back late by a part of the window. */
+function leaseOf(limits: readonly LimitOptions[]): LeaseOption {
+  const shortest = Math.min(...limits.map(({ window }) => Number(window)))
+  return shortest >= LEASED_BY_DEFAULT_MS ? true : { maxMs: Math.ceil(shortest / 32) }
 }
 
 /** As ARCHITECTURE.md states the worst case of each algorithm. */
