@@ -108,7 +108,10 @@ export interface Outcome {
 export interface LeaseOutcome {
   /** When the new lease ends, in µs after `at`; 0 if there is none. */
   readonly endsInUs: number
-  /** Whether the store knows each lease that was reported with units left. If not, it must not be served any more. */
+  /**
+   * Whether the store knows each lease of which units were reported as used or left. If not, they must not be served any more,
+   * and the store may not have counted what was used.
+   */
   readonly isKnown: boolean
 }
 

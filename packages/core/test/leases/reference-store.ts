@@ -112,7 +112,7 @@ class Loaded {
 
   order({ reports, wish }: LeaseOrder): { granted: number; endsInUs: number; isKnown: boolean } {
     let isKnown = true
-    for (const report of reports) if (!this.#report(report) && report.left > 0) isKnown = false
+    for (const report of reports) if (!this.#report(report) && report.left + report.used > 0) isKnown = false
     return { ...(wish ? this.#grant(wish) : { granted: 0, endsInUs: 0 }), isKnown }
   }
 

@@ -56,11 +56,12 @@ export class HeldLeases {
 
   /** The store's answer to a report. */
   confirm(reported: readonly Reported[], outcome: Outcome): void {
+    const isKnown = outcome.lease?.isKnown === true
     let [returned, late] = [0, 0]
     for (const [lease, units] of reported) {
-      if (lease.confirm(outcome)) returned += units
+      if (isKnown && lease.confirm(outcome)) returned += units
       else late += units
-      if (!outcome.lease?.isKnown && !lease.isClosed) this.#tell('lost', lease.close())
+      if (!isKnown && !lease.isClosed) this.#tell('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)
     this.#tell('returned', returned)

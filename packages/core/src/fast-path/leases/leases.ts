@@ -7,7 +7,7 @@ import { Demand } from './demand.js'
 import { LeaseHolder } from './lease-holder.js'
 import type { LeaseUse } from './lease-use.js'
 import { isGrantable } from './sizes.js'
-import { Watches, type Watch } from './watches.js'
+import { Watches } from './watches.js'
 
 /** The most subjects that can hold leases. */
 const MOST_HOLDERS = 1000
@@ -71,11 +71,10 @@ export class Leases implements FastPath {
     // Unless all parts are on lease, none of them is served.
     for (const { set } of parts) if (!set.lease) return
     if (!isTaken(outcome)) return this.#denied(parts)
-    const missing = parts.filter((part) => !this.#holderOf(part))
-    if (missing.length === 0) return this.#note(parts, outcome, sentAtMs)
-    const hot = missing.flatMap((part) => this.#watches.note(part) ?? [])
-    if (hot.length < missing.length || this.#holders.size + missing.length > MOST_HOLDERS) return
-    missing.forEach((part, i) => this.#hold(part, plan, hot[i] as Watch, sentAtMs))
+    let isMissing = false
+    for (const part of parts) isMissing ||= !this.#holderOf(part)
+    if (isMissing) this.#watch(parts, plan, sentAtMs)
+    else this.#note(parts, outcome, sentAtMs)
   }
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
@@ -133,6 +132,15 @@ export class Leases implements FastPath {
     }
   }
 
+  #watch(parts: readonly Part[], plan: Request['plan'], sentAtMs: number): void {
+    let isHot = true
+    for (const part of parts) {
+      if (!this.#holders.has(part.key) && !this.#watches.note(part)) isHot = false
+    }
+    if (!isHot || this.#holders.size + parts.length > MOST_HOLDERS) return
+    for (const part of parts) if (!this.#holders.has(part.key)) this.#hold(part, plan, sentAtMs)
+  }
+
   #note(parts: readonly Part[], outcome: Outcome, sentAtMs: number): void {
     const now = this.#clock()
     let next = 0
@@ -151,8 +159,8 @@ export class Leases implements FastPath {
     if (this.#clock === elapsedMs) holder.noteTrip(now - sentAtMs)
   }
 
-  #hold(part: Part, plan: Request['plan'], { requests, units, sinceMs }: Watch, sentAtMs: number): void {
-    this.#watches.forget(part.key)
+  #hold(part: Part, plan: Request['plan'], sentAtMs: number): void {
+    const { requests, units, sinceMs } = this.#watches.take(part.key)
     const demand = new Demand(sinceMs)
     demand.begin(requests, units)
     const { told } = this.#host as FastPathHost

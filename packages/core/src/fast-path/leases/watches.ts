@@ -21,24 +21,27 @@ export class Watches {
     this.#clock = clock
   }
 
-  /** Counts a request. Returns what was counted if its subject is hot: it made enough requests for a lease in the time of one. */
-  note({ key, cost, set }: Part): Watch | undefined {
+  /** Counts a request. Returns whether its subject is hot: it made enough requests for a lease in the time of one. */
+  note({ key, cost, set }: Part): boolean {
     const watch = this.#watched.get(key)
     if (!watch) {
       this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
-      return undefined
+      return false
     }
     watch.requests += 1
     watch.units += cost
     // The clock is read only when enough requests came.
-    if (watch.requests < HOT_REQUESTS) return undefined
+    if (watch.requests < HOT_REQUESTS) return false
     const now = this.#clock()
-    if ((now - watch.sinceMs) * 1000 <= (set.lease?.lengthUs ?? 0)) return watch
+    if ((now - watch.sinceMs) * 1000 <= (set.lease?.lengthUs ?? 0)) return true
     Object.assign(watch, { requests: 0, units: 0, sinceMs: now })
-    return undefined
+    return false
   }
 
-  forget(key: string): void {
+  /** What a subject has asked for. It is watched no more. */
+  take(key: string): Readonly<Watch> {
+    const watch = this.#watched.get(key) ?? { requests: 0, units: 0, sinceMs: this.#clock() }
     this.#watched.delete(key)
+    return watch
   }
 }

@@ -81,7 +81,7 @@ export function settleReport(
 ): { book: LeaseBook; used: Entry; isKnown: boolean } {
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
-  if (!group || !lease) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 }
+  if (!group || !lease) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 && used === 0 }
   const units = Math.max(Math.min(used - lease.told, lease.out), 0)
   const out = Math.min(lease.out - units, left)
   const ageUs = group.lagUs > 0 ? Math.max(now - group.endUs + group.lagUs, 0) : 0

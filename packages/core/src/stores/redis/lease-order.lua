@@ -52,7 +52,8 @@ local function settle_report(groups, report, i, at)
   return entered, true
 end
 
--- Settles the reports. Returns whether anything changed, and whether all leases with units left are known.
+-- Settles the reports. Returns whether anything changed, and whether all leases of which units were used or are left are
+-- known.
 local function settle_reports(set, reports)
   local groups, used, has_changed, is_known = set.leases or no_leases(), {}, false, true
   for n = 1, #reports do
@@ -64,7 +65,7 @@ local function settle_reports(set, reports)
       has_changed = has_changed or changes
       used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0 }
     else
-      is_known = is_known and report.left == 0
+      is_known = is_known and report.left == 0 and report.used == 0
       used[n] = { units = 0, age = 0 }
     end
   end

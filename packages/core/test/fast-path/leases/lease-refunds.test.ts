@@ -29,6 +29,14 @@ describe('units of a request go back', () => {
     expect(use?.giveBack(1, 154)).toMatchObject({ parts: [{ receipts: [{ at: 5_000_000 }] }] })
   })
 
+  test('nowhere, when the store did not know the lease: it has lost its data, and others may have used units since', () => {
+    const { holder } = held()
+    const [use] = serve(holder, 80, 150)
+    holder.giveBack()
+    holder.answered(outcome(0, { isKnown: false }), 151, 153)
+    expect(use?.giveBack(1, 154)).toBeUndefined()
+  })
+
   test('nowhere, when it is not known whether the store was told, or the lease ended without a report', () => {
     const { holder } = held()
     const [use] = serve(holder, 80, 150)
