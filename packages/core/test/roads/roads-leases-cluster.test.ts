@@ -34,7 +34,7 @@ beforeAll(async () => {
         redisOptions: { disconnectTimeout: 100 },
       }),
     )
-  await playLeases(road, seeds(32), tally)
+  await playLeases(road, seeds(34), tally)
 }, 120_000)
 
 afterAll(async () => {

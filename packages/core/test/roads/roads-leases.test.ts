@@ -57,7 +57,7 @@ const server: LeaseRoad = {
 const idle = 'leases in real time'
 let leasesBeforeIdle = 0
 
-const SCHEDULES = 130
+const SCHEDULES = 90
 
 beforeAll(async () => {
   for (const road of [memory, server]) await playLeases(road, seeds(SCHEDULES), tally)
@@ -72,7 +72,7 @@ afterAll(async () => {
   await closeBenches()
 })
 
-for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 120 })
+for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 80 })
 
 test('law 8, nothing left behind: leases that end, are given back or whose process dies leave no key', () => {
   expect(tally.brokenBy(8, idle)).toEqual([])

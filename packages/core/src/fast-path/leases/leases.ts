@@ -71,8 +71,9 @@ export class Leases implements FastPath {
     // Unless all parts are on lease, none of them is served.
     for (const { set } of parts) if (!set.lease) return
     if (!isTaken(outcome)) return this.#denied(parts)
-    let isMissing = false
-    for (const part of parts) isMissing ||= !this.#holderOf(part)
+    // Without holders nothing is looked up, for tenants that are never hot.
+    let isMissing = this.#holders.size === 0
+    if (!isMissing) for (const part of parts) isMissing ||= !this.#holderOf(part)
     if (isMissing) this.#watch(parts, plan, sentAtMs)
     else this.#note(parts, outcome, sentAtMs)
   }
@@ -135,10 +136,14 @@ export class Leases implements FastPath {
   #watch(parts: readonly Part[], plan: Request['plan'], sentAtMs: number): void {
     let isHot = true
     for (const part of parts) {
-      if (!this.#holders.has(part.key) && !this.#watches.note(part)) isHot = false
+      if (!this.#holdsFor(part) && !this.#watches.note(part)) isHot = false
     }
     if (!isHot || this.#holders.size + parts.length > MOST_HOLDERS) return
-    for (const part of parts) if (!this.#holders.has(part.key)) this.#hold(part, plan, sentAtMs)
+    for (const part of parts) if (!this.#holdsFor(part)) this.#hold(part, plan, sentAtMs)
+  }
+
+  #holdsFor({ key }: Part): boolean {
+    return this.#holders.size > 0 && this.#holders.has(key)
   }
 
   #note(parts: readonly Part[], outcome: Outcome, sentAtMs: number): void {

@@ -1,8 +1,7 @@
-import { GenerationalCache } from '../../base/generational-cache.js'
 import type { Part } from '../../requests/request.js'
 import { HOT_REQUESTS } from './sizes.js'
 
-/** Subjects that are watched, at most. */
+/** Subjects that are watched, at most: then all begin anew, since a count is of half a second at most. */
 const MOST_WATCHED = 10_000
 
 /** What a subject has asked for since a time, in ms. */
@@ -15,7 +14,7 @@ export interface Watch {
 /** Watches how many requests subjects make that hold no lease. */
 export class Watches {
   readonly #clock: () => number
-  readonly #watched = new GenerationalCache<Watch>(MOST_WATCHED)
+  readonly #watched = new Map<string, Watch>()
 
   constructor(clock: () => number) {
     this.#clock = clock
@@ -25,6 +24,7 @@ export class Watches {
   note({ key, cost, set }: Part): boolean {
     const watch = this.#watched.get(key)
     if (!watch) {
+      if (this.#watched.size >= MOST_WATCHED) this.#watched.clear()
       this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
       return false
     }
