@@ -132,7 +132,7 @@ export const GOALS = [
       detail: 'token bucket',
     },
     ...{ section: 'leases', grid: 'hot', row: names.LEASED, figure: 'perSecond', to: names.MEMORY },
-    ...{ sign: '>=', bound: 0.5 },
+    ...{ sign: '>=', bound: 1 },
   },
   {
     ...{

@@ -18,6 +18,11 @@ export interface LeaseRoad {
   readonly name: string
   /** Whether subjects of a request may be decided in several steps. */
   readonly isInSteps: boolean
+  /**
+   * Whether calls carry the clock. It then waits for calls that are under way: one that came after a later one would set
+   * it back for the server.
+   */
+  readonly sendsClock?: boolean
   /** Makes a store for each process, all on the same counts. */
   stores(clock: Clock): () => Store
 }
@@ -70,10 +75,15 @@ export class LeasePlay {
     this.clock.now = (this.nowUs + us) / 1000
   }
 
+  async #pass(us: number): Promise<void> {
+    if (this.#road.sendsClock && us > 0) await untilIdle(this.processes)
+    this.advance(us)
+  }
+
   /** Plays all steps, then looks at every subject once all processes were closed. */
   async run(): Promise<void> {
     for (const { gapUs, act } of this.#schedule.steps) {
-      this.advance(gapUs)
+      await this.#pass(gapUs)
       await this.#perform(act)
       if (this.case.isBroken) return
     }
@@ -144,7 +154,7 @@ export class LeasePlay {
   }
 
   async #tick({ gapUs, asks }: Tick): Promise<void> {
-    this.advance(gapUs)
+    await this.#pass(gapUs)
     for (const ask of asks) this.oracle.watch(ask)
     const asked = asks.map((ask) => this.asked(ask))
     const before = asked.map((one) => this.rooms(one))

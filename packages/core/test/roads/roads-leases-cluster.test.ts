@@ -13,6 +13,7 @@ const clients: Cluster[] = []
 const road: LeaseRoad = {
   name: 'leases on a cluster',
   isInSteps: true,
+  sendsClock: true,
   stores: (clock) => {
     const prefix = testPrefix()
     let processes = 0

@@ -43,6 +43,7 @@ let schedules = 0
 const server: LeaseRoad = {
   name: 'leases on one server',
   isInSteps: false,
+  sendsClock: true,
   stores: (clock) => {
     const own = `${prefix}:${(schedules += 1)}`
     let processes = 0
