@@ -7,6 +7,7 @@ import {
   type LimiterOptions,
   type Store,
 } from '../../src/index.js'
+import type { Answer, Outcome } from '../../src/store.js'
 import { asyncStore } from '../support/stores.js'
 
 const MIN = 60_000
@@ -24,7 +25,10 @@ interface World {
   hold: Promise<void> | undefined
 }
 
-function world(options: LimiterOptions = { limit: '2/min' }): World {
+function world(
+  options: LimiterOptions = { limit: '2/min' },
+  tell: (answers: readonly Answer[]) => readonly Answer[] = (answers) => answers,
+): World {
   const clock = { now: Date.UTC(2026, 0, 1) }
   const now = (): number => clock.now
   const inner = memoryStore({ now })
@@ -41,7 +45,7 @@ function world(options: LimiterOptions = { limit: '2/min' }): World {
       testClock: now,
       consume: held((batch) => {
         asked += batch.length
-        return inner.consume(batch)
+        return tell(inner.consume(batch) as readonly Answer[])
       }),
     },
     inner,
@@ -131,6 +135,22 @@ test('while the store hangs, a denial ends with the deadline of the request that
   expect(await asking).toMatchObject({ allowed: true, source: 'open' })
   clock.now += 5
   expect(await limiter.consume('acme')).toMatchObject({ allowed: true, source: 'open' })
+})
+
+test('while units are on lease, one request asks again after 100 ms: they may be back long before they would count no more', async () => {
+  const leased = (outcome: Outcome): Outcome => ({
+    ...outcome,
+    limits: outcome.limits.map((limit) => ({ ...limit, leased: 1 })),
+  })
+  const { limiter, clock, asked } = world({ limit: '2/min' }, (answers) => (answers as Outcome[]).map(leased))
+  await exhaust(limiter)
+  const before = asked()
+  clock.now += 99
+  expect(await limiter.consume('acme')).toMatchObject(CACHE)
+  expect(asked()).toBe(before)
+  clock.now += 1
+  expect(await limiter.consume('acme')).toMatchObject({ allowed: false, source: 'store' })
+  expect(asked()).toBe(before + 1)
 })
 
 test('a reset by another process shows after recheckMs, one by this process at once', async () => {

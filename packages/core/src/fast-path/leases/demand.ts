@@ -28,7 +28,7 @@ export class Demand {
     this.#recent += cost
   }
 
-  /** Takes one back that was counted. */
+  /** Forgets a request that was noted and then not served. */
   forget(cost: number): void {
     this.#requests -= 1
     this.#units -= cost
@@ -40,12 +40,6 @@ export class Demand {
     const recent = this.#recent
     this.#recent = 0
     return recent
-  }
-
-  /** Forgets a request that was noted and then not served. */
-  unnote(cost: number): void {
-    this.#requests -= 1
-    this.#units -= cost
   }
 
   /** Measures the time since the last reading, unless that is too short. */

@@ -25,7 +25,6 @@ export interface LeaseState {
 export class HeldLease {
   readonly id: string
   readonly granted: number
-  readonly startedAtMs: number
   readonly endsAtMs: number
   /** By the store's clock. */
   readonly endsAtUs: number
@@ -47,7 +46,6 @@ export class HeldLease {
     this.id = id
     this.granted = limits[0]?.granted ?? 0
     this.left = this.granted
-    this.startedAtMs = startedAtMs
     this.endsAtMs = startedAtMs + endsInUs / 1000
     this.endsAtUs = at + endsInUs
   }

@@ -29,7 +29,7 @@ export class Leases implements FastPath {
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
 
-  /** @param clock never goes back, in ms; default: the time since the process started. A test's clock that the store counts by */
+  /** @param clock in ms, never goes back: a test's, by which the store counts; default: the time since the process started */
   constructor(newId: () => string, clock: () => number = elapsedMs) {
     this.#newId = newId
     this.#clock = clock

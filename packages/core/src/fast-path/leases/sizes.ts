@@ -28,7 +28,7 @@ export function isInTime(tripMs: number, lengthMs: number): boolean {
   return TRIPS * tripMs < lengthMs
 }
 
-/** A lease that covers the demand while it lasts. */
+/** A lease that covers the demand while it lasts. What is asked for from now on counts for the next one. */
 export function wishOf(id: string, demand: Demand, { share, lengthUs, lagUs }: LeaseTerms): LeaseWish {
   const least = Math.ceil(LEAST_REQUESTS * demand.unitsARequest)
   const expected = Math.ceil((demand.unitsPerMs * lengthUs * RESERVE) / 1000)

@@ -6,6 +6,7 @@ import {
   type Decision,
   type Limiter,
   type PlanInput,
+  type Store,
 } from '../../../src/index.js'
 import { asyncStore } from '../../support/stores.js'
 
@@ -94,4 +95,34 @@ test.each([
   for (let i = 0; i < 200; i += 1) await ask(limiter, [tenant, { id: 'user', plan }], 1)
   const { granted, refused } = limiter.stats().leases
   expect([granted, refused]).toEqual([0, 0])
+})
+
+test('a denial of several subjects gives back what this process holds of them: the next one has room', async () => {
+  const limiter = start()
+  const both = ['a', 'b'].map((id) => ({ id, plan: 'exact' }))
+  let source
+  for (let i = 0; i < 30 && source !== 'lease'; i += 1) source = (await ask(limiter, both, 1)).source
+  expect(source).toBe('lease')
+  expect((await ask(limiter, both, 70)).allowed).toBe(false)
+  await turn()
+  expect(await ask(limiter, both, 70)).toMatchObject({ allowed: true, source: 'store' })
+})
+
+test('while the store hangs, a lease is served until its end, and then the failure policy decides', async () => {
+  let hangs = false
+  const consume: Store['consume'] = (batch) =>
+    hangs ? new Promise<never>(() => {}) : Promise.resolve(store.consume(batch))
+  const limiter = createLimiter({
+    plans: { big: { limits: `${QUOTA}/h`, lease: true } },
+    store: asyncStore({ testClock: now, consume }, store),
+    deadlineMs: 20,
+    onStoreFailure: 'closed',
+    warnings: false,
+  })
+  limiters.push(limiter)
+  for (let i = 0; i < 40; i += 1) await ask(limiter, tenant, 1)
+  hangs = true
+  expect(await ask(limiter, tenant, 1)).toMatchObject({ allowed: true, source: 'lease' })
+  clock.now += 500
+  expect(await ask(limiter, tenant, 1)).toMatchObject({ allowed: false, source: 'closed' })
 })
