@@ -6,6 +6,8 @@ export type {
   Answer,
   Call,
   Grant,
+  Hold,
+  HoldOutcome,
   LeaseOrder,
   LeaseOutcome,
   LeaseReport,
@@ -15,19 +17,26 @@ export type {
   RefundAnswer,
   RefundPart,
   RefundRequest,
+  SlotHolder,
   Store,
   StoreAbilities,
   StoreListener,
   StoreRequest,
   SubRequest,
 } from './stores/contract.js'
-export { ID_KEPT_MS } from './stores/contract.js'
+export { ID_KEPT_MS, SLOTS_KEPT_MS } from './stores/contract.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
-export { NEVER, type Implementation, type Receipt, type Usage } from './algorithms/implementation.js'
+export {
+  NEVER,
+  type Implementation,
+  type Receipt,
+  type Slots,
+  type Usage,
+} from './algorithms/implementation.js'
 export { implementations, type AlgorithmName, type AnyImplementation } from './algorithms/registry.js'
 export type { LimitInput, LimitOptions } from './plans/limit.js'
-export type { CompiledLimit, LeaseTerms, LimitSet, Params } from './plans/limit-set.js'
+export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit-set.js'
 export { limitSetOf } from './plans/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'

@@ -71,6 +71,18 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * until `take`, `force` or `give`. A clock that went back counts as no time passed.
    */
   load(state: State, last: number, now: number, params: Params): void
+  /**
+   * Set if its units are requests in flight: they come back when the request ends, and no other way. Then it has
+   * `declare`, a request takes one unit whatever its cost, `wait` is a hint, and `force`, `enter` and `give` do nothing.
+   */
+  readonly inFlight?: true
+  /**
+   * Called after `load` if the request tells of the slots of its process: makes its row say so, and lets `take` add to it.
+   * Returns whether the row was another before.
+   */
+  declare?(state: State, holder: Slots, params: Params): boolean
+  /** The number of the last slot of the holder that was declared. */
+  slotOf?(state: State): number
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
   /**
@@ -84,6 +96,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * changed.
    */
   quick?(state: State, request: QuickRequest, params: Params): LimitAnswer | undefined
+  /**
+   * µs until so many units have come free, counted from now, with those that came free and were taken meanwhile. So it
+   * can be asked for more than the capacity. Left out: `wait`.
+   */
+  place?(state: State, units: number, params: Params): number
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
   /**
@@ -109,6 +126,13 @@ export interface Implementation<State, Params, Options = object, Name extends st
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
+}
+
+/** The slots of a process: SlotHolder of the stores' contract says what they are. */
+export interface Slots {
+  readonly id: string
+  readonly held: number
+  readonly known: number
 }
 
 /** What the quick way is asked. */

@@ -6,9 +6,11 @@ import type { Subject } from '../plans/subject.js'
 export interface LimitState {
   /** The limit's name, such as `minute`. */
   readonly name: string
-  /** Units allowed in a window. */
+  /** Units allowed in a window; of a limit of requests in flight, how many at a time. */
   readonly quota: number
-  /** Length of the window in ms; a calendar month counts as 30 days. */
+  /** Set of a limit of requests in flight, as in the `qu` of `RateLimit-Policy`. */
+  readonly quotaUnit?: 'concurrent-requests'
+  /** Length of the window in ms; a calendar month counts as 30 days. 0 of requests in flight. */
   readonly windowMs: number
   /**
    * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
@@ -17,17 +19,21 @@ export interface LimitState {
   readonly used: number
   /** How many requests of cost 1 would pass now. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
-  /** ms until another unit is there if nobody else consumes; 0 when nothing is used. */
+  /**
+   * ms until another unit is there if nobody else consumes; 0 when nothing is used. 0 of requests in flight, too: nobody
+   * knows when one ends.
+   */
   readonly resetMs: number
 }
 
 /**
- * What decided: the `store`; `lease`: this process, from units that it took from the store in advance; `cache`: this
+ * What decided: the `store`; `place`: the store, in which the request waited for a place that was booked; `lease`: this process, from units that it took from the store in advance; `cache`: this
  * process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block
  * list; or, since the store could not answer, the failure policy: `local`, `open` or `closed`.
  */
 export type DecisionSource =
   | 'store'
+  | 'place'
   | 'lease'
   | 'cache'
   | 'unlimited'

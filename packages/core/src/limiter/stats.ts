@@ -60,6 +60,7 @@ type LeaseCounts = { -readonly [Key in Exclude<keyof LeaseStats, 'held'>]: numbe
 export class Stats {
   readonly #decisions: Record<keyof LimiterStats['decisions'], Counts> = {
     store: { allowed: 0, denied: 0 },
+    place: { allowed: 0, denied: 0 },
     lease: { allowed: 0, denied: 0 },
     cache: { allowed: 0, denied: 0 },
     unlimited: { allowed: 0, denied: 0 },

@@ -11,5 +11,5 @@ export type { LimitInput }
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
   const parsed = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`))
-  return limitSet(parsed, compileLease(leasesSaidBy(limits, 'limits'), parsed))
+  return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }

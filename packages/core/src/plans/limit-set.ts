@@ -1,6 +1,7 @@
 import { implementations, type AlgorithmName } from '../algorithms/registry.js'
 import type { LimitTerms, Params, Terms } from '../algorithms/limit-terms.js'
 import type { OwnOptions } from '../algorithms/registry.js'
+import type { ConcurrentOptions } from '../algorithms/concurrent.js'
 import type { Limit } from './limit.js'
 
 export type { Params }
@@ -22,6 +23,20 @@ export interface LimitSet {
   readonly ttlMs: number
   /** How a process takes units of these limits in advance; undefined if it does not. */
   readonly lease?: LeaseTerms | undefined
+  /** Which of the limits counts requests in flight, from 0: at most one. Undefined: none. */
+  readonly slots?: number | undefined
+  /** How requests wait in line instead of being denied; undefined if they do not. */
+  readonly wait?: WaitTerms | undefined
+}
+
+/** An option `wait`, compiled. */
+export interface WaitTerms {
+  /** The longest that a request waits, in whole µs. */
+  readonly delayUs: number
+  /** As in Hold, in whole µs. */
+  readonly slackUs: number
+  /** The most requests of a subject that wait at a time, in all processes together. */
+  readonly most: number
 }
 
 /** An option `lease`, compiled. */
@@ -35,13 +50,24 @@ export interface LeaseTerms {
 }
 
 /** @throws {ConfigError} when one of the algorithm's own options is wrong */
-export function compileLimit(algorithm: AlgorithmName, terms: LimitTerms<OwnOptions>): CompiledLimit {
+export function compileLimit(
+  algorithm: AlgorithmName,
+  terms: LimitTerms<OwnOptions & ConcurrentOptions>,
+): CompiledLimit {
   const { code, compile } = implementations[algorithm]
   const { windowId, ttlMs, timeZone, paramsAt } = compile(terms)
   return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, timeZone, paramsAt }
 }
 
-export function limitSet(limits: readonly Limit[], lease?: LeaseTerms): LimitSet {
+/** What holds for all limits of a plan together. */
+export interface SetTerms {
+  readonly lease?: LeaseTerms | undefined
+  readonly wait?: WaitTerms | undefined
+}
+
+export function limitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {}): LimitSet {
   const compiled = limits.map((limit) => limit.compiled)
-  return { limits: compiled, ttlMs: Math.max(...compiled.map(({ ttlMs }) => ttlMs)), lease }
+  const ttlMs = Math.max(...compiled.map((limit) => limit.ttlMs))
+  const slots = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)
+  return { limits: compiled, ttlMs, lease, wait, slots: slots < 0 ? undefined : slots }
 }

@@ -17,6 +17,8 @@ import { notALimit, readNotation } from './limit-notation.js'
 import { LIMIT_REMEDIES } from './limit-remedies.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
 import { capacityOf } from './scaled-limits.js'
+import { isConcurrent, readConcurrent } from './concurrent-limit.js'
+import type { ConcurrentOptions } from '../algorithms/concurrent.js'
 
 /**
  * How a limit counts.
@@ -46,14 +48,25 @@ export interface LimitOptions extends OwnOptions {
   readonly lease?: LeaseOption
 }
 
-/** `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, or the long form. */
-export type LimitInput = string | LimitOptions
+/** A limit of the requests of a subject that are in flight at a time, in its long form. */
+export interface ConcurrentLimitOptions extends ConcurrentOptions {
+  /** Requests at a time: a whole number from 1 to 10^6. */
+  readonly concurrent: number
+  /** The name that clients see in headers and errors. Default: `concurrent`. */
+  readonly name?: string
+}
+
+/**
+ * `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, `'20 concurrent'`, or the long form of one of
+ * these.
+ */
+export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
 
 /** A valid, compiled limit. */
 export interface Limit {
   readonly name: string
   readonly quota: number
-  /** In ms; a calendar month counts as 30 days. */
+  /** In ms; a calendar month counts as 30 days. 0 of a limit of requests in flight. */
   readonly windowMs: number
   /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
   readonly capacity: number
@@ -61,7 +74,9 @@ export interface Limit {
   readonly compiled: CompiledLimit
 }
 
-const all = Object.entries(implementations) as [AlgorithmName, AnyImplementation][]
+const all = (Object.entries(implementations) as [AlgorithmName, AnyImplementation][]).filter(
+  ([, { inFlight }]) => !inFlight,
+)
 const names = [...new Set(all.map(([, { name }]) => name))]
 const KNOWN: KnownOptions = {
   names: ['quota', 'window', 'algorithm', 'name', 'lease', ...all.flatMap(([, { options }]) => options)],
@@ -76,9 +91,21 @@ const KNOWN: KnownOptions = {
  * @throws {ConfigError} when it is not a valid limit
  */
 export function parseLimit(input: unknown, path: string): Limit {
+  if (isConcurrent(input)) return concurrentLimit(readConcurrent(input, path), path)
   if (typeof input === 'string') return fromOptions(readNotation(input, path), path)
   if (isOptions(input)) return fromOptions(input as LimitOptions, path)
   throw notALimit(path, input)
+}
+
+function concurrentLimit(
+  { concurrent, name = 'concurrent', retryAfterMs }: ConcurrentLimitOptions,
+  path: string,
+): Limit {
+  needLimitName(name, path)
+  const options = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const window = { count: 0, unit: 'ms', ms: 0 } as const
+  const compiled = compileLimit('concurrent', { quota: concurrent, window, options, path })
+  return { name, quota: concurrent, windowMs: 0, capacity: concurrent, compiled }
 }
 
 function fromOptions(options: LimitOptions, path: string): Limit {
@@ -87,13 +114,7 @@ function fromOptions(options: LimitOptions, path: string): Limit {
   if (!isUnits(quota))
     throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
   const window = readWindow(options.window, `${path}.window`)
-  if (name !== undefined && !isName(name)) {
-    throw ConfigError.wrong(
-      `${path}.name`,
-      name,
-      "a name of 1 to 64 characters that can be shown, such as 'reads'",
-    )
-  }
+  if (name !== undefined) needLimitName(name, path)
   const algorithm = readAlgorithm(options, window, path)
   refuseMisplaced(options, implementations[algorithm], path)
   const compiled = compileLimit(algorithm, { quota, window, options, path })
@@ -104,6 +125,12 @@ function fromOptions(options: LimitOptions, path: string): Limit {
     capacity: capacityOf(compiled, Date.now()),
     compiled,
   }
+}
+
+function needLimitName(name: unknown, path: string): void {
+  if (isName(name)) return
+  const expected = "a name of 1 to 64 characters that can be shown, such as 'reads'"
+  throw ConfigError.wrong(`${path}.name`, name, expected)
 }
 
 function isName(name: unknown): name is string {
@@ -134,7 +161,7 @@ function readAlgorithm(options: LimitOptions, window: Duration, path: string): A
 /** Refuses options that this algorithm does not have and would ignore. */
 function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImplementation, path: string): void {
   for (const [, { name, options: others }] of all) {
-    for (const option of others) {
+    for (const option of others as readonly (keyof OwnOptions)[]) {
       if (given[option] === undefined || options.includes(option)) continue
       const problem = `got ${show(given[option])}, but only a ${name} has ${option}, and this limit is a ${own}`
       throw new ConfigError(`${path}.${option}`, `${problem}: leave it out, or write algorithm: '${name}'`)

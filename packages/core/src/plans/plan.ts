@@ -76,7 +76,7 @@ function planOfLimits(name: string, input: unknown, path: string, leases: readon
     : [parseLimit(input, path)]
   refuseSameNames(limits, path)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
-  return { name, serial, limits, set: limitSet(limits, lease), isBlocked: false }
+  return { name, serial, limits, set: limitSet(limits, { lease }), isBlocked: false }
 }
 
 function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {

@@ -1,8 +1,20 @@
 import type { AlgorithmName } from '../algorithms/registry.js'
 import type { Receipt, Usage } from '../algorithms/implementation.js'
+import { SLOTS_KEPT_US } from '../algorithms/slots-kept.js'
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { LimitSet } from '../plans/limit-set.js'
+import type { Hold, HoldOutcome, LeaseOrder, LeaseOutcome, SlotHolder } from './held-units.js'
+
+export type {
+  Hold,
+  HoldOutcome,
+  LeaseOrder,
+  LeaseOutcome,
+  LeaseReport,
+  LeaseWish,
+  SlotHolder,
+} from './held-units.js'
 
 /** How many units a request asks of one key. */
 export interface SubRequest {
@@ -13,6 +25,11 @@ export interface SubRequest {
   readonly cost: number
   /** Only with `force`: the units used of each limit of the set, oldest first. */
   readonly used?: readonly (readonly Usage[])[] | undefined
+  /**
+   * Only if the set has a limit of requests in flight (`set.slots`), with the grants `all` and `declare`. Its numbers
+   * change: read them when the request is sent. Left out, the request takes no slot.
+   */
+  readonly slots?: SlotHolder | undefined
 }
 
 /**
@@ -22,42 +39,9 @@ export interface SubRequest {
  * - `force`: each limit's own units, at the time of their use, over the quota if need be.
  * - `lease`: units in advance, which the process then serves from memory: as `order` says. Only asked of stores with
  *   `leases`.
+ * - `declare`: nothing; only the `slots` of its one part are told. Only asked of stores with `slots`.
  */
-export type Grant = 'all' | 'upTo' | 'force' | 'lease'
-
-/**
- * What a process tells of its leases of a key, and the next one that it asks for. Units on lease are counted beside the
- * limits: nobody else can take them. They enter the limits when they are reported as used, or when the lease ends.
- */
-export interface LeaseOrder {
-  readonly reports: readonly LeaseReport[]
-  /** Left out: nothing is asked for. */
-  readonly wish?: LeaseWish | undefined
-}
-
-/** Both numbers are totals, so a report counts once however often it arrives. Without such a lease it changes nothing. */
-export interface LeaseReport {
-  /** As in its wish. */
-  readonly id: string
-  /** Units of the lease that were used so far. */
-  readonly used: number
-  /** Units of it that the process still holds: the others can be taken again. 0 ends the lease. */
-  readonly left: number
-}
-
-export interface LeaseWish {
-  /** 12 letters, digits, `_` or `-`, unique among the leases of a key. A second wish with it gets what the first got. */
-  readonly id: string
-  /** The most units, and the fewest: the store leases none rather than fewer. */
-  readonly most: number
-  readonly least: number
-  /** The most that may be leased of the units that are left, from 0 to 1. */
-  readonly share: number
-  /** The longest that the lease lasts, in whole µs. */
-  readonly lengthUs: number
-  /** How long before the end of the lease its units count as used, in whole µs. 0: when they are reported, or at the end. */
-  readonly lagUs: number
-}
+export type Grant = 'all' | 'upTo' | 'force' | 'lease' | 'declare'
 
 /** One request. All its keys are decided in one step. */
 export interface StoreRequest {
@@ -73,6 +57,7 @@ export interface StoreRequest {
   readonly id?: string | undefined
   /** Only with `lease`, and then there is one part. */
   readonly order?: LeaseOrder | undefined
+  readonly hold?: Hold | undefined
 }
 
 /** Where one limit stands after a request. Times are whole µs, at most 2^53 - 1. */
@@ -91,11 +76,16 @@ export interface LimitOutcome {
    * limit's own units, including those too old to count, but without those that its state has no room for.
    */
   readonly granted?: number | undefined
-  /** Units that processes hold on lease, if there are any. */
+  /** Units that processes hold on lease, reserved or in places, if there are any. */
   readonly leased?: number | undefined
+  /** Of a limit of requests in flight: the number of the holder's last slot. `wait` is a hint then, and `reset` 0. */
+  readonly slot?: number | undefined
 }
 
-/** The answer to one request. With `all` the units were taken if every limit's wait is 0. */
+/**
+ * The answer to one request. With `all` the units were taken, or are held, if every limit's wait is 0. With `declare`
+ * only the limit of requests in flight is told, and the numbers of the others are 0.
+ */
 export interface Outcome {
   /** When it was decided, in µs of the store's clock. */
   readonly at: number
@@ -103,16 +93,8 @@ export interface Outcome {
   readonly limits: readonly LimitOutcome[]
   /** Only with `lease`. */
   readonly lease?: LeaseOutcome | undefined
-}
-
-export interface LeaseOutcome {
-  /** When the new lease ends, in µs after `at`; 0 if there is none. */
-  readonly endsInUs: number
-  /**
-   * Whether the store knows each lease of which units were reported as used or left. If not, they must not be served any more,
-   * and the store may not have counted what was used.
-   */
-  readonly isKnown: boolean
+  /** Only with a `hold`, if every limit's wait is 0. */
+  readonly hold?: HoldOutcome | undefined
 }
 
 /** An outcome, or the error because of which this request has none. */
@@ -138,6 +120,9 @@ export type RefundAnswer = boolean | StoreError
 
 /** How long a store remembers an id, in ms. Senders repeat a request for half as long. */
 export const ID_KEPT_MS = 600_000
+
+/** How long a store keeps the slots of a holder after its last message, in ms. Holders tell of theirs three times as often. */
+export const SLOTS_KEPT_MS = SLOTS_KEPT_US / 1000
 
 /**
  * Under a test's clock, stores keep subjects this much longer, in ms: such a clock can go back after a subject has
@@ -171,6 +156,10 @@ export interface StoreAbilities {
   readonly algorithms?: readonly AlgorithmName[]
   /** Whether it grants leases. Default: no. A synchronous store is never asked for one. */
   readonly leases?: boolean
+  /** Whether it counts requests in flight: `slots`, and the grant `declare`. Default: no. */
+  readonly slots?: boolean
+  /** Whether it makes reservations and books places. Default: no. */
+  readonly holds?: boolean
   /** The clock that decides: `server`: one for all processes; `process`: each process's own. Default: `process`. */
   readonly clock?: 'server' | 'process'
   /**

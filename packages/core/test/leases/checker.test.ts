@@ -22,7 +22,7 @@ const MOST_WALKS = 20_000
 const leased = (limits: readonly LimitOptions[], terms = TERMS): LimitSet =>
   limitSet(
     limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)),
-    terms,
+    { lease: terms },
   )
 
 const limit = (algorithm: string, quota: number, window = WINDOW): LimitOptions =>

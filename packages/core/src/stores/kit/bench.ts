@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
-import { implementations, type AlgorithmName } from '../../algorithms/registry.js'
+import {
+  implementations,
+  windowAlgorithms,
+  type Algorithm,
+  type AlgorithmName,
+} from '../../algorithms/registry.js'
 import type { Usage } from '../../algorithms/implementation.js'
 import { isPromise } from '../../base/maybe-promise.js'
 import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
@@ -21,20 +26,20 @@ let runs = 0
 /** A store under test, and short ways to call it. Every answer is checked for its shape. */
 export class Bench {
   readonly store: Store
-  /** The algorithms that the store supports. Most checks use the first. */
+  /** The algorithms that the store supports, of those that count in time. Most checks use the first. */
   readonly algorithms: readonly AlgorithmName[]
   /** The beginning of every key of this bench, since several checks may write to the same server. */
   readonly #run = `contract-${process.pid}-${Date.now().toString(36)}-${(runs += 1)}`
 
   constructor(store: Store) {
     this.store = store
-    this.algorithms = store.algorithms ?? (Object.keys(implementations) as AlgorithmName[])
+    this.algorithms = windowAlgorithms.filter((name) => store.algorithms?.includes(name) ?? true)
   }
 
   /** A limit with so long a window that no unit comes back during a check. */
   limit(quota = 5, algorithm = this.algorithms[0] as AlgorithmName, window = '10 h'): LimitInput {
     const { name } = implementations[algorithm]
-    return hasAnyWindow(algorithm) ? { quota, window, algorithm: name } : `${quota}/month`
+    return hasAnyWindow(algorithm) ? { quota, window, algorithm: name as Algorithm } : `${quota}/month`
   }
 
   /** A set with one limit. */

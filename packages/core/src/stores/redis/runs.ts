@@ -64,7 +64,7 @@ export interface OnlyRun {
 
 export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   const [first] = batch[0]?.parts ?? []
-  if (first?.set.limits.length !== 1) return undefined
+  if (first?.set.limits.length !== 1 || first.set.slots !== undefined) return undefined
   const { set, cost } = first
   const keys = new Set<string>()
   for (const { parts, grant } of batch) {

@@ -12,7 +12,6 @@ import {
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script, type Sending } from './script.js'
-import type { AlgorithmName } from '../../algorithms/registry.js'
 import { consumeRunScripts, consumeScript, refundScript } from './scripts.generated.js'
 import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
 import { encodeRefunds, encodeRequests } from './requests.js'
@@ -54,7 +53,7 @@ export class RedisStore implements Store {
   /** How many ms longer than necessary keys are kept, under a test's clock. */
   readonly #keptMs: number
   readonly #consume: Script
-  readonly #consumeRun: Readonly<Record<AlgorithmName, Script>>
+  readonly #consumeRun: Readonly<Record<keyof typeof consumeRunScripts, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
   #aheadMs = 0
@@ -145,7 +144,8 @@ export class RedisStore implements Store {
     const shard = shardOf(batch)
     if (run) {
       const { keys, args } = this.#encodeRun(run, mode, shard)
-      const script = this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm]
+      const script =
+        this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm as keyof typeof consumeRunScripts]
       return { script, sending: { keys, args, shard, call }, answered: run.answered }
     }
     const sets = this.#limitSets()

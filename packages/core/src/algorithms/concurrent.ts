@@ -1,0 +1,113 @@
+import { shareOfUnits } from '../base/units.js'
+import type { Implementation, Slots } from './implementation.js'
+import type { LimitTerms } from './limit-terms.js'
+import { SLOTS_KEPT_US } from './slots-kept.js'
+
+export interface ConcurrentOptions {
+  /** Of a limit of requests in flight: what a denied client is told to wait, in ms. Default: 1000. */
+  readonly retryAfterMs?: number
+}
+
+export interface ConcurrentParams {
+  readonly quota: number
+  readonly hintUs: number
+}
+
+/** The slots of one process. */
+interface Row {
+  readonly id: string
+  readonly held: number
+  /** The number of its last slot. */
+  readonly known: number
+  readonly endsUs: number
+}
+
+export interface ConcurrentState {
+  /** Replaced, never changed. */
+  rows: readonly Row[]
+  now: number
+  live: readonly Row[]
+  /** The row of the process that the request tells of; undefined if it tells of none. */
+  own: Row | undefined
+}
+
+const RETRY_AFTER_MS = 1000
+
+/**
+ * Requests in flight: at most `quota` of a subject at a time, over all processes. The twin of concurrent.lua. Each process
+ * has a row, which says how many slots it holds. What a process tells is absolute, so a lost message is put right by
+ * the next one; the row of a process that tells nothing more ends. SlotHolder of the stores' contract has the rules.
+ */
+export const concurrent: Implementation<ConcurrentState, ConcurrentParams, ConcurrentOptions, 'concurrent'> =
+  {
+    name: 'concurrent',
+    options: ['retryAfterMs'],
+    inFlight: true,
+
+    isMeant: () => false,
+    compile({ quota, options }: LimitTerms<ConcurrentOptions>) {
+      const params = { quota, hintUs: (options.retryAfterMs ?? RETRY_AFTER_MS) * 1000 }
+      return { windowId: 0, ttlMs: SLOTS_KEPT_US / 1000, paramsAt: () => params }
+    },
+    capacity: ({ quota }) => quota,
+    scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
+
+    code: 6,
+    wire: ['quota', 'hintUs'],
+
+    create: () => ({ rows: [], now: 0, live: [], own: undefined }),
+
+    load(state, last, now) {
+      const backUs = Math.max(last - now, 0)
+      const rows =
+        backUs === 0 ? state.rows : state.rows.map((row) => ({ ...row, endsUs: row.endsUs - backUs }))
+      state.live = rows.some(({ endsUs }) => endsUs <= now) ? rows.filter(({ endsUs }) => endsUs > now) : rows
+      state.now = now
+      state.own = undefined
+    },
+
+    declare(state, { id, held, known }: Slots) {
+      const before = state.live.find((row) => row.id === id)
+      const heldNow = held + Math.max((before?.known ?? known) - known, 0)
+      state.own = {
+        id,
+        held: heldNow,
+        known: Math.max(before?.known ?? 0, known),
+        endsUs: state.now + SLOTS_KEPT_US,
+      }
+      return (before?.held ?? 0) !== heldNow
+    },
+    slotOf: ({ own }) => own?.known ?? 0,
+
+    remaining: (state, { quota }) => Math.max(quota - heldOf(state), 0),
+    wait: (state, _, { quota, hintUs }) => (heldOf(state) < quota ? 0 : hintUs),
+
+    take(state, cost) {
+      const { own, live } = state
+      if (own) {
+        const slots = cost > 0 ? 1 : 0
+        state.own = { ...own, held: own.held + slots, known: own.known + slots }
+        const others = live.filter(({ id }) => id !== own.id)
+        state.live = state.own.held > 0 || others.length < live.length ? [...others, state.own] : others
+      }
+      state.rows = state.live
+    },
+
+    countsForUs: () => SLOTS_KEPT_US,
+    // Units that are charged later belong to requests that are over, or that their process tells of.
+    force: (state, used) => {
+      state.rows = state.live
+      return used.reduce((sum, { units }) => sum + units, 0)
+    },
+    enter() {},
+    give(state) {
+      state.rows = state.live
+      return false
+    },
+  }
+
+function heldOf({ live, own }: ConcurrentState): number {
+  let held = own?.held ?? 0
+  for (const row of live) if (row.id !== own?.id) held += row.held
+  return held
+}
