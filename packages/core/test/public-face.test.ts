@@ -42,6 +42,7 @@ const AUTHORS_OF_STORES = [
   'ConfigError',
   'ID_KEPT_MS',
   'NEVER',
+  'SLOTS_KEPT_MS',
   'StoreError',
   'checkStore',
   'implementations',
