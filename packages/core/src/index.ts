@@ -7,7 +7,7 @@ export {
   type ErrorCode,
   type StoreErrorReason,
 } from './base/errors.js'
-export type { Algorithm, LimitInput, LimitOptions } from './plans/limit.js'
+export type { Algorithm, ConcurrentLimitOptions, LimitInput, LimitOptions } from './plans/limit.js'
 export type { CalendarAnchor } from './base/calendar-anchor.js'
 export type { LeaseOption, LeaseOptions } from './plans/lease-option.js'
 export type { PlanInput, PlanInputOptions } from './plans/plan.js'
@@ -15,7 +15,7 @@ export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision.js'
-export type { BreakerChange, EventContext, LimiterEvents } from './limiter/events.js'
+export type { BreakerChange, EventContext, InFlightChange, LimiterEvents } from './limiter/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalOptions } from './failure/local-limiter.js'

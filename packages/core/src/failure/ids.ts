@@ -17,3 +17,8 @@ export function newLeaseId(): string {
   const bytes = Buffer.from([leases >> 16, leases >> 8, leases])
   return prefix.slice(0, 8) + bytes.toString('base64url')
 }
+
+/** An id for the slots of one limiter of this process: another at every start. */
+export function newHolderId(): string {
+  return randomBytes(5).toString('base64url').slice(0, 6)
+}

@@ -66,6 +66,7 @@ export class LocalLimiter {
   /** For each key, how many of its requests have undecided steps. Their units may go back: they are not charged yet. */
   readonly #held = new Map<string, number>()
   #unitsForgotten = 0
+  #slots = 0
 
   constructor(maxSubjects: number, clocks = CLOCKS) {
     this.#clocks = clocks
@@ -214,7 +215,11 @@ export class LocalLimiter {
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {
-    return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
+    return parts.map(({ key, set, cost, used, slots }) => {
+      // What the store numbers is not of here: these numbers make what the process tells hold.
+      const told = slots && { id: slots.id, held: slots.held, known: (this.#slots += 1) }
+      return { key, set: shareOf(set, this.share), cost, used, slots: told }
+    })
   }
 
   /**

@@ -28,7 +28,7 @@ import { renderBody, statusOf } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
-import { refundLater } from './refund-later.js'
+import { refundLater, releaseLater } from './refund-later.js'
 import { retryOf } from './retry.js'
 
 export interface HttpLimiter<Req, Res> {
@@ -200,6 +200,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
     const conclude = (decision: Decision): MaybePromise<boolean> => {
       settle?.(decision)
+      releaseLater(this.#adapter, decision, res)
       return this.#answer(req, res, decision)
     }
     const units = typeof cost === 'function' ? cost(req) : cost

@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { hasSlots } from '../limiter/slots-of-decisions.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 
 /** A request and its response. */
@@ -45,4 +46,9 @@ export function refundLater<Req extends object, Res>(
     decided = decision
     void settle()
   }
+}
+
+/** Gives the slots of a request back once its response is over: at once, if it is over already. */
+export function releaseLater<Req, Res>(adapter: HttpAdapter<Req, Res>, decision: Decision, res: Res): void {
+  if (hasSlots(decision)) adapter.onEnd(res, () => void decision.release())
 }

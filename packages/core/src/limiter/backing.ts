@@ -31,15 +31,21 @@ export interface Backing {
   readonly deadlines: Deadlines
 }
 
+export interface BackingListener {
+  /** Called with the keys whose units the store has given back. */
+  readonly onGivenBack: (keys: readonly string[]) => void
+  /** Called when a shard answers again, before it decides requests. */
+  readonly onRecovery: (shard: number) => Promise<void>
+}
+
 /**
  * Makes the store, its fallback and the refunds, and connects them with each other.
  *
- * @param onGivenBack called with the keys whose units the store has given back
  */
 export function makeBacking(
   options: BackingOptions,
   telling: Telling,
-  onGivenBack: (keys: readonly string[]) => void,
+  { onGivenBack, onRecovery }: BackingListener,
 ): Backing {
   const { onStoreFailure, local } = options
   const deadlines = new Deadlines(options.deadlineMs)
@@ -49,7 +55,7 @@ export function makeBacking(
     onLate: (batch, answers) => fallback.late(batch, answers),
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
     recover: async (shard) => {
-      await Promise.all([giveBacks.recover(shard), fallback.recover(shard)])
+      await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
     },
   })
   const giveBacks = new GiveBacks(store, onGivenBack)

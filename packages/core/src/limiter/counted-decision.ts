@@ -70,6 +70,10 @@ export class CountedDecision implements Decision {
     this.#taken = denial === undefined && !origin.isPeek ? cost : 0
   }
 
+  release(): boolean {
+    return false
+  }
+
   /** Not of a proxy or an object that inherits from one: they do not have what a refund needs. */
   static is(given: unknown): given is CountedDecision {
     return typeof given === 'object' && given !== null && #request in given

@@ -79,6 +79,13 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
+  /**
+   * Tells that the request is over, so that another of the subject may run. Only of a request that a limit such as
+   * `'5 concurrent'` counts: adapters call it when the response is over. Otherwise it does nothing.
+   *
+   * @returns whether the request was in flight until now: true once
+   */
+  release(): boolean
 }
 
 /** How long a client should stay away while the store cannot answer, in ms. */
@@ -94,43 +101,49 @@ export function decideWithoutLimits(
   { subject, plan, cost }: Request,
   { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
 ): Decision {
-  // Two literals, since copying their common part would be most of the cost of a request without limits.
-  if (allowed) {
-    return {
-      allowed,
-      subject,
-      plan: plan.name,
-      cost,
-      limits: NO_LIMITS,
-      violated: NONE,
-      retryAfterMs: 0,
-      source,
-    }
-  }
-  return {
-    allowed,
-    subject,
-    plan: plan.name,
-    cost,
-    limits: NO_LIMITS,
-    violated: NONE,
-    retryAfterMs: source === 'blocked' ? null : RETRY_AFTER_FAILURE_MS,
-    reason: source === 'blocked' ? 'blocked' : 'store-unavailable',
-    source,
-  }
+  const decision = new UncountedDecision(subject, plan.name, cost, { allowed, source })
+  if (allowed) return decision
+  decision.retryAfterMs = source === 'blocked' ? null : RETRY_AFTER_FAILURE_MS
+  decision.reason = source === 'blocked' ? 'blocked' : 'store-unavailable'
+  return decision
 }
 
 /** The decision for a subject on the block list, which is checked before any plan. */
 export function decideBlocked(subject: Subject): Decision {
-  return {
-    allowed: false,
-    subject,
-    plan: subject.plan ?? '',
-    cost: 0,
-    limits: NO_LIMITS,
-    violated: NONE,
-    retryAfterMs: null,
-    reason: 'blocked',
-    source: 'list',
+  const decision = new UncountedDecision(subject, subject.plan ?? '', 0, { allowed: false, source: 'list' })
+  decision.retryAfterMs = null
+  decision.reason = 'blocked'
+  return decision
+}
+
+interface Answered {
+  readonly allowed: boolean
+  readonly source: DecisionSource
+}
+
+class UncountedDecision implements Decision {
+  declare readonly allowed: boolean
+  declare readonly subject: Subject
+  declare readonly plan: string
+  declare readonly cost: number
+  declare readonly limits: readonly LimitState[]
+  declare readonly violated: readonly string[]
+  declare retryAfterMs: number | null
+  declare readonly source: DecisionSource
+  declare reason?: DenialReason
+
+  constructor(subject: Subject, plan: string, cost: number, { allowed, source }: Answered) {
+    this.allowed = allowed
+    this.subject = subject
+    this.plan = plan
+    this.cost = cost
+    this.limits = NO_LIMITS
+    this.violated = NONE
+    this.retryAfterMs = 0
+    this.source = source
+  }
+
+  release(): boolean {
+    return false
   }
 }

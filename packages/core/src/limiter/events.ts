@@ -32,6 +32,14 @@ export interface EventContext {
   readonly [name: string]: unknown
 }
 
+/** What a limiter told the store about its requests in flight. */
+export interface InFlightChange {
+  readonly kind: 'declared'
+  /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
+  readonly subjects: number
+  readonly slots: number
+}
+
 /** The events of a limiter and the arguments of their listeners. */
 export interface LimiterEvents {
   /** A request was decided: by the store, by a plan that needs none, or by the failure policy, but not by a list. */
@@ -56,6 +64,8 @@ export interface LimiterEvents {
   evicted: [subjects: number]
   /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
   lease: [change: LeaseChange]
+  /** Requests in flight were told to the store again, which had lost them or may have: after an outage, or a pause. */
+  inFlight: [change: InFlightChange]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -76,6 +86,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   reconciliation: (reconciled) => reconciled,
   evicted: (subjects) => ({ subjects }),
   lease: (change) => change,
+  inFlight: (change) => change,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -100,6 +111,7 @@ export class Events {
     reconciliation: [],
     evicted: [],
     lease: [],
+    inFlight: [],
     planError: [],
     unknownPlan: [],
   }

@@ -6,16 +6,19 @@ import type { GivenBack } from '../failure/give-backs.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
-import type { Request } from '../requests/request.js'
+import type { InFlight } from '../in-flight/in-flight.js'
+import { takesSlots, type Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
-import { decideWithoutLimits, type Decision } from './decision.js'
+import type { Decision } from './decision.js'
+import { decisionOf } from './decision-of.js'
 import type { EventContext, Events } from './events.js'
 import { healthOf } from './health.js'
+import { holdSlots, inFlightOf } from './slots-of-decisions.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
@@ -43,6 +46,7 @@ export class Pipeline {
   readonly #store: StoreAccess
   readonly #fallback: Fallback
   readonly #unitsBack: UnitsBack
+  readonly #inFlight: InFlight
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
   readonly #inTurn = new Set<Promise<unknown>>()
@@ -54,9 +58,11 @@ export class Pipeline {
 
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
-    const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, (keys) =>
-      this.#fastPaths.forget('refund', keys),
-    )
+    const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, {
+      onGivenBack: (keys) => this.#fastPaths.forget('refund', keys),
+      onRecovery: (shard) => this.#inFlight.recover(shard),
+    })
+    this.#inFlight = inFlightOf(store, this.#telling)
     this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
     this.#store = store
     this.#fallback = fallback
@@ -79,9 +85,10 @@ export class Pipeline {
     })
   }
 
-  consume(request: Request): MaybePromise<Decision> {
-    const known = this.#fastPaths.answer(request)
-    if (known) return this.#inKind(this.#conclude(request, [known]))
+  consume(given: Request): MaybePromise<Decision> {
+    const known = this.#fastPaths.answer(given)
+    if (known) return this.#inKind(this.#conclude(given, [known]))
+    const request = takesSlots(given) ? this.#inFlight.begin(given) : given
     if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
@@ -92,7 +99,8 @@ export class Pipeline {
   peek(request: Request): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(request, true)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
-    const decide = (all: readonly Verdict[]): Decision => this.#decide(request, all, true)
+    const decide = (all: readonly Verdict[]): Decision =>
+      decisionOf(request, { isPeek: true, by: this, verdicts: all })
     if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])
     return Promise.all(verdicts).then(decide)
   }
@@ -115,6 +123,7 @@ export class Pipeline {
     await this.#store.reset(keys, shard)
     this.#fallback.forget(keys)
     this.#fastPaths.forget('reset', keys)
+    this.#inFlight.declareAgain(keys)
   }
 
   /** Called when the plans were replaced. */
@@ -123,7 +132,11 @@ export class Pipeline {
   }
 
   stats(): LimiterStats {
-    return this.#telling.stats(this.#store.pending, this.#fastPaths.held)
+    return this.#telling.stats({
+      pending: this.#store.pending,
+      held: this.#fastPaths.held,
+      inFlight: this.#inFlight.held,
+    })
   }
 
   health(): LimiterHealth {
@@ -139,6 +152,7 @@ export class Pipeline {
   async #close(): Promise<void> {
     this.#closed = true
     this.#fastPaths.forget('closed')
+    this.#inFlight.end()
     await this.#store.drain()
     // Again, for what was under way.
     this.#fastPaths.forget('closed')
@@ -190,6 +204,7 @@ export class Pipeline {
       return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
     this.#learn(request, given, sentAtMs)
     const decision = new CountedDecision(request, given, this.#origin)
+    if (request.inFlight) holdSlots(decision, request.inFlight)
     this.#telling.decision(decision, undefined, request.context as EventContext)
     return decision
   }
@@ -215,28 +230,16 @@ export class Pipeline {
 
   #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
+    if (step.inFlight) this.#inFlight.learn(step, outcome)
     this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
-    const decision = this.#decide(request, verdicts, false)
+    const decision = decisionOf(request, { isPeek: false, by: this, verdicts })
+    if (request.inFlight) holdSlots(decision, request.inFlight)
     const failed = verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
     this.#telling.decision(decision, failed, request.context as EventContext)
     return decision
-  }
-
-  #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
-    const { source, allowed } = verdicts[0] as Verdict
-    if (
-      verdicts.length === 1 &&
-      source !== 'store' &&
-      source !== 'local' &&
-      source !== 'cache' &&
-      source !== 'lease'
-    ) {
-      return decideWithoutLimits(request, { source, allowed })
-    }
-    return new CountedDecision(request, undefined, { isPeek, by: this, verdicts })
   }
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */

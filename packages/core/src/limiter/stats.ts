@@ -19,6 +19,8 @@ export interface LimiterStats {
   readonly leases: LeaseStats
   /** Requests that are waiting for the store. */
   readonly pending: number
+  /** Requests of this process that are in flight, of subjects whose plan limits that. */
+  readonly inFlight: number
 }
 
 export interface DecisionCounts {
@@ -55,6 +57,14 @@ export interface LimiterHealth {
 
 type Counts = { -readonly [Key in keyof DecisionCounts]: number }
 type LeaseCounts = { -readonly [Key in Exclude<keyof LeaseStats, 'held'>]: number }
+
+/** What is counted elsewhere. */
+export interface StatsOfNow {
+  readonly pending: number
+  /** Leases that can be served from. */
+  readonly held: number
+  readonly inFlight: number
+}
 
 /** Counts what a limiter does. */
 export class Stats {
@@ -116,7 +126,7 @@ export class Stats {
     this.#leases.used += units
   }
 
-  read(pending: number, held: number): LimiterStats {
+  read({ pending, held, inFlight }: StatsOfNow): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
@@ -124,6 +134,7 @@ export class Stats {
       evicted: this.#evicted,
       leases: { ...this.#leases, held },
       pending,
+      inFlight,
     }
   }
 }

@@ -52,8 +52,17 @@ export async function takeUpTo(request: Request, cost: number, options: StepsOpt
   const clock = new TurnClock(options)
   let least = cost
   for (const step of request.steps ?? [request]) {
-    const parts = step.parts.map((part) => ({ ...part, cost: least }))
-    const verdict = await clock.ask({ ...step, cost: least, parts, grant: 'upTo', steps: undefined })
+    // The request has its slots already.
+    const parts = step.parts.map((part) => ({ ...part, cost: least, slots: undefined }))
+    const asked = {
+      ...step,
+      cost: least,
+      parts,
+      grant: 'upTo',
+      steps: undefined,
+      inFlight: undefined,
+    } as const
+    const verdict = await clock.ask(asked)
     verdicts.push(verdict)
     least = Math.min(least, takenBy(verdict))
     if (least === 0) break

@@ -5,7 +5,7 @@ import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import type { StoreWarning } from './store-warning.js'
-import { Stats, type LimiterStats } from './stats.js'
+import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
 export class Telling implements LeaseListener {
@@ -70,12 +70,13 @@ export class Telling implements LeaseListener {
     this.#stats.leaseUsed(units)
   }
 
-  /**
-   * @param pending requests that are waiting for the store
-   * @param held    leases that this process can serve from now
-   */
-  stats(pending: number, held = 0): LimiterStats {
-    return this.#stats.read(pending, held)
+  /** Slots were told again that the store had lost, or may have lost. */
+  declaredAgain(subjects: number, slots: number): void {
+    this.#events.emit('inFlight', { kind: 'declared', subjects, slots })
+  }
+
+  stats(now: StatsOfNow): LimiterStats {
+    return this.#stats.read(now)
   }
 }
 

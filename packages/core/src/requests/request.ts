@@ -2,7 +2,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
-import type { StoreRequest, SubRequest } from '../stores/contract.js'
+import type { SlotHolder, StoreRequest, SubRequest } from '../stores/contract.js'
 
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
@@ -38,6 +38,8 @@ export interface Request extends StoreRequest {
   readonly isBlocked?: true
   /** The second argument of listeners, beside the decision. */
   readonly context?: object
+  /** Set while it is decided if it takes slots: of a request and all its steps the same. */
+  readonly inFlight?: RequestSlots | undefined
   /** Set on steps only: the deadline that a step shares with the other steps. */
   readonly turn?: Turn | undefined
 }
@@ -51,4 +53,20 @@ export interface Turn {
 /** The subject of each limit of some parts. */
 export function ownersOf(parts: readonly Part[]): Subject[] {
   return parts.flatMap(({ limits, subject }) => limits.map(() => subject))
+}
+
+/** The slots of one request. */
+export interface RequestSlots {
+  /** @param isGiven whether the store gave the slot */
+  answered(slots: SlotHolder, isGiven: boolean): void
+  /** Called once, when the request is decided. */
+  conclude(isAllowed: boolean): void
+  /** Gives the slots back. Returns whether there were any: true once. */
+  release(): boolean
+}
+
+/** Whether a limit of a request counts requests in flight. */
+export function takesSlots({ parts }: Request): boolean {
+  for (const { set } of parts) if (set.slots !== undefined) return true
+  return false
 }

@@ -103,6 +103,7 @@ describe('headers', () => {
     violated,
     retryAfterMs: 0,
     source: 'store',
+    release: () => false,
   })
   const written = (
     made: Decision,

@@ -11,6 +11,7 @@ const decision = (retryAfterMs: number): Decision => ({
   retryAfterMs,
   reason: 'quota-exceeded',
   source: 'store',
+  release: () => false,
 })
 
 /** The earliest and the latest that clients are told. */

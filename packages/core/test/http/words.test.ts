@@ -71,6 +71,7 @@ describe('the text for a copied decision', () => {
     retryAfterMs: 900,
     reason: 'quota-exceeded',
     source: 'store',
+    release: () => false,
   }
 
   test('uses only the fields of the decision', () => {

@@ -58,7 +58,11 @@ export async function playSlots(
   return said
 }
 
-function requestOf(one: Asked, sets: readonly LimitSet[], numbers: ReadonlyMap<string, number>): StoreRequest {
+function requestOf(
+  one: Asked,
+  sets: readonly LimitSet[],
+  numbers: ReadonlyMap<string, number>,
+): StoreRequest {
   const { kind, key, cost, holder, held, behind, isJoint } = one
   const set = sets[one.set] as LimitSet
   const grant = (kind === 'declare' && set.slots === undefined ? 'all' : kind) as StoreRequest['grant']

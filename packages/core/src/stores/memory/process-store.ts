@@ -116,7 +116,10 @@ export class ProcessStore implements Store {
     const limits = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     subject.tell(told, 0)
-    return { at: now, limits: limits.map((none, i) => (i === set.slots ? (told[i] as LimitOutcomeDraft) : none)) }
+    return {
+      at: now,
+      limits: limits.map((none, i) => (i === set.slots ? (told[i] as LimitOutcomeDraft) : none)),
+    }
   }
 
   #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {

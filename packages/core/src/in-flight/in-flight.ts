@@ -1,0 +1,236 @@
+import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
+import type { Part, Request } from '../requests/request.js'
+import { isTaken } from '../requests/verdict.js'
+import type { Answer, LimitOutcome, Outcome, StoreRequest } from '../stores/contract.js'
+import { HeldSlots, type SlotsOwner } from './held-slots.js'
+import { KeySlots } from './key-slots.js'
+
+/** How often the slots of long requests are told again: three times before the store would drop them. */
+const RENEW_AFTER_MS = 4500
+const SWEEP_MS = 1000
+/** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
+const GATHER_MS = 5
+const LARGEST_BATCH = 128
+/** So long after the last message, the store has dropped the slots. */
+const DROPPED_AFTER_MS = 14_000
+
+export interface InFlightHost {
+  /** Sends a request to the store that no caller waits for. `onAnswer` gets no outcome if there was none. */
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
+  /** Sends to a shard that is not asked for decisions yet. Never rejects. */
+  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]>
+  /** Whether answers of the store are values. */
+  readonly answersAtOnce: boolean
+  /** Slots were told again that the store had lost, or may have lost. */
+  onDeclaredAgain(subjects: number, slots: number): void
+}
+
+/**
+ * Knows which requests of this process are in flight, for subjects whose plan limits that. Each key has one count. It goes
+ * along with every request of the subject; otherwise it is told when requests have ended, and renewed while they last.
+ */
+export class InFlight implements SlotsOwner {
+  readonly #holder: string
+  readonly #host: InFlightHost
+  readonly #keys = new Map<string, KeySlots>()
+  /** How many slots were asked for: no store has given a higher number. */
+  #asked = 0
+  #held = 0
+  /** Those to be told soon: at the end of this turn, or a little later. */
+  readonly #due = new Set<KeySlots>()
+  #isFlushing = false
+  #gathering: NodeJS.Timeout | undefined
+  #sweeping: NodeJS.Timeout | undefined
+  #sweptAtMs = 0
+  #isEnded = false
+
+  /** @param holder 6 letters, digits, `_` or `-`, of this process and limiter alone */
+  constructor(holder: string, host: InFlightHost) {
+    this.#holder = holder
+    this.#host = host
+  }
+
+  /** Requests in flight that take a slot. One counts once for each of its keys. */
+  get held(): number {
+    return this.#held
+  }
+
+  /** The same request with the slots that it asks for, to be concluded once. */
+  begin(request: Request): Request {
+    const inFlight = new HeldSlots(this)
+    const parts = new Map<Part, Part>()
+    for (const part of request.parts) {
+      if (part.set.slots === undefined) continue
+      const slots = this.#join(part, request.plan)
+      const asking = { ...part, slots }
+      inFlight.ask(asking, slots)
+      parts.set(part, asking)
+    }
+    const of = (some: readonly Part[]): Part[] => some.map((part) => parts.get(part) ?? part)
+    const steps = request.steps?.map((step) => ({ ...step, parts: of(step.parts), inFlight }))
+    return { ...request, parts: of(request.parts), steps, inFlight }
+  }
+
+  /** Learns from the store's answer to a request or a step that was begun. */
+  learn({ parts, inFlight, grant }: Request, outcome: Outcome): void {
+    if (grant !== 'all') return
+    const isGiven = isTaken(outcome)
+    let next = 0
+    for (const { slots, set, limits } of parts) {
+      if (slots instanceof KeySlots && set.slots !== undefined) {
+        slots.learn(outcome.limits[next + set.slots] as LimitOutcome, limits[set.slots]?.quota ?? 0)
+        if (isGiven) slots.held += 1
+        inFlight?.answered(slots, isGiven)
+      }
+      next += set.limits.length
+    }
+  }
+
+  concluded(slots: KeySlots, isAllowed: boolean, isGiven: boolean | undefined): void {
+    slots.pending -= 1
+    // `learn` has counted a slot that the store gave.
+    if (isAllowed && !isGiven) slots.held += 1
+    if (!isAllowed && isGiven) slots.held -= 1
+    if (isAllowed) this.#held += 1
+    if (isAllowed !== isGiven) slots.isDirty = true
+    this.#settle(slots)
+  }
+
+  released(slots: KeySlots): void {
+    slots.held -= 1
+    this.#held -= 1
+    slots.isDirty = true
+    this.#settle(slots)
+  }
+
+  /** Tells a shard that answers again of all that is in flight. */
+  async recover(shard: number): Promise<void> {
+    const all = [...this.#keys.values()].filter(({ part }) => part.shard === shard)
+    for (let from = 0; from < all.length; from += LARGEST_BATCH) {
+      await this.#declareAll(all.slice(from, from + LARGEST_BATCH))
+    }
+    this.#tellOf(all)
+  }
+
+  /** Tells of some keys anew, after the store has forgotten them. */
+  declareAgain(keys: readonly string[]): void {
+    for (const key of keys) {
+      const slots = this.#keys.get(key)
+      if (slots) this.#declare(slots)
+    }
+  }
+
+  /** Tells what is to be told. Nothing is renewed from then on. */
+  end(): void {
+    this.#isEnded = true
+    clearTimeout(this.#sweeping)
+    this.#flush()
+  }
+
+  #join(part: Part, plan: Request['plan']): KeySlots {
+    let slots = this.#keys.get(part.key)
+    if (!slots) {
+      slots = new KeySlots(this.#holder, this.#asked, part, plan)
+      this.#keys.set(part.key, slots)
+      this.#sweepLater()
+    }
+    slots.part = part
+    slots.plan = plan
+    slots.pending += 1
+    this.#asked += 1
+    // It tells of what has ended, too.
+    slots.isDirty = false
+    slots.toldAtMs = elapsedMs()
+    this.#due.delete(slots)
+    return slots
+  }
+
+  #settle(slots: KeySlots): void {
+    if (slots.isOver) this.#keys.delete(slots.part.key)
+    // What is under way may be told of as well.
+    else if (slots.isDirty && !slots.isDeclaring) this.#declareSoon(slots)
+  }
+
+  #declareSoon(slots: KeySlots): void {
+    if (this.#host.answersAtOnce) return this.#declare(slots)
+    this.#due.add(slots)
+    if (slots.isTight && !this.#isFlushing) {
+      this.#isFlushing = true
+      setImmediate(this.#flush)
+    } else this.#gathering ??= setTimeout(this.#flush, GATHER_MS)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushing = false
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    const due = [...this.#due]
+    this.#due.clear()
+    for (const slots of due) if (slots.isDirty && !slots.isDeclaring) this.#declare(slots)
+  }
+
+  #declare(slots: KeySlots): void {
+    const told = slots.declared()
+    slots.isDirty = false
+    slots.isDeclaring = true
+    slots.toldAtMs = elapsedMs()
+    this.#host.send(declarationOf(slots), (outcome) => {
+      slots.confirm(told, outcome?.limits[slots.part.set.slots as number])
+      // Without an answer the sweep tries again, or `recover`.
+      if (outcome || slots.isOver) this.#settle(slots)
+    })
+  }
+
+  async #declareAll(all: readonly KeySlots[]): Promise<void> {
+    const told = all.map((slots) => slots.declared())
+    const requests = all.map(declarationOf)
+    for (const slots of all) {
+      slots.isDirty = false
+      slots.isDeclaring = true
+      slots.toldAtMs = elapsedMs()
+    }
+    const answers = await this.#host.charge(requests)
+    all.forEach((slots, i) => {
+      const answer = answers[i]
+      const outcome = answer && 'limits' in answer ? answer.limits[slots.part.set.slots as number] : undefined
+      slots.confirm(told[i] as ReturnType<KeySlots['declared']>, outcome)
+      if (outcome) this.#settle(slots)
+    })
+  }
+
+  #sweepLater(): void {
+    if (this.#sweeping || this.#isEnded) return
+    this.#sweptAtMs = elapsedMs()
+    this.#sweeping = setTimeout(this.#sweep, SWEEP_MS).unref()
+  }
+
+  /** Renews the slots of long requests, and repeats what was not answered. */
+  readonly #sweep = (): void => {
+    this.#sweeping = undefined
+    const now = elapsedMs()
+    // The process was stopped, or its event loop was blocked.
+    const wasStopped = now - this.#sweptAtMs > DROPPED_AFTER_MS
+    if (wasStopped) this.#tellOf([...this.#keys.values()])
+    for (const slots of this.#keys.values()) {
+      const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
+      if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots)) this.#declare(slots)
+    }
+    if (this.#keys.size > 0) this.#sweepLater()
+  }
+
+  #tellOf(all: readonly KeySlots[]): void {
+    const held = all.filter((slots) => slots.held > 0)
+    if (held.length === 0) return
+    this.#host.onDeclaredAgain(
+      held.length,
+      held.reduce((sum, slots) => sum + slots.held, 0),
+    )
+  }
+}
+
+function declarationOf(slots: KeySlots): Request {
+  const { part, plan } = slots
+  const { subject, limits, shard } = part
+  const parts = [{ ...part, cost: 1, slots: slots.declared() }]
+  return { subject, plan, cost: 1, parts, limits, shard, grant: 'declare' }
+}

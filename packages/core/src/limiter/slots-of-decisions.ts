@@ -1,0 +1,42 @@
+import { newHolderId } from '../failure/ids.js'
+import { InFlight } from '../in-flight/in-flight.js'
+import type { RequestSlots } from '../requests/request.js'
+import { isOutcome } from '../stores/outcome-check.js'
+import type { Decision } from './decision.js'
+import type { StoreAccess } from './store-access.js'
+import { errorOf } from './store-answer.js'
+import type { Telling } from './telling.js'
+
+/** Makes what counts requests in flight, with a store to tell of them. */
+export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
+  return new InFlight(newHolderId(), {
+    answersAtOnce: store.answersAtOnce,
+    send(request, onAnswer) {
+      if (store.refusal(request.shard)) return onAnswer(undefined)
+      void store.consume(request, (_, given) => {
+        const isAnswer = isOutcome(given, request)
+        // Errors from the guard have been reported by it.
+        if (!isAnswer && errorOf(given) !== given) telling.storeError(errorOf(given), 1)
+        onAnswer(isAnswer ? given : undefined)
+      })
+    },
+    charge: (batch) => store.charge(batch),
+    onDeclaredAgain: (subjects, slots) => telling.declaredAgain(subjects, slots),
+  })
+}
+
+const held = new WeakMap<Decision, RequestSlots>()
+
+/** Concludes the slots of a request. If it was let in, the decision can give them back. */
+export function holdSlots(decision: Decision, slots: RequestSlots): void {
+  slots.conclude(decision.allowed)
+  if (!decision.allowed) return
+  held.set(decision, slots)
+  // Its own property, so that a copy of the decision gives back the same slots.
+  Object.defineProperty(decision, 'release', { value: () => slots.release(), enumerable: true })
+}
+
+/** Whether a decision took slots that are to be given back. */
+export function hasSlots(decision: Decision): boolean {
+  return held.has(decision)
+}
