@@ -19,7 +19,7 @@ interface Row {
   readonly held: number
   /** The number of its last slot. */
   readonly known: number
-  readonly endsUs: number
+  readonly endsMs: number
 }
 
 export interface ConcurrentState {
@@ -58,10 +58,11 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
     create: () => ({ rows: [], now: 0, live: [], own: undefined }),
 
     load(state, last, now) {
-      const backUs = Math.max(last - now, 0)
+      const backMs = Math.floor(Math.max(last - now, 0) / 1000)
       const rows =
-        backUs === 0 ? state.rows : state.rows.map((row) => ({ ...row, endsUs: row.endsUs - backUs }))
-      state.live = rows.some(({ endsUs }) => endsUs <= now) ? rows.filter(({ endsUs }) => endsUs > now) : rows
+        backMs === 0 ? state.rows : state.rows.map((row) => ({ ...row, endsMs: row.endsMs - backMs }))
+      const isLive = ({ endsMs }: Row): boolean => endsMs * 1000 > now
+      state.live = rows.every(isLive) ? rows : rows.filter(isLive)
       state.now = now
       state.own = undefined
     },
@@ -73,7 +74,7 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
         id,
         held: heldNow,
         known: Math.max(before?.known ?? 0, known),
-        endsUs: state.now + SLOTS_KEPT_US,
+        endsMs: Math.floor(state.now / 1000) + SLOTS_KEPT_US / 1000,
       }
       return (before?.held ?? 0) !== heldNow
     },

@@ -1,5 +1,5 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
-import type { LeaseOrder, LeaseWish, LimitOutcome } from '../contract.js'
+import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
 import {
   addLease,
   endAfter,
@@ -27,6 +27,8 @@ export class LoadedLimits {
   protected limits: readonly PreparedLimit[] = []
   /** What is on lease of the subject, as of now. */
   protected leases: LeaseBook = NO_LEASES
+  /** Whether the request told of other slots than the subject's state. */
+  hasDeclared = false
 
   get limitCount(): number {
     return this.limits.length
@@ -42,6 +44,14 @@ export class LoadedLimits {
       if (wait !== 0) fits = false
     }
     return fits
+  }
+
+  /** Tells of a process's slots, if a limit counts them. Returns whether its row said anything else. */
+  declare(holder: SlotHolder | undefined): boolean {
+    this.hasDeclared = false
+    if (!holder) return false
+    for (const limit of this.limits) if (limit.algorithm.inFlight) this.hasDeclared = limit.declare(holder)
+    return this.hasDeclared
   }
 
   /** How many units fit all limits now. */
@@ -131,6 +141,10 @@ export class LoadedLimits {
       outcome.remaining = remaining
       outcome.reset = Math.max(limit.wait(remaining + 1), 0)
       if (limit.leased > 0) outcome.leased = limit.leased
+      if (limit.algorithm.inFlight) {
+        outcome.reset = 0
+        outcome.slot = limit.algorithm.slotOf?.(limit.state) ?? 0
+      }
     }
   }
 }

@@ -51,6 +51,7 @@ export class LoadedSubject extends LoadedLimits {
     this.#key = key
     this.#removals = records.removals
     this.leases = NO_LEASES
+    this.hasDeclared = false
     if (id !== NONE) {
       const page = records.page(id)
       const at = records.at(id)

@@ -1,6 +1,7 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
+import type { SlotHolder } from '../contract.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
@@ -57,6 +58,11 @@ export class PreparedLimit {
     const { units, endsInUs } = leasedOf(book, this.stateId, now)
     this.leased = units
     this.#leasesEndInUs = endsInUs
+  }
+
+  /** Makes the row of a process what it tells. Returns whether it said anything else. */
+  declare(holder: SlotHolder): boolean {
+    return this.algorithm.declare?.(this.state, holder, this.params) ?? false
   }
 
   /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */

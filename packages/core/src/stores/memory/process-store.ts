@@ -99,7 +99,24 @@ export class ProcessStore implements Store {
 
   #take(request: StoreRequest): Outcome {
     if (request.grant === 'force') return this.#force(request)
+    if (request.grant === 'declare') return this.#declare(request)
     return request.grant === 'lease' ? this.#lease(request) : this.#decide(request, true)
+  }
+
+  #declare({ parts }: StoreRequest): Outcome {
+    const now = this.#clock()
+    const [{ key, set, slots }] = parts as readonly [SubRequest]
+    const subject = this.#load(0, key, set, now)
+    const hasChanged = subject.declare(slots)
+    // Rows of holders that hold nothing are not renewed.
+    if (slots && (hasChanged || slots.held > 0)) {
+      subject.take(0)
+      subject.write(now)
+    }
+    const limits = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
+    const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
+    subject.tell(told, 0)
+    return { at: now, limits: limits.map((none, i) => (i === set.slots ? (told[i] as LimitOutcomeDraft) : none)) }
   }
 
   #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
@@ -128,8 +145,9 @@ export class ProcessStore implements Store {
     const limits: LimitOutcomeDraft[] = []
     let first = 0
     for (let i = 0; i < parts.length; i += 1) {
-      const { key, set, cost } = parts[i] as StoreRequest['parts'][number]
+      const { key, set, cost, slots } = parts[i] as StoreRequest['parts'][number]
       const subject = this.#load(i, key, set, now)
+      if (set.slots !== undefined) subject.declare(slots)
       if (!subject.wait(cost, limits, first)) fits = false
       first += subject.limitCount
       if (grant === 'upTo') most = Math.min(most, cost, subject.fitting())
@@ -189,7 +207,7 @@ export class ProcessStore implements Store {
 
   /** Returns whether the subject was written. */
   #settle(subject: LoadedSubject, cost: number, now: number): boolean {
-    if (cost > 0 || subject.isAhead(now)) {
+    if (cost > 0 || subject.isAhead(now) || subject.hasDeclared) {
       subject.take(cost)
       subject.write(now)
       return true

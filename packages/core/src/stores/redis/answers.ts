@@ -67,6 +67,8 @@ export function readAnswers(
 /** A limit tells its units on lease as this minus their number. All its other numbers are greater. */
 const LEASED = -(2 ** 52)
 
+const UNTOLD: LimitOutcome = { wait: 0, remaining: 0, reset: 0 }
+
 class Reader {
   /** Whether an answer since this was set to false was a denial or an error. */
   hasDenied = false
@@ -90,9 +92,11 @@ class Reader {
     let isOutside = false
     for (const { set } of parts) {
       for (let i = 0; i < set.limits.length; i += 1) {
-        const outcome = this.#readLimit(grant !== 'all')
+        const isSlots = i === set.slots
+        const isTold = isSlots || grant !== 'declare'
+        const outcome = isTold ? this.#readLimit(grant !== 'all' && grant !== 'declare') : UNTOLD
         if (outcome.wait === OUTSIDE_CALENDAR) isOutside = true
-        limits.push(outcome)
+        limits.push(isSlots ? { ...outcome, reset: 0, slot: outcome.reset } : outcome)
       }
     }
     const lease = grant === 'lease' ? this.#readLease() : undefined

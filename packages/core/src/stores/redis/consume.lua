@@ -10,10 +10,14 @@
   ARGV[4]       how long an id is remembered, in ms
   ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
-                run (from 1), and how many times. A key is at most once in a run. Any other request: 0, number of its
+                run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in flight:
+                -1, limit set, cost, or 0 if they only declare slots, number of keys, the holder (empty if there is
+                none), and for each key: slots held, number of the last slot that the holder knows of, and how many times
+                it is asked. Any other request: 0, number of its
                 subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
                 set, and cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs
-                ago they were used, the oldest first. With lease, an order follows: number of reports, and of each its
+                ago they were used, the oldest first. Then for each of these sets with requests in flight: holder, held and
+                known, as in runs; not with lease. With lease, an order follows: number of reports, and of each its
                 id, used and left; then 0, or 1 and a wish: id, most, least, share, length and lag in µs, and how long
                 units of the set count at most, in µs
 
@@ -28,7 +32,8 @@
     wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:
                 send it again with another. With all, the cost was taken if it fits every limit; with force it fits
     remaining   units left after this request
-    reset       µs until another unit is there if nobody consumes; 0 when nothing is used
+    reset       µs until another unit is there if nobody consumes; 0 when nothing is used. Of requests in flight the
+                number of the holder's last slot; a run that only declares slots tells that limit alone
     granted     units taken: with upTo and lease the same for all limits, with force each limit's own
 
   State         one string per key, as value.lua says, gone when the longest window is over. One string per id: the
@@ -44,12 +49,15 @@
 local request, quick_sets = 0, {}
 local described, at = cjson.decode(ARGV[3]), 5
 
+-- Who tells of its slots with the request that is being decided, and the numbers that it tells. Nil: nobody.
+local holder, held, known
+
 -- Made when first needed: a script makes its functions anew at every run, and each costs time.
 local general
 
 local function make_general()
   -- @include general.lua
-  return { sets = sets, decide_in_turn = decide_in_turn, read_together = read_together }
+  return { sets = sets, decide_in_turn = decide_in_turn, decide_slots = decide_slots, read_together = read_together }
 end
 
 -- @include quick
@@ -67,10 +75,26 @@ local function read_run(index)
   request = request + count
 end
 
+-- Reads and decides a run of a limit set with requests in flight.
+local function read_slots_run()
+  local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
+  at = at + 5
+  general = general or make_general()
+  for i = 1, count do
+    held, known = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+    general.decide_slots(general.sets[index], KEYS[request + i], cost, tonumber(ARGV[at + 2]))
+    at = at + 3
+  end
+  request, holder = request + count, nil
+end
+
 while at < #ARGV do
   local index = tonumber(ARGV[at])
   if index > 0 then
     read_run(index)
+  elseif index < 0 then
+    read_slots_run()
   else
     general = general or make_general()
     general.read_together()

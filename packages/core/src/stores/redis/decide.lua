@@ -31,6 +31,12 @@ local function find_waits(set, cost)
   return fits
 end
 
+-- Makes the row of the holder what it tells. Returns whether the row said anything else.
+local function declare_slots(set)
+  local limit = set[set.in_flight]
+  return limit.algorithm.declare(limit, holder, held, known)
+end
+
 -- Decides a request of one subject: the whole cost or nothing. Returns whether it fits.
 local function decide(set, key, cost)
   if set.is_outside then
@@ -40,13 +46,14 @@ local function decide(set, key, cost)
     return false
   end
   load_limits(set, call('GET', key))
+  local has_changed = set.in_flight and holder and declare_slots(set)
   local fits = find_waits(set, cost)
   if take and fits then
     for i = 1, #set do
       set[i].algorithm.take(set[i], cost)
     end
     save_limits(set, key)
-  elseif take and set.written > now + CLOCK_WENT_BACK then
+  elseif take and (has_changed or set.written > now + CLOCK_WENT_BACK) then
     save_limits(set, key)
     -- Of a level above the brim: it drains slower from where it was written, and the client must not come too early.
     find_waits(set, cost)
@@ -55,4 +62,16 @@ local function decide(set, key, cost)
     tell(set[i])
   end
   return fits
+end
+
+-- Decides a request that only declares slots.
+local function decide_declaration(set, key)
+  if set.is_outside then return tell_outside() end
+  local limit = set[set.in_flight]
+  load_limits(set, call('GET', key))
+  local has_changed = holder and declare_slots(set)
+  -- Rows of holders that hold nothing are not renewed.
+  if take and holder and (has_changed or held > 0) then save_limits(set, key) end
+  reply[size + 1], reply[size + 2] = limit.algorithm.left(limit)
+  size = size + 2
 end

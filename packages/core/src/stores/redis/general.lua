@@ -44,5 +44,11 @@ local function read_together()
     grant, id_key = 'force', KEYS[request]
   end
   at = at + 3 + 2 * #parts
+  for i = 1, #parts do
+    if parts[i].set.in_flight then
+      parts[i].holder, parts[i].held, parts[i].known = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+      at = at + 3
+    end
+  end
   decide_or_tell(decide_parts, parts, grant, id_key)
 end

@@ -15,3 +15,11 @@ local function decide_in_turn(set, key, cost, times)
     fits, done = decide_or_tell(decide, set, key, cost), done + 1
   end
 end
+
+-- The same of a set with requests in flight. With cost 0, slots are declared.
+local function decide_slots(set, key, cost, times)
+  if cost > 0 then return decide_in_turn(set, key, cost, times) end
+  for _ = 1, times do
+    decide_or_tell(decide_declaration, set, key)
+  end
+end

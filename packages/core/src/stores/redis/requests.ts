@@ -39,9 +39,10 @@ export function encodeRequests(
   }
   batch.forEach((request, i) => {
     const { parts, grant, id } = request
-    if (parts.length === 1 && grant === 'all') {
+    if (parts.length === 1 && (grant === 'all' || grant === 'declare')) {
       runs ??= new Runs()
-      runs.add(parts[0] as SubRequest, i)
+      const [part] = parts as readonly [SubRequest]
+      runs.add(grant === 'declare' ? { ...part, cost: 0 } : part, i)
       return
     }
     close()
@@ -54,7 +55,10 @@ export function encodeRequests(
   return encoded
 }
 
-function encodeRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
+function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
+  if (run.set.slots !== undefined) return encodeSlotsRun(encoded, run, set)
+  const { args, answered } = encoded
+  const { cost, groups } = run
   const repeated: number[] = []
   groups.forEach(({ members }, i) => {
     answered.push(members)
@@ -63,12 +67,24 @@ function encodeRun({ args, answered }: EncodedRequests, { cost, groups }: Run, s
   args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
 }
 
+function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
+  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '')
+  for (const { slots, members } of groups) {
+    answered.push(members)
+    args.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
+  }
+}
+
 function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {
   const isForce = grant === 'force'
   const args: ScriptArg[] = [0, parts.length, isForce && id !== undefined ? 'once' : grant]
   for (const { set, cost, used = [] } of parts) {
     args.push(sets.indexOf(set), isForce ? JSON.stringify(used.map(encodeUsage)) : cost)
     if (grant === 'lease') args.push(...encodeOrder(order, set))
+  }
+  if (grant === 'lease') return args
+  for (const { set, slots } of parts) {
+    if (set.slots !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
   }
   return args
 }

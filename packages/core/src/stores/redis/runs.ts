@@ -1,5 +1,5 @@
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { StoreRequest, SubRequest } from '../contract.js'
+import type { SlotHolder, StoreRequest, SubRequest } from '../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
@@ -9,11 +9,14 @@ export interface Group {
   readonly key: string
   readonly run: Run
   readonly members: number[]
+  /** Who tells of slots with these requests. */
+  readonly slots: SlotHolder | undefined
 }
 
 /** Groups with the same limits and cost. No key is twice in a run. */
 export interface Run {
   readonly set: LimitSet
+  /** 0: they only declare slots. */
   readonly cost: number
   readonly groups: Group[]
 }
@@ -27,23 +30,24 @@ export class Runs {
   readonly #latest = new Map<string, Group>()
 
   /** @param member the request's place in the batch */
-  add({ key, set, cost }: SubRequest, member: number): void {
+  add({ key, set, cost, slots }: SubRequest, member: number): void {
     const before = this.#latest.get(key)
-    if (before && before.run.set === set && before.run.cost === cost) {
+    if (before && before.run.set === set && before.run.cost === cost && before.slots === slots) {
       before.members.push(member)
       return
     }
-    const run = this.#runAfter(before?.run, set, cost)
-    const group = { key, run, members: [member] }
+    const run = this.#runAfter(before?.run, { set, cost, slots })
+    const group = { key, run, members: [member], slots }
     run.groups.push(group)
     this.#latest.set(key, group)
   }
 
-  #runAfter(before: Run | undefined, set: LimitSet, cost: number): Run {
+  #runAfter(before: Run | undefined, { set, cost, slots }: Pick<SubRequest, 'set' | 'cost' | 'slots'>): Run {
     for (let i = this.list.length - 1; i >= 0; i -= 1) {
       const run = this.list[i] as Run
       if (run === before) break
-      if (run.set === set && run.cost === cost && run.groups.length < MOST_KEYS) return run
+      const isSame = run.set === set && run.cost === cost && run.groups[0]?.slots?.id === slots?.id
+      if (isSame && run.groups.length < MOST_KEYS) return run
     }
     const run: Run = { set, cost, groups: [] }
     this.list.push(run)

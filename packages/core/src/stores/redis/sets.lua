@@ -26,6 +26,7 @@ local function make_set(described, with_force)
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
     value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false,
+    in_flight = nil,
   }
   for i = 1, #lists do
     local name, id, a, b, c, d, e = unpack(lists[i])
@@ -34,6 +35,7 @@ local function make_set(described, with_force)
       set.is_outside, limit = true, {}
     end
     limit.id, set[i] = id, limit
+    if limit.algorithm and limit.algorithm.in_flight then set.in_flight = i end
   end
   return set
 end

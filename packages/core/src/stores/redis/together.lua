@@ -6,6 +6,11 @@ local function load_parts(parts)
   for i = 1, #parts do
     local part = parts[i]
     load_limits(part.set, call('GET', part.key))
+    if part.holder and part.holder ~= '' then
+      holder, held, known = part.holder, part.held, part.known
+      part.has_changed = declare_slots(part.set)
+      holder = nil
+    end
     fit = find_waits(part.set, part.cost) and fit
   end
   return fit
@@ -34,7 +39,7 @@ local function take_from_all(parts, grant, fit)
       if cost > 0 then set[j].algorithm.take(set[j], cost) end
       set[j].granted = units
     end
-    local is_saved = cost > 0 or set.written > now + CLOCK_WENT_BACK
+    local is_saved = cost > 0 or parts[i].has_changed or set.written > now + CLOCK_WENT_BACK
     if is_saved then save_limits(set, key) end
     -- As in decide: nothing was taken, but the level may drain slower.
     if is_saved and cost == 0 then find_waits(set, parts[i].cost) end
