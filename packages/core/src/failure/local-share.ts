@@ -4,13 +4,9 @@ import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import { NEVER } from '../algorithms/implementation.js'
 
-/**
- * How many units of each limit's local share the store had counted, rounded up. None of requests in flight: those of other
- * processes count in their shares, and those of this one are told with each request.
- */
+/** How many units of each limit's local share the store had counted, rounded up. */
 export function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
   return set.limits.map((limit, i) => {
-    if (i === set.slots) return 0
     const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
     return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
   })
