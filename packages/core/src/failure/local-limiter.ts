@@ -7,7 +7,7 @@ import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
-import { usedOf, waitable } from './local-share.js'
+import { usedOf, waitable, withOwnSlots } from './local-share.js'
 import { refundOf } from '../stores/receipts.js'
 
 export interface LocalOptions {
@@ -66,6 +66,7 @@ export class LocalLimiter {
   /** For each key, how many of its requests have undecided steps. Their units may go back: they are not charged yet. */
   readonly #held = new Map<string, number>()
   #unitsForgotten = 0
+  #asked = 0
 
   constructor(maxSubjects: number, clocks = CLOCKS) {
     this.#clocks = clocks
@@ -210,7 +211,9 @@ export class LocalLimiter {
     const nowMs = this.#clocks.nowMs()
     for (const { key } of parts) this.#takeOver(key, request.shard, nowMs)
     this.#nowMs = nowMs
-    return { shard: 0, grant: request.grant, parts: this.#sharesOf(parts) }
+    this.#asked += 1
+    const told = parts.map((part) => withOwnSlots(part, this.#held.get(part.key) ?? 0, this.#asked))
+    return { shard: 0, grant: request.grant, parts: this.#sharesOf(told) }
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {

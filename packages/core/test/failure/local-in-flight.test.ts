@@ -5,15 +5,16 @@ import type { LimitInput } from '../../src/index.js'
 /** One of several processes, whose store cannot answer. Its time stands still. */
 class Process {
   readonly local = new LocalLimiter(100, { nowMs: () => this.nowMs, elapsedUs: () => this.nowMs * 1000 })
-  readonly slots = { id: 'abcdef', held: 0, known: 0 } satisfies SlotHolder
+  /** The numbers that the store gave are not those of this process's own counts. */
+  readonly slots = { id: 'abcdef', held: 0, known: 40 } satisfies SlotHolder
   nowMs = 1_800_000_000_000
   readonly #limits: readonly LimitInput[]
-  #request: StoreRequest
+  readonly request: StoreRequest
 
   constructor(share: number, ...limits: readonly LimitInput[]) {
     this.local.share = share
     this.#limits = limits
-    this.#request = this.#requestOf(1)
+    this.request = this.#requestOf(1)
   }
 
   /** How many of these requests pass. None of them ends. */
@@ -25,7 +26,6 @@ class Process {
       if (limits.some(({ wait }) => wait !== 0)) continue
       passed += 1
       this.slots.held += 1
-      this.slots.known = limits.find(({ slot }) => slot !== undefined)?.slot ?? 0
     }
     return passed
   }
@@ -37,7 +37,7 @@ class Process {
 
   /** The store's last answer on the subject. */
   heard(limits: readonly LimitOutcome[]): void {
-    this.local.note(this.#request, { at: this.nowMs * 1000, limits }, this.nowMs)
+    this.local.note(this.request, { at: this.nowMs * 1000, limits }, this.nowMs)
   }
 
   owed(): unknown[] {
@@ -45,7 +45,7 @@ class Process {
   }
 
   #requestOf(cost: number): StoreRequest {
-    const set = (this.#request as StoreRequest | undefined)?.parts[0]?.set ?? limitSetOf(...this.#limits)
+    const set = (this.request as StoreRequest | undefined)?.parts[0]?.set ?? limitSetOf(...this.#limits)
     return { shard: 0, grant: 'all', parts: [{ key: 'acme', set, cost, slots: this.slots }] }
   }
 }
@@ -72,7 +72,6 @@ test('the time that passes frees no slot', () => {
 test('requests that began before the outage count in the share', () => {
   const one = new Process(1 / 2, '10 concurrent')
   one.slots.held = 4
-  one.slots.known = 40
   expect(one.begin(9)).toBe(1)
 })
 
@@ -83,6 +82,18 @@ test("what other processes held at the store's last answer does not count in it"
     { wait: 1_000_000, remaining: 0, reset: 0, slot: 0 },
   ])
   expect(one.begin(9)).toBe(5)
+})
+
+test('a request of which another step is undecided holds its slot', () => {
+  const one = new Process(1 / 2, '4 concurrent')
+  const turn = {}
+  const steps = [1, 2, 3].map(() => ({ ...one.request, turn }))
+  const waits = steps.map((step) => one.local.consume(step, step.parts).limits[0]?.wait)
+  expect(waits).toEqual([0, 0, 1_000_000])
+  // One of them was denied elsewhere, the other was let in.
+  for (const step of steps.slice(0, 2)) one.local.release(step)
+  one.slots.held += 1
+  expect(one.begin(3)).toBe(1)
 })
 
 test('a request takes one slot, whatever it costs', () => {
