@@ -7,7 +7,7 @@ import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
-import { usedOf, waitable } from './local-share.js'
+import { usedOf, waitable, withOwnSlots } from './local-share.js'
 import { refundOf } from '../stores/receipts.js'
 
 export interface LocalOptions {
@@ -66,7 +66,7 @@ export class LocalLimiter {
   /** For each key, how many of its requests have undecided steps. Their units may go back: they are not charged yet. */
   readonly #held = new Map<string, number>()
   #unitsForgotten = 0
-  #slots = 0
+  #asked = 0
 
   constructor(maxSubjects: number, clocks = CLOCKS) {
     this.#clocks = clocks
@@ -211,15 +211,13 @@ export class LocalLimiter {
     const nowMs = this.#clocks.nowMs()
     for (const { key } of parts) this.#takeOver(key, request.shard, nowMs)
     this.#nowMs = nowMs
-    return { shard: 0, grant: request.grant, parts: this.#sharesOf(parts) }
+    this.#asked += 1
+    const told = parts.map((part) => withOwnSlots(part, this.#held.get(part.key) ?? 0, this.#asked))
+    return { shard: 0, grant: request.grant, parts: this.#sharesOf(told) }
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {
-    return parts.map(({ key, set, cost, used, slots }) => {
-      // What the store numbers is not of here: these numbers make what the process tells hold.
-      const told = slots && { id: slots.id, held: slots.held, known: (this.#slots += 1) }
-      return { key, set: shareOf(set, this.share), cost, used, slots: told }
-    })
+    return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
   }
 
   /**

@@ -12,6 +12,18 @@ export function usedOf({ set, remaining, atMs }: Known, share: number): number[]
   })
 }
 
+/**
+ * The part as this process alone counts it. All slots of its requests are known here at once, so no slot is given that
+ * the holder has not heard of.
+ *
+ * @param undecided requests of the key that were let in here, and of which other steps are still to be decided
+ * @param asked     grows with each request, so it is no smaller than the number of any slot given before
+ */
+export function withOwnSlots(part: SubRequest, undecided: number, asked: number): SubRequest {
+  const { slots } = part
+  return slots ? { ...part, slots: { id: slots.id, held: slots.held + undecided, known: asked } } : part
+}
+
 /** After this time, in µs, the store may be back: a guess. */
 const STORE_MAY_BE_BACK_US = 1_000_000
 

@@ -22,8 +22,10 @@ const PARTS_OF_WINDOW = 8
 export class UsageLedger {
   readonly #keys = new Map<string, { set: LimitSet; entries: Entry[][] }[]>()
 
+  /** Requests in flight are left out: what is in flight later is told then, and what has ended counts no more. */
   add(key: string, set: LimitSet, units: number, nowUs: number): void {
     for (const [i, limit] of this.#of(key, set).entries.entries()) {
+      if (i === set.slots) continue
       const { ttlMs } = set.limits[i] as CompiledLimit
       dropOld(limit, nowUs - ttlMs * 1000)
       const last = limit.at(-1)

@@ -1,7 +1,7 @@
 import { GenerationalCache } from '../base/generational-cache.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
-import { unitsTaken, type Verdict } from '../requests/verdict.js'
+import { UNKNOWN, unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import type { RememberOptions } from './denial-options.js'
 import { DenialsByKey } from './denials-by-key.js'
@@ -25,8 +25,8 @@ const LEASED_RECHECK_MS = 100
  * are only taken meanwhile, and that makes the wait no shorter. What gives units back in this process is told to
  * `forget`. For all else one request asks the store after `recheckMs`, while the others are still denied.
  *
- * Only for windows and rates, where time alone gives units back. A limit of requests in flight gets them back when a
- * request ends, in any process: it must never be remembered.
+ * Only of limits that count in time, where time alone gives units back. Slots come back when a request ends, in any
+ * process: what a limit of requests in flight said is never remembered.
  */
 export class Denials implements FastPath {
   readonly #denials: DenialsByKey
@@ -125,10 +125,11 @@ export class Denials implements FastPath {
     denial.until = Math.min(denial.until, now + this.#graceMs)
   }
 
-  #learnPart(part: SubRequest, limits: readonly LimitOutcome[], given: Given): void {
+  #learnPart(part: SubRequest, told: readonly LimitOutcome[], given: Given): void {
     const { key, set, cost } = part
-    const isDenied = limits.some(({ wait }) => wait !== 0)
+    const isDenied = told.some(({ wait }) => wait !== 0)
     if (!isDenied) return this.#denials.delete(key)
+    const limits = set.slots === undefined ? told : exceptSlots(told, set.slots)
     if ((this.#forgottenAt.get(key) ?? -Infinity) >= given.sentAtMs) return
     const { at, sentAt, arrivedAt } = given
     const known = this.#denials.find(part)
@@ -140,6 +141,11 @@ export class Denials implements FastPath {
     const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs })
     this.#denials.replace(part, made, arrivedAt)
   }
+}
+
+/** The limit of requests in flight denies nothing from memory, and its numbers are not known there. */
+function exceptSlots(limits: readonly LimitOutcome[], slots: number): readonly LimitOutcome[] {
+  return limits.map((limit, i) => (i === slots ? { wait: 0, remaining: UNKNOWN, reset: 0 } : limit))
 }
 
 /** A store's answer, with its times by the clock that denials age by. */

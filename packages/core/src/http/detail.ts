@@ -20,7 +20,8 @@ export function detailOf(decision: Decision, waitMs: number | undefined, namePla
   }
   const allowance = allowanceOf(denial.limits, cost > 1 ? 'unit' : 'request', namePlan)
   const when = whenOf(denial, waitMs)
-  const sentence = cost > 1 ? `${allowance}, and this request takes ${plural(cost, 'unit')}` : allowance
+  const isByCost = cost > 1 && denial.limits.some(({ windowMs }) => windowMs > 0)
+  const sentence = isByCost ? `${allowance}, and this request takes ${plural(cost, 'unit')}` : allowance
   if ('after' in when) return `${capitalised(sentence)}; try again in ${when.after}.`
   return `${capitalised(sentence)}; ${cost > 1 ? 'try again' : 'the next is possible'} on ${when.on}.`
 }
@@ -71,6 +72,7 @@ function clauseOf(limits: readonly DenyingLimit[], noun: string, namePlan: boole
 }
 
 function amountOf({ quota, windowMs, capacity, timeZone }: DenyingLimit, noun: string): string {
+  if (windowMs === 0) return `${plural(quota, 'request')} at a time`
   const amount = `${plural(quota, noun)} ${perWindow(windowMs, timeZone)}`
   return capacity === quota ? amount : `${amount} (at most ${inWords(capacity)} at once)`
 }

@@ -35,6 +35,9 @@ export function policiesOf(decision: Decision): readonly Policy[] {
   return decision.limits.length > 0 ? decision.limits : (limitsOf(decision) ?? [])
 }
 
+/** What the policy of a limit of requests in flight has in place of a window. */
+const IN_FLIGHT = 'qu="concurrent-requests"'
+
 /**
  * The value of `RateLimit-Policy`.
  *
@@ -42,7 +45,7 @@ export function policiesOf(decision: Decision): readonly Policy[] {
  */
 export function policyOf(policies: readonly Policy[], keys: readonly string[]): string {
   const policy = ({ name, quota, windowMs }: Policy, i: number): string =>
-    `${quoted(name)};q=${quota};w=${seconds(windowMs)}${keys[i] ?? ''}`
+    `${quoted(name)};q=${quota};${windowMs > 0 ? `w=${seconds(windowMs)}` : IN_FLIGHT}${keys[i] ?? ''}`
   return policies.map(policy).join(', ')
 }
 

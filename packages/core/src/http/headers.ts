@@ -1,6 +1,7 @@
-import type { Decision, LimitState } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision.js'
 import { ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
+import { closestLimit, resetOf } from './closest-limit.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
 import {
   fixedOf,
@@ -66,19 +67,20 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
       if (!isLeased) access.setHeader(res, 'RateLimit', standing(limits, items, keys))
     }
     if (isLeased || (!single && !legacy)) return
-    const limit = limits.length === 1 ? (limits[0] as LimitState) : closest(decision)
+    const limit = closestLimit(decision)
     // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
     const most = String(limit.used + limit.remaining)
     const remaining = String(limit.remaining)
+    const toReset = resetOf(limit, decision)
     if (single) {
       access.setHeader(res, 'RateLimit-Limit', most)
       access.setHeader(res, 'RateLimit-Remaining', remaining)
-      access.setHeader(res, 'RateLimit-Reset', String(seconds(limit.resetMs)))
+      access.setHeader(res, 'RateLimit-Reset', String(seconds(toReset)))
     }
     if (!legacy) return
     access.setHeader(res, 'X-RateLimit-Limit', most)
     access.setHeader(res, 'X-RateLimit-Remaining', remaining)
-    const resetMs = legacy === 'epoch' ? Date.now() + limit.resetMs : limit.resetMs
+    const resetMs = legacy === 'epoch' ? Date.now() + toReset : toReset
     access.setHeader(res, 'X-RateLimit-Reset', String(seconds(resetMs)))
   }
 }
@@ -101,14 +103,4 @@ function withOurs(exposed: string | undefined, ours: readonly string[]): string 
   if (given.includes('*')) return given.join(', ')
   const known = new Set(given.map((name) => name.toLowerCase()))
   return [...given, ...ours.filter((name) => !known.has(name.toLowerCase()))].join(', ')
-}
-
-/** For a denial, the violated limit with the longest wait; otherwise the limit with the least remaining. */
-function closest({ limits, violated }: Decision): LimitState {
-  const denying = limits.filter(({ name }) => violated.includes(name))
-  // None of a decision that was made by hand, and names another limit.
-  if (denying.length > 0) {
-    return denying.reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
-  }
-  return limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
 }

@@ -9,6 +9,7 @@ const OF_THE_CACHE = 'it goes to planCache: { ttlMs: 60000, staleMs: 3600000 }'
 const OF_HEADERS = 'it goes to headers: { standard: true, single: true }'
 const OF_HEADERS_OFF = 'write headers: { single: false }, or headers: false for none'
 const OF_KEYS = "write store: redisStore(client, { prefix: 'myapp' })"
+const IN_FLIGHT = "write limit: '20 concurrent', or beside other limits: ['100/min', '20 concurrent']"
 
 /** What to type in place of options that belong elsewhere in Tollgate, or to another package. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -26,6 +27,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   partitionKey: OF_HEADERS,
   expose: OF_HEADERS,
   lease: "it goes to a plan: plans: { pro: { limits: '6000/min', lease: true } }",
+  concurrent: IN_FLIGHT,
+  concurrency: IN_FLIGHT,
+  maxConcurrent: IN_FLIGHT,
+  maxInFlight: IN_FLIGHT,
   limits: "write limit: ['100/min', '1000/h']",
   // Options of other packages:
   keyGenerator: 'write identify: (req) => ...',

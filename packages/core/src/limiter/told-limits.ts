@@ -65,6 +65,9 @@ export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
 function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, capacity }: Limit): LimitState {
   // A store that users wrote can return any number for `remaining`.
   const used = Math.max(capacity - remaining, 0)
+  if (windowMs === 0) {
+    return { name, quota, quotaUnit: 'concurrent-requests', windowMs, used, remaining, resetMs: 0 }
+  }
   return { name, quota, windowMs, used, remaining, resetMs: toMs(reset) }
 }
 

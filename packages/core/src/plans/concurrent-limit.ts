@@ -1,16 +1,25 @@
-import { ConfigError } from '../base/errors.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
-import type { ConcurrentLimitOptions } from './limit.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, nearestOf, needOptions, type KnownOptions } from '../base/option-checks.js'
+import type { ConcurrentLimitOptions, Limit } from './limit.js'
+import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
+import { CONCURRENT_REMEDIES } from './limit-remedies.js'
 
 const MOST = 1_000_000
-const NOTATION = /^\s*(\d+(?:_\d+)*)\s+concurrent\s*$/i
 const LONGEST_NOTATION = 100
 const LONGEST_HINT_MS = 3_600_000
+/** How people say that requests run at a time. */
+const MEANT = /concurren|parallel|simultan|in[\s-]*flight|inflight|at (?:a|the same) time|at once/i
+const TIMES: Readonly<Record<string, number>> = { k: 1000, m: 1_000_000 }
+const KNOWN: KnownOptions = {
+  names: ['concurrent', 'name', 'retryAfterMs'],
+  example: '{ concurrent: 20 }',
+  remedyOf: (name) => CONCURRENT_REMEDIES.get(name),
+}
 
 /** Whether a limit is one of requests in flight, right or wrong: `'20 concurrent'`, or with the option `concurrent`. */
 export function isConcurrent(input: unknown): input is string | ConcurrentLimitOptions {
-  if (typeof input === 'string') return input.length <= LONGEST_NOTATION && /\bconcurrent\b/i.test(input)
-  return isOptions(input) && 'concurrent' in input
+  if (typeof input !== 'string') return isOptions(input) && 'concurrent' in input
+  return input.length <= LONGEST_NOTATION && (MEANT.test(input) || hasTypo(input))
 }
 
 /**
@@ -20,12 +29,12 @@ export function isConcurrent(input: unknown): input is string | ConcurrentLimitO
  */
 export function readConcurrent(input: string | ConcurrentLimitOptions, path: string): ConcurrentLimitOptions {
   if (typeof input === 'string') {
-    const [, digits] = NOTATION.exec(input) ?? []
-    const concurrent = Number((digits ?? '').replaceAll('_', ''))
+    const [, digits = ''] = CONCURRENT_NOTATION.exec(input) ?? []
+    const concurrent = numberOf(digits)
     if (isSlots(concurrent)) return { concurrent }
-    throw ConfigError.wrong(path, input, `a number of requests from 1 to ${MOST}, such as '20 concurrent'`)
+    throw notConcurrent(path, input)
   }
-  needOptions(input, ['concurrent', 'name', 'retryAfterMs'], path)
+  needOptions(input, KNOWN, path)
   const { concurrent, retryAfterMs = 1 } = input
   if (!isSlots(concurrent)) {
     const expected = `a whole number of requests at a time from 1 to ${MOST}, such as 20`
@@ -36,6 +45,60 @@ export function readConcurrent(input: string | ConcurrentLimitOptions, path: str
     throw ConfigError.wrong(`${path}.retryAfterMs`, retryAfterMs, expected)
   }
   return input
+}
+
+/**
+ * Refuses a second limit of requests in flight: of two that count the same requests, only the smaller one ever denies.
+ *
+ * @throws {ConfigError}
+ */
+export function needOneConcurrent(limits: readonly Limit[], path: string): void {
+  const all = limits.flatMap(({ windowMs, quota }, i) => (windowMs === 0 ? [{ quota, i }] : []))
+  const [, second] = all
+  if (!second) return
+  const least = Math.min(...all.map(({ quota }) => quota))
+  const problem = 'a plan has one limit of requests in flight, and here is another'
+  throw new ConfigError(`${path}[${second.i}]`, `${problem}: keep '${least} concurrent' alone`)
+}
+
+/** The error for the algorithm `concurrent`, which users do not name. */
+export function namedConcurrent(path: string, quota: unknown): ConfigError {
+  const written = isSlots(quota) ? quota : 20
+  return ConfigError.wrong(
+    `${path}.algorithm`,
+    'concurrent',
+    `the limit written as '${written} concurrent' or { concurrent: ${written} }, without quota and window`,
+  )
+}
+
+function notConcurrent(path: string, text: string): ConfigError {
+  const several = severalIn(text)
+  if (several !== undefined) return severalAtOnce(path, text, several)
+  const [, digits, times] = /(\d[\d,_']*)(?![.\d])([km])?/i.exec(text) ?? []
+  const meant = numberOf(digits ?? '') * (TIMES[times?.toLowerCase() ?? ''] ?? 1)
+  const written = isSlots(meant) && !isNegativeOrPart(text) ? show(`${meant} concurrent`) : "'20 concurrent'"
+  const blocked = meant === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
+  const isInTime = /\/|\bper\b/i.test(text)
+  const timeless = isInTime
+    ? ` (they count until they end, so no time belongs to them; requests in a time are a limit of their own, such as '${isSlots(meant) ? meant : 100}/min')`
+    : ''
+  const expected = `a number of requests from 1 to ${MOST}, written as ${written}`
+  return ConfigError.wrong(path, text, expected + timeless + blocked)
+}
+
+function isNegativeOrPart(text: string): boolean {
+  return /-\s*\d|\d\.\d/.test(text)
+}
+
+/** Whether a word is `concurrent` with one letter wrong. */
+function hasTypo(text: string): boolean {
+  return text
+    .split(/[\s\d/]+/)
+    .some((word) => word.length > 8 && nearestOf(word, ['concurrent']) !== undefined)
+}
+
+function numberOf(digits: string): number {
+  return Number(digits.replace(/[,_']/g, '') || Number.NaN)
 }
 
 function isSlots(given: unknown): boolean {

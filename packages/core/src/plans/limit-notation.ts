@@ -11,6 +11,8 @@ export interface Noted {
 }
 
 const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
+/** A limit of requests in flight: `'20 concurrent'`. */
+export const CONCURRENT_NOTATION = /^\s*(\d+(?:_\d+)*)\s+concurrent\s*$/i
 /** Matching takes time by the square of the length. */
 const LONGEST_NOTATION = 100
 
@@ -39,11 +41,7 @@ export function readNotation(text: string, path: string): Noted {
 /** The error for a value that is neither text nor options, or is text that cannot be read. */
 export function notALimit(path: string, given: unknown): ConfigError {
   const several = typeof given === 'string' ? severalIn(given) : undefined
-  if (several) {
-    const isInList = path.endsWith(']')
-    const list = isInList ? `a text for each limit: ${several}` : `several limits as a list: [${several}]`
-    return ConfigError.wrong(path, given, list)
-  }
+  if (several !== undefined) return severalAtOnce(path, given, several)
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
   if (meant !== undefined)
     return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
@@ -51,6 +49,13 @@ export function notALimit(path: string, given: unknown): ConfigError {
   const whole = word === undefined ? '' : `; did you mean '${word}'?`
   const expected = `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})${whole}`
   return ConfigError.wrong(path, given, expected)
+}
+
+/** @param several each of the limits, as a text of its own */
+export function severalAtOnce(path: string, given: unknown, several: string): ConfigError {
+  const isInList = path.endsWith(']')
+  const list = isInList ? `a text for each limit: ${several}` : `several limits as a list: [${several}]`
+  return ConfigError.wrong(path, given, list)
 }
 
 function notAQuota(path: string, text: string, quota: number): ConfigError {
@@ -85,12 +90,13 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** `'50/s', '1000/h'` of `50/s and 1000/h`; undefined where that is not several limits. */
-function severalIn(text: string): string | undefined {
+export function severalIn(text: string): string | undefined {
   const limits = text
     .slice(0, LONGEST_LOOSE)
     .split(/[,;&+|]|\band\b/)
     .map((one) => one.trim())
-  const isEach = limits.length > 1 && limits.every((one) => NOTATION.test(one))
+  const isEach =
+    limits.length > 1 && limits.every((one) => NOTATION.test(one) || CONCURRENT_NOTATION.test(one))
   return isEach ? limits.map((one) => `'${one}'`).join(', ') : undefined
 }
 

@@ -1,4 +1,5 @@
 import { compileLease, leasesSaidBy } from './lease-option.js'
+import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, type LimitSet } from './limit-set.js'
 import { parseLimit, type LimitInput } from './limit.js'
 
@@ -11,5 +12,6 @@ export type { LimitInput }
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
   const parsed = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`))
+  needOneConcurrent(parsed, 'limits')
   return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }

@@ -14,10 +14,10 @@ import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
 import type { LeaseOption } from './lease-option.js'
 import { notALimit, readNotation } from './limit-notation.js'
-import { LIMIT_REMEDIES } from './limit-remedies.js'
+import { limitRemedy } from './limit-remedies.js'
 import { compileLimit, type CompiledLimit } from './limit-set.js'
 import { capacityOf } from './scaled-limits.js'
-import { isConcurrent, readConcurrent } from './concurrent-limit.js'
+import { isConcurrent, namedConcurrent, readConcurrent } from './concurrent-limit.js'
 import type { ConcurrentOptions } from '../algorithms/concurrent.js'
 
 /**
@@ -81,7 +81,7 @@ const names = [...new Set(all.map(([, { name }]) => name))]
 const KNOWN: KnownOptions = {
   names: ['quota', 'window', 'algorithm', 'name', 'lease', ...all.flatMap(([, { options }]) => options)],
   example: "{ quota: 100, window: 'min' }",
-  remedyOf: (name) => LIMIT_REMEDIES.get(name),
+  remedyOf: limitRemedy,
 }
 
 /**
@@ -111,6 +111,7 @@ function concurrentLimit(
 function fromOptions(options: LimitOptions, path: string): Limit {
   needOptions(options, KNOWN, path)
   const { quota, name } = options
+  if ((options.algorithm as string) === 'concurrent') throw namedConcurrent(path, quota)
   if (!isUnits(quota))
     throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
   const window = readWindow(options.window, `${path}.window`)

@@ -1,8 +1,9 @@
 import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './lease-option.js'
+import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, type LimitSet } from './limit-set.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
+import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
 
@@ -33,6 +34,13 @@ export interface Plan {
   readonly onStoreFailure?: FailurePolicyOption
 }
 
+const IN_FLIGHT = "write it among the limits: { limits: ['100/min', '20 concurrent'] }"
+const KNOWN: KnownOptions = {
+  names: ['limits', 'onStoreFailure', 'lease'],
+  example: "{ limits: '100/min' }",
+  remedyOf: (name) => (/^(?:max)?(?:concurren|inflight|parallel)/i.test(name) ? IN_FLIGHT : undefined),
+}
+
 let serial = 0
 
 /**
@@ -47,7 +55,7 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
   if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
-  needOptions(input, ['limits', 'onStoreFailure', 'lease'], path)
+  needOptions(input, KNOWN, path)
   const { limits, onStoreFailure, lease } = input as Partial<PlanInputOptions>
   const said = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
   const plan = planOfLimits(name, limits, `${path}.limits`, said)
@@ -74,6 +82,7 @@ function planOfLimits(name: string, input: unknown, path: string, leases: readon
   const limits = Array.isArray(input)
     ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
     : [parseLimit(input, path)]
+  needOneConcurrent(limits, path)
   refuseSameNames(limits, path)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
   return { name, serial, limits, set: limitSet(limits, { lease }), isBlocked: false }

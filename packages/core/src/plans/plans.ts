@@ -133,17 +133,26 @@ function nothingGiven(options: PlanOptions): ConfigError {
   return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
 }
 
-/** The plan with the lowest sustained rate. */
+/**
+ * The plan with the lowest sustained rate; of equal ones, the one with the fewest requests in flight. A plan without a
+ * rate lets any number pass if they are short, so it is less restrictive than any that has one.
+ */
 function mostRestrictive(plans: readonly Plan[]): Plan {
   let [least] = plans as [Plan, ...Plan[]]
-  let rate = sustained(least)
-  for (const plan of plans) {
-    const its = sustained(plan)
-    if (its < rate) [least, rate] = [plan, its]
-  }
+  for (const plan of plans) if (isTighter(plan, least)) least = plan
   return least
 }
 
-function sustained(plan: Plan): number {
-  return Math.min(...plan.limits.map(({ quota, windowMs }) => quota / windowMs))
+function isTighter(plan: Plan, other: Plan): boolean {
+  const rate = sustained(plan)
+  const its = sustained(other)
+  return rate === its ? atATime(plan) < atATime(other) : rate < its
+}
+
+function sustained({ limits }: Plan): number {
+  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? quota / windowMs : Infinity)))
+}
+
+function atATime({ limits }: Plan): number {
+  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? Infinity : quota)))
 }

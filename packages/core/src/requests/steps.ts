@@ -44,12 +44,13 @@ function roomOf(parts: readonly Part[]): number {
 
 const capacities = new WeakMap<LimitSet, number>()
 
-/** The most units that one request can take from these limits. */
+/** The most units that one request can take from these limits. Of requests in flight it takes one, whatever its cost. */
 function capacityOfSet(set: LimitSet): number {
   const known = capacities.get(set)
   if (known !== undefined) return known
   const now = Date.now()
-  const capacity = Math.min(...set.limits.map((limit) => capacityOf(limit, now)))
+  const counted = set.limits.filter((_, i) => i !== set.slots)
+  const capacity = Math.min(...counted.map((limit) => capacityOf(limit, now)))
   capacities.set(set, capacity)
   return capacity
 }

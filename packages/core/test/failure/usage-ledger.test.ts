@@ -91,3 +91,12 @@ test('when the clock goes back, no age is negative', () => {
   ledger.add('a', set, 1, 5 * SECOND)
   expect(told(ledger.take('a'), 4 * SECOND)).toEqual([[[{ units: 1, ageUs: 0 }], [{ units: 1, ageUs: 0 }]]])
 })
+
+test('requests in flight are not charged: when the store is back it is told what is in flight then', () => {
+  const ledger = new UsageLedger()
+  const mixed = setOf('5/8s', '3 concurrent')
+  ledger.add('a', mixed, 2, 0)
+  expect(told(ledger.take('a'), 0)).toEqual([[[{ units: 2, ageUs: 0 }], []]])
+  ledger.add('a', setOf('3 concurrent'), 2, 0)
+  expect(ledger.take('a')).toEqual([])
+})

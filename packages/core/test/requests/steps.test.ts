@@ -54,6 +54,18 @@ test('the narrowest step comes first, by how much its tightest limit gives at on
   expect(keysOf(requestOf(...parts.toReversed()), true)).toEqual(['two', 'burst', 'middle', 'wide'])
 })
 
+test('requests in flight say nothing of how narrow a step is: a request takes one slot, whatever its cost', () => {
+  const parts = [
+    partOf('hour', ['100/h', '1 concurrent'], 1),
+    partOf('slots', '2 concurrent', 2),
+    partOf('minute', '50/min', 3),
+    partOf('more-slots', '1 concurrent', 4),
+  ]
+  const expected = ['minute', 'hour', 'more-slots', 'slots']
+  expect(keysOf(requestOf(...parts), true)).toEqual(expected)
+  expect(keysOf(requestOf(...parts.toReversed()), true)).toEqual(expected)
+})
+
 test('equal steps are sorted by key, so that two requests never wait for each other', () => {
   const [a, b] = [partOf('a', '1/h', 2), partOf('b', '1/h', 1)]
   expect(keysOf(requestOf(a, b), true)).toEqual(['a', 'b'])
