@@ -12,7 +12,7 @@ export type EventName = keyof Handlers
 /** What to record for each event. */
 type Handlers = {
   // Leases are read from the counts of limiters, since no event tells of units that were used.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease'>]: (
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void

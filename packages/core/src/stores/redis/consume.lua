@@ -11,7 +11,7 @@
   ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
                 run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in flight:
-                -1, limit set, cost, or 0 if they only declare slots, number of keys, the holder (empty if there is
+                -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the holder (empty if there is
                 none), and for each key: slots held, number of the last slot that the holder knows of, and how many times
                 it is asked. Any other request: 0, number of its
                 subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
@@ -62,6 +62,7 @@ end
 
 -- @include quick
 -- @include quick.lua
+-- @include quick-slots.lua
 
 local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
@@ -80,10 +81,21 @@ local function read_slots_run()
   local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
   at = at + 5
-  general = general or make_general()
+  local set = quick_sets[index]
+  if set == nil then
+    set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
+    quick_sets[index] = set
+  end
+  local values = set and holder and call('MGET', unpack(KEYS, request + 1, request + count))
   for i = 1, count do
+    local key, times = KEYS[request + i], tonumber(ARGV[at + 2])
     held, known = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-    general.decide_slots(general.sets[index], KEYS[request + i], cost, tonumber(ARGV[at + 2]))
+    local first_size, ok, is_done = size, nil, nil
+    if values and times == 1 then ok, is_done = pcall(decide_slot, set, cost, key, values[i]) end
+    if not (ok and is_done) then
+      size, general = first_size, general or make_general()
+      general.decide_slots(general.sets[index], key, cost, times)
+    end
     at = at + 3
   end
   request, holder = request + count, nil

@@ -1,10 +1,13 @@
 import type { Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
+import type { Grant, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
 import { Runs, type Run } from './runs.js'
+
+/** What stands for the cost of requests that only tell of slots. */
+const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
 
 /** Keys and arguments of a script. */
 export interface Encoded {
@@ -39,10 +42,11 @@ export function encodeRequests(
   }
   batch.forEach((request, i) => {
     const { parts, grant, id } = request
-    if (parts.length === 1 && (grant === 'all' || grant === 'declare')) {
+    const cost = COST_OF[grant]
+    if (parts.length === 1 && (grant === 'all' || cost !== undefined)) {
       runs ??= new Runs()
       const [part] = parts as readonly [SubRequest]
-      runs.add(grant === 'declare' ? { ...part, cost: 0 } : part, i)
+      runs.add(cost === undefined ? part : { ...part, cost }, i)
       return
     }
     close()
