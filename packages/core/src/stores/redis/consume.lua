@@ -12,8 +12,8 @@
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
                 run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in flight:
                 -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the holder (empty if there is
-                none), and for each key: slots held, number of the last slot that the holder knows of, and how many times
-                it is asked. Any other request: 0, number of its
+                none), and a JSON list, for each key: slots held, number of the last slot that the holder knows of, and how
+                many times it is asked. Any other request: 0, number of its
                 subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
                 set, and cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs
                 ago they were used, the oldest first. Then for each of these sets with requests in flight: holder, held and
@@ -80,24 +80,14 @@ end
 local function read_slots_run()
   local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
-  at = at + 5
+  local numbers = cjson.decode(ARGV[at + 5])
+  at = at + 6
   local set = quick_sets[index]
   if set == nil then
     set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
     quick_sets[index] = set
   end
-  local values = set and holder and call('MGET', unpack(KEYS, request + 1, request + count))
-  for i = 1, count do
-    local key, times = KEYS[request + i], tonumber(ARGV[at + 2])
-    held, known = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-    local first_size, ok, is_done = size, nil, nil
-    if values and times == 1 then ok, is_done = pcall(decide_slot, set, cost, key, values[i]) end
-    if not (ok and is_done) then
-      size, general = first_size, general or make_general()
-      general.decide_slots(general.sets[index], key, cost, times)
-    end
-    at = at + 3
-  end
+  decide_slots_run(set, index, cost, numbers)
   request, holder = request + count, nil
 end
 

@@ -72,11 +72,12 @@ function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
 }
 
 function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
-  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '')
+  const numbers: number[] = []
   for (const { slots, members } of groups) {
     answered.push(members)
-    args.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
+    numbers.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
   }
+  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers))
 }
 
 function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {
