@@ -49,9 +49,6 @@
 local request, quick_sets = 0, {}
 local described, at = cjson.decode(ARGV[3]), 5
 
--- Who tells of its slots with the request that is being decided, and the numbers that it tells. Nil: nobody.
-local holder, held, known
-
 -- Made when first needed: a script makes its functions anew at every run, and each costs time.
 local general
 
