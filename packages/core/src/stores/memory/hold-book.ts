@@ -25,23 +25,27 @@ export function placesToCome(book: LeaseBook, now: number): number {
   return book.filter((group) => isToCome(group, now)).reduce((places, { leases }) => places + leases.size, 0)
 }
 
+/** A limit that a place is sought in. */
+export interface Line {
+  readonly stateId: number
+  /** µs until so many units have come free. */
+  readonly wait: (units: number) => number
+  /** How much later than told before the time of a place may seem to be, in µs: a bucket rounds its level at every write. */
+  readonly roundingUs: number
+}
+
 /**
  * In how many µs the cost can have a place of one limit: before all places that can have their units by their time even
  * so. The units of leases, of reservations and of places whose time has come are never waited for.
- *
- * @param wait µs until so many units have come free
  */
-export function timeInLine(
-  book: LeaseBook,
-  { stateId, cost, wait }: { stateId: number; cost: number; wait: (units: number) => number },
-  now: number,
-): number {
+export function timeInLine(book: LeaseBook, line: Line, cost: number, now: number): number {
+  const { stateId, wait, roundingUs } = line
   const beside = book.filter(({ endUs, stateIds }) => endUs > now && stateIds.includes(stateId))
   const places = beside.filter((group) => isToCome(group, now)).sort((a, b) => timeOf(a) - timeOf(b))
   let units = beside.reduce((sum, { out }) => sum + out, cost)
   for (const place of places.reverse()) {
     const fitsIn = wait(units)
-    if (fitsIn === NEVER || fitsIn > timeOf(place) - now) return fitsIn
+    if (fitsIn === NEVER || fitsIn > timeOf(place) - now + roundingUs) return fitsIn
     units -= place.out
   }
   return wait(units)

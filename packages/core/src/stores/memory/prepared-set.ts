@@ -7,6 +7,8 @@ import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
 
+const ROUNDING_US = 2
+
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
@@ -76,7 +78,7 @@ export class PreparedLimit {
     const { algorithm, state, params, stateId } = this
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
-    return timeInLine(book, { stateId, cost, wait }, now)
+    return timeInLine(book, { stateId, wait, roundingUs: algorithm.place ? ROUNDING_US : 0 }, cost, now)
   }
 
   /** Units that fit now, beside those on lease. */

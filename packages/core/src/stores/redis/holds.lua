@@ -34,10 +34,14 @@ local function places_to_come(groups)
   return places
 end
 
+-- A bucket rounds its level at every write, so the time of a place that was booked before may seem to be this late, in µs.
+local ROUNDING = 2
+
 -- In how many µs the cost can have a place of one limit: before all places that can have their units by their time even
 -- so. The units of leases, of reservations and of places whose time has come are never waited for.
 local function time_in_line(groups, limit, cost)
-  local wait, id = complete(limit.algorithm).place or limit.algorithm.wait, id_of(limit)
+  local algorithm, id = complete(limit.algorithm), id_of(limit)
+  local wait, rounding = algorithm.place or algorithm.wait, algorithm.place and ROUNDING or 0
   local units, places = cost, {}
   for i = 1, groups and #groups or 0 do
     local group = groups[i]
@@ -49,7 +53,7 @@ local function time_in_line(groups, limit, cost)
   table.sort(places, function(a, b) return time_of(a) < time_of(b) end)
   for i = #places, 1, -1 do
     local fits_in = wait(limit, units)
-    if fits_in == NEVER or fits_in > time_of(places[i]) - now then return fits_in end
+    if fits_in == NEVER or fits_in > time_of(places[i]) - now + rounding then return fits_in end
     units = units - places[i].out
   end
   return wait(limit, units)
