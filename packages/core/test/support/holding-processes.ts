@@ -23,13 +23,13 @@ const step = fc.record({
   gapUs: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(0, 0, 1, 1000) },
     { weight: 4, arbitrary: fc.integer({ min: 0, max: 100_000 }) },
-    { weight: 1, arbitrary: fc.constantFrom(500_000, 999_999, 1_000_000) },
+    { weight: 1, arbitrary: fc.constantFrom(500_000, 999_999, 1_000_000, 1_700_000_000) },
     { weight: 1, arbitrary: fc.integer({ min: 0, max: 900_000 }) },
   ),
   cost: fc.oneof(fc.constantFrom(1, 1, 2), fc.integer({ min: 1, max: 12 })),
   /** Asked of the first key alone, or of both. */
   isJoint: fc.boolean(),
-  lengthUs: fc.constantFrom(50_000, 1_000_000, 2_000_000, 4_000_000),
+  lengthUs: fc.constantFrom(50_000, 1_000_000, 2_000_000, 4_000_000, 4_000_000_000),
   slackUs: fc.constantFrom(20_000, 20_000, 100_000),
   most: fc.constantFrom(2, 100, 100),
   /** How late within its time something is used, from 0 to 1; and which hold is meant, or how much of it. */
