@@ -63,7 +63,7 @@ export function needOneConcurrent(limits: readonly Limit[], path: string): void 
 
 /** The error for the algorithm `concurrent`, which users do not name. */
 export function namedConcurrent(path: string, quota: unknown): ConfigError {
-  const written = isSlots(quota) ? quota : 20
+  const written = isSlots(quota) ? Number(quota) : 20
   return ConfigError.wrong(
     `${path}.algorithm`,
     'concurrent',
