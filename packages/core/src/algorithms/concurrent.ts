@@ -78,6 +78,18 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
       }
       return (before?.held ?? 0) !== heldNow
     },
+    release(state, { id, held, known }: Slots) {
+      const before = state.live.find((row) => row.id === id)
+      if (!before) return false
+      const own = {
+        ...before,
+        held: held + Math.max(before.known - known, 0),
+        known: Math.max(before.known, known),
+      }
+      state.rows = state.live = state.live.map((row) => (row === before ? own : row))
+      state.own = own
+      return true
+    },
     slotOf: ({ own }) => own?.known ?? 0,
 
     remaining: (state, { quota }) => Math.max(quota - heldOf(state), 0),

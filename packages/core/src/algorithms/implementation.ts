@@ -81,6 +81,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * Returns whether the row was another before.
    */
   declare?(state: State, holder: Slots, params: Params): boolean
+  /**
+   * Called instead of `declare`, after `load`: makes the row say so where it is stored, without a new end. Returns false
+   * if there is no such row.
+   */
+  release?(state: State, holder: Slots): boolean
   /** The number of the last slot of the holder that was declared. */
   slotOf?(state: State): number
   /** Units that fit now, from 0 to the capacity. */

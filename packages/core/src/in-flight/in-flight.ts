@@ -116,7 +116,7 @@ export class InFlight implements SlotsOwner {
   declareAgain(keys: readonly string[]): void {
     for (const key of keys) {
       const slots = this.#keys.get(key)
-      if (slots) this.#declare(slots)
+      if (slots) this.#tell(slots, 'declare')
     }
   }
 
@@ -148,11 +148,11 @@ export class InFlight implements SlotsOwner {
   #settle(slots: KeySlots): void {
     if (slots.isOver) this.#keys.delete(slots.part.key)
     // What is under way may be told of as well.
-    else if (slots.isDirty && !slots.isDeclaring) this.#declareSoon(slots)
+    else if (slots.isDirty && !slots.isDeclaring) this.#tellSoon(slots)
   }
 
-  #declareSoon(slots: KeySlots): void {
-    if (this.#host.answersAtOnce) return this.#declare(slots)
+  #tellSoon(slots: KeySlots): void {
+    if (this.#host.answersAtOnce) return this.#tell(slots, 'release')
     this.#due.add(slots)
     if (slots.isTight && !this.#isFlushing) {
       this.#isFlushing = true
@@ -166,15 +166,15 @@ export class InFlight implements SlotsOwner {
     this.#gathering = undefined
     const due = [...this.#due]
     this.#due.clear()
-    for (const slots of due) if (slots.isDirty && !slots.isDeclaring) this.#declare(slots)
+    for (const slots of due) if (slots.isDirty && !slots.isDeclaring) this.#tell(slots, 'release')
   }
 
-  #declare(slots: KeySlots): void {
+  #tell(slots: KeySlots, grant: 'declare' | 'release'): void {
     const told = slots.declared()
     slots.isDirty = false
     slots.isDeclaring = true
-    slots.toldAtMs = elapsedMs()
-    this.#host.send(declarationOf(slots), (outcome) => {
+    if (grant === 'declare') slots.toldAtMs = elapsedMs()
+    this.#host.send(messageOf(slots, grant), (outcome) => {
       slots.confirm(told, outcome?.limits[slots.part.set.slots as number])
       // Without an answer the sweep tries again, or `recover`.
       if (outcome || slots.isOver) this.#settle(slots)
@@ -183,7 +183,7 @@ export class InFlight implements SlotsOwner {
 
   async #declareAll(all: readonly KeySlots[]): Promise<void> {
     const told = all.map((slots) => slots.declared())
-    const requests = all.map(declarationOf)
+    const requests = all.map((slots) => messageOf(slots, 'declare'))
     for (const slots of all) {
       slots.isDirty = false
       slots.isDeclaring = true
@@ -213,7 +213,7 @@ export class InFlight implements SlotsOwner {
     if (wasStopped) this.#tellOf([...this.#keys.values()])
     for (const slots of this.#keys.values()) {
       const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
-      if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots)) this.#declare(slots)
+      if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots)) this.#tell(slots, 'declare')
     }
     if (this.#keys.size > 0) this.#sweepLater()
   }
@@ -228,9 +228,9 @@ export class InFlight implements SlotsOwner {
   }
 }
 
-function declarationOf(slots: KeySlots): Request {
+function messageOf(slots: KeySlots, grant: 'declare' | 'release'): Request {
   const { part, plan } = slots
   const { subject, limits, shard } = part
   const parts = [{ ...part, cost: 1, slots: slots.declared() }]
-  return { subject, plan, cost: 1, parts, limits, shard, grant: 'declare' }
+  return { subject, plan, cost: 1, parts, limits, shard, grant }
 }

@@ -1,6 +1,6 @@
 import { compileLease, leasesSaidBy } from './lease-option.js'
 import { needOneConcurrent } from './concurrent-limit.js'
-import { limitSet, type LimitSet } from './limit-set.js'
+import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { parseLimit, type LimitInput } from './limit.js'
 
 export type { LimitInput }
@@ -11,7 +11,7 @@ export type { LimitInput }
  * @throws {ConfigError} when one of them is not a valid limit
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  const parsed = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`))
+  const parsed = slotsLast(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
   needOneConcurrent(parsed, 'limits')
   return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }

@@ -71,3 +71,9 @@ export function limitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {
   const slots = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)
   return { limits: compiled, ttlMs, lease, wait, slots: slots < 0 ? undefined : slots }
 }
+
+/** Limits of requests in flight come behind all others: so stores keep them where the quick way finds them. */
+export function slotsLast(limits: readonly Limit[]): readonly Limit[] {
+  const isSlots = ({ compiled }: Limit): boolean => implementations[compiled.algorithm].inFlight === true
+  return [...limits.filter((limit) => !isSlots(limit)), ...limits.filter(isSlots)]
+}

@@ -2,7 +2,7 @@ import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './lease-option.js'
 import { needOneConcurrent } from './concurrent-limit.js'
-import { limitSet, type LimitSet } from './limit-set.js'
+import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
@@ -79,11 +79,12 @@ function planOfLimits(name: string, input: unknown, path: string, leases: readon
   if (Array.isArray(input) && input.length === 0) {
     throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }
-  const limits = Array.isArray(input)
+  const read = Array.isArray(input)
     ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
     : [parseLimit(input, path)]
-  needOneConcurrent(limits, path)
-  refuseSameNames(limits, path)
+  needOneConcurrent(read, path)
+  refuseSameNames(read, path)
+  const limits = slotsLast(read)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
   return { name, serial, limits, set: limitSet(limits, { lease }), isBlocked: false }
 }

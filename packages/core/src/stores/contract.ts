@@ -39,9 +39,12 @@ export interface SubRequest {
  * - `force`: each limit's own units, at the time of their use, over the quota if need be.
  * - `lease`: units in advance, which the process then serves from memory: as `order` says. Only asked of stores with
  *   `leases`.
- * - `declare`: nothing; only the `slots` of its one part are told. Only asked of stores with `slots`.
+ * - `declare`: nothing; only the `slots` of its one part are told, and the row of the holder lives on from now. Only asked
+ *   of stores with `slots`.
+ * - `release`: as `declare`, for slots that were given back: if the holder has a row, its end stays, and nothing else of
+ *   the subject is written.
  */
-export type Grant = 'all' | 'upTo' | 'force' | 'lease' | 'declare'
+export type Grant = 'all' | 'upTo' | 'force' | 'lease' | 'declare' | 'release'
 
 /** One request. All its keys are decided in one step. */
 export interface StoreRequest {
@@ -83,8 +86,8 @@ export interface LimitOutcome {
 }
 
 /**
- * The answer to one request. With `all` the units were taken, or are held, if every limit's wait is 0. With `declare`
- * only the limit of requests in flight is told, and the numbers of the others are 0.
+ * The answer to one request. With `all` the units were taken, or are held, if every limit's wait is 0. With `declare` and
+ * `release` only the limit of requests in flight is told, and the numbers of the others are 0.
  */
 export interface Outcome {
   /** When it was decided, in µs of the store's clock. */

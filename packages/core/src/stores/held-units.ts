@@ -78,7 +78,7 @@ export interface HoldOutcome {
  * late or repeated, the next one puts them right.
  *
  * A store has a row for each holder: how many slots it holds, the number of the last one, and when the row ends:
- * SLOTS_KEPT_MS after the holder's last message. A message makes the slots of its row `held` + (number of the row - `known`),
+ * SLOTS_KEPT_MS after the holder's last slot or declaration. A message makes the slots of its row `held` + (number of the row - `known`),
  * at least `held`: those that the store gave and the holder has not heard of yet are held, too. It makes the number of
  * the row at least `known`. A request that is granted gets one more, with the next number.
  */

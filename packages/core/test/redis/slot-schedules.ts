@@ -12,7 +12,7 @@ const gapUs = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(5_000_000, 13_999_999, 14_000_000, 20_000_000) },
 )
 const asked = fc.record({
-  kind: fc.constantFrom('all', 'all', 'all', 'all', 'declare', 'declare', 'upTo', 'force'),
+  kind: fc.constantFrom('all', 'all', 'all', 'all', 'declare', 'release', 'release', 'upTo', 'force'),
   key: fc.constantFrom('k', 'k', 'k', 'l'),
   set: fc.constantFrom(0, 0, 0, 1, 2, 3),
   cost: fc.constantFrom(1, 1, 1, 2, 7),
@@ -64,14 +64,15 @@ function requestOf(
   numbers: ReadonlyMap<string, number>,
 ): StoreRequest {
   const { kind, key, cost, holder, held, behind, isJoint } = one
+  const isTelling = kind === 'declare' || kind === 'release'
   const set = sets[one.set] as LimitSet
-  const grant = (kind === 'declare' && set.slots === undefined ? 'all' : kind) as StoreRequest['grant']
+  const grant = (isTelling && set.slots === undefined ? 'all' : kind) as StoreRequest['grant']
   const used: readonly Usage[][] = set.limits.map(() => [{ units: cost, ageUs: 500 }])
-  const keys = isJoint && grant !== 'declare' ? [key, 'm'] : [key]
+  const keys = isJoint && !isTelling ? [key, 'm'] : [key]
   const parts = keys.map((name) => {
     const known = Math.max((numbers.get(`${name} ${holder}`) ?? 0) - behind, 0)
     const slots: SlotHolder | undefined = holder === undefined ? undefined : { id: holder, held, known }
-    const hasSlots = set.slots !== undefined && (grant === 'all' || grant === 'declare')
+    const hasSlots = set.slots !== undefined && (grant === 'all' || isTelling)
     return { key: name, set, cost, ...(hasSlots && { slots }), ...(grant === 'force' && { used }) }
   })
   return { shard: 0, grant, parts }

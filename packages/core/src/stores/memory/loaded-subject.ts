@@ -1,5 +1,6 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
+import type { SlotHolder } from '../contract.js'
 import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
 import { LoadedLimits } from './loaded-limits.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
@@ -70,6 +71,12 @@ export class LoadedSubject extends LoadedLimits {
   /** Whether the clock went back so far since the last write that even a denial is written. */
   isAhead(now: number): boolean {
     return this.isKnown && this.last > now + CLOCK_WENT_BACK_US
+  }
+
+  /** Makes the row of a process say what it tells, as it is stored. Returns false where it is to be declared instead. */
+  release(holder: SlotHolder | undefined, now: number): boolean {
+    if (!holder || !this.isKnown || this.last > now) return false
+    return this.limits.some(({ algorithm, state }) => algorithm.release?.(state, holder))
   }
 
   /** Makes the subject the most recently used. */

@@ -99,17 +99,18 @@ export class ProcessStore implements Store {
 
   #take(request: StoreRequest): Outcome {
     if (request.grant === 'force') return this.#force(request)
-    if (request.grant === 'declare') return this.#declare(request)
+    if (request.grant === 'declare' || request.grant === 'release') return this.#declare(request)
     return request.grant === 'lease' ? this.#lease(request) : this.#decide(request, true)
   }
 
-  #declare({ parts }: StoreRequest): Outcome {
+  #declare({ parts, grant }: StoreRequest): Outcome {
     const now = this.#clock()
     const [{ key, set, slots }] = parts as readonly [SubRequest]
     const subject = this.#load(0, key, set, now)
-    const hasChanged = subject.declare(slots)
+    const isReleased = grant === 'release' && subject.release(slots, now)
+    const hasChanged = !isReleased && subject.declare(slots)
     // Rows of holders that hold nothing are not renewed.
-    if (slots && (hasChanged || slots.held > 0)) {
+    if (slots && !isReleased && (hasChanged || slots.held > 0)) {
       subject.take(0)
       subject.write(now)
     }

@@ -90,11 +90,12 @@ class Reader {
     }
     const limits: LimitOutcome[] = []
     let isOutside = false
+    const onlyTells = grant === 'declare' || grant === 'release'
     for (const { set } of parts) {
       for (let i = 0; i < set.limits.length; i += 1) {
         const isSlots = i === set.slots
-        const isTold = isSlots || grant !== 'declare'
-        const outcome = isTold ? this.#readLimit(grant !== 'all' && grant !== 'declare') : UNTOLD
+        const isTold = isSlots || !onlyTells
+        const outcome = isTold ? this.#readLimit(grant !== 'all' && !onlyTells) : UNTOLD
         if (outcome.wait === OUTSIDE_CALENDAR) isOutside = true
         limits.push(isSlots ? { ...outcome, reset: 0, slot: outcome.reset } : outcome)
       }

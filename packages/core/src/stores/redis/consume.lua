@@ -11,9 +11,9 @@
   ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
                 run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in flight:
-                -1, limit set, cost, or 0 if they only declare slots, number of keys, the holder (empty if there is
-                none), and for each key: slots held, number of the last slot that the holder knows of, and how many times
-                it is asked. Any other request: 0, number of its
+                -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the holder (empty if there is
+                none), and a JSON list, for each key: slots held, number of the last slot that the holder knows of, and how
+                many times it is asked. Any other request: 0, number of its
                 subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
                 set, and cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs
                 ago they were used, the oldest first. Then for each of these sets with requests in flight: holder, held and
@@ -62,6 +62,7 @@ end
 
 -- @include quick
 -- @include quick.lua
+-- @include quick-slots.lua
 
 local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
@@ -79,13 +80,14 @@ end
 local function read_slots_run()
   local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
-  at = at + 5
-  general = general or make_general()
-  for i = 1, count do
-    held, known = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-    general.decide_slots(general.sets[index], KEYS[request + i], cost, tonumber(ARGV[at + 2]))
-    at = at + 3
+  local numbers = cjson.decode(ARGV[at + 5])
+  at = at + 6
+  local set = quick_sets[index]
+  if set == nil then
+    set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
+    quick_sets[index] = set
   end
+  decide_slots_run(set, index, cost, numbers)
   request, holder = request + count, nil
 end
 

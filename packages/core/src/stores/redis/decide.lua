@@ -75,3 +75,25 @@ local function decide_declaration(set, key)
   reply[size + 1], reply[size + 2] = limit.algorithm.left(limit)
   size = size + 2
 end
+
+-- Decides a request that only gives slots back: where the holder has a row, nothing else is written.
+local function decide_release(set, key)
+  if set.is_outside then return tell_outside() end
+  local limit, value = set[set.in_flight], call('GET', key)
+  load_limits(set, value)
+  local at
+  if value and holder then
+    parts = parts or make_parts()
+    at = parts.find(value, limit.id)
+  end
+  if not take or not at or set.written > now or not limit.algorithm.release(limit, holder, held, known) then
+    return decide_declaration(set, key)
+  end
+  local size_before = limit.algorithm.size + STATE_ID
+  local _, count = unpack_bytes(limit.algorithm.packing, value, at)
+  local saved = pack_bytes('>I4I2I4I6', limit.id, #limit.rows / 21, limit.held, limit.ends) .. limit.rows
+  local tail = sub(value, at + size_before + count * 21)
+  call('SET', key, sub(value, 1, at - 1) .. saved .. tail, 'KEEPTTL')
+  reply[size + 1], reply[size + 2] = limit.algorithm.left(limit)
+  size = size + 2
+end

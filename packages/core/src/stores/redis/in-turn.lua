@@ -16,10 +16,10 @@ local function decide_in_turn(set, key, cost, times)
   end
 end
 
--- The same of a set with requests in flight. With cost 0, slots are declared.
+-- The same of a set with requests in flight. With cost 0 slots are declared, with -1 given back.
 local function decide_slots(set, key, cost, times)
   if cost > 0 then return decide_in_turn(set, key, cost, times) end
   for _ = 1, times do
-    decide_or_tell(decide_declaration, set, key)
+    decide_or_tell(cost == 0 and decide_declaration or decide_release, set, key)
   end
 end

@@ -1,10 +1,13 @@
 import type { Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
+import type { Grant, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
 import { Runs, type Run } from './runs.js'
+
+/** What stands for the cost of requests that only tell of slots. */
+const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
 
 /** Keys and arguments of a script. */
 export interface Encoded {
@@ -39,10 +42,11 @@ export function encodeRequests(
   }
   batch.forEach((request, i) => {
     const { parts, grant, id } = request
-    if (parts.length === 1 && (grant === 'all' || grant === 'declare')) {
+    const cost = COST_OF[grant]
+    if (parts.length === 1 && (grant === 'all' || cost !== undefined)) {
       runs ??= new Runs()
       const [part] = parts as readonly [SubRequest]
-      runs.add(grant === 'declare' ? { ...part, cost: 0 } : part, i)
+      runs.add(cost === undefined ? part : { ...part, cost }, i)
       return
     }
     close()
@@ -68,11 +72,12 @@ function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
 }
 
 function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
-  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '')
+  const numbers: number[] = []
   for (const { slots, members } of groups) {
     answered.push(members)
-    args.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
+    numbers.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
   }
+  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers))
 }
 
 function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {

@@ -16,7 +16,7 @@ export interface Group {
 /** Groups with the same limits and cost. No key is twice in a run. */
 export interface Run {
   readonly set: LimitSet
-  /** 0: they only declare slots. */
+  /** 0: they only declare slots; -1: they only give some back. */
   readonly cost: number
   readonly groups: Group[]
 }
