@@ -10,7 +10,7 @@ export function isOutcome(given: unknown, { parts, grant, order }: Asked): given
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
-    if (grant === 'all' || grant === 'declare') return true
+    if (grant === 'all' || grant === 'declare' || grant === 'release') return true
     if (grant === 'lease') return isLease(lease, limits, order)
     return grant === 'upTo' ? isSameForAll(limits, leastCost(parts)) : isOfEach(limits, parts)
   } catch {

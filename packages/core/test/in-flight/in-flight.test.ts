@@ -12,7 +12,12 @@ afterEach(async () => {
 afterAll(closeBenches)
 
 function made(store: Parameters<typeof createLimiter>[0]['store']): Limiter {
-  const limiter = createLimiter({ plans, ...(store && { store }), deadlineMs: 10_000, onStoreFailure: 'closed' })
+  const limiter = createLimiter({
+    plans,
+    ...(store && { store }),
+    deadlineMs: 10_000,
+    onStoreFailure: 'closed',
+  })
   limiters.push(limiter)
   return limiter
 }
@@ -36,8 +41,7 @@ const places = [
 ]
 
 const acme = { id: 'acme', plan: 'free' }
-const consume = async (limiter: Limiter | undefined): Promise<Decision> =>
-  (limiter as Limiter).consume(acme)
+const consume = async (limiter: Limiter | undefined): Promise<Decision> => (limiter as Limiter).consume(acme)
 
 describe.each(places)('on $name', ({ pair }) => {
   test('as many run as the plan says, over all processes, and the next when one has ended', async () => {

@@ -48,6 +48,7 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['lease, all', 'lease', leased(500, true, 3, 3, 3)],
   ['lease, none', 'lease', leased(0, false, 0, 0, 0)],
   ['declare', 'declare', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
+  ['release', 'release', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
   ['all, beside leases', 'all', { at: 1, limits: [state, state, { ...state, leased: 2 }] }],
 ])('an outcome of %s', (_, grant, given) => {
   expect(isOutcome(given, request(grant))).toBe(true)
