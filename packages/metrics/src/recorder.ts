@@ -11,7 +11,8 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases are read from the counts of limiters, since no event tells of units that were used.
+  // Leases and requests in flight are read from the counts of limiters: no event tells of units that were used, and none
+  // of each slot.
   readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
@@ -109,10 +110,11 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
     this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
+    result.observe(inFlight, overview.inFlight, this.#settings.attributes)
     result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
@@ -150,6 +152,6 @@ export class Recorder {
 }
 
 function observedOf(instruments: Instruments): Instruments['pending'][] {
-  const { pending, leasesHeld, breakerStatus, limiterStatus } = instruments
-  return [pending, leasesHeld, breakerStatus, limiterStatus]
+  const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, inFlight, leasesHeld, breakerStatus, limiterStatus]
 }

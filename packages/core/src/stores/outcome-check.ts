@@ -19,6 +19,7 @@ export function isOutcome(given: unknown, { parts, grant, order, hold }: Asked):
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
     if (grant === 'all') return hold === undefined || isHold((given as Partial<Outcome>).hold, limits, hold)
+    if (grant === 'declare' || grant === 'release') return true
     if (grant === 'lease') return isLease(lease, limits, order)
     return grant === 'upTo' ? isSameForAll(limits, leastCost(parts)) : isOfEach(limits, parts)
   } catch {
