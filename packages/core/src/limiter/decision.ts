@@ -69,7 +69,7 @@ export interface Decision {
    * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
    * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
    * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
-   * lease, or the store did not answer.
+   * lease, or waited for a place, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied the request. */
@@ -79,6 +79,8 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
+  /** Of the source `place`: how long the request waited for it, in ms. */
+  readonly waitedMs?: number
 }
 
 /** How long a client should stay away while the store cannot answer, in ms. */
@@ -87,7 +89,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'lease' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'place' | 'cache' | 'lease' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(

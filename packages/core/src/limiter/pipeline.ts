@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GivenBack } from '../failure/give-backs.js'
+import { newLeaseId } from '../failure/ids.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
@@ -13,19 +14,23 @@ import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
-import { decideWithoutLimits, type Decision } from './decision.js'
+import type { Decision } from './decision.js'
+import { decisionOf } from './decision-of.js'
 import type { EventContext, Events } from './events.js'
 import { healthOf } from './health.js'
+import type { HoldReports } from './holds/hold-reports.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
+import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
 import { errorOf } from './store-answer.js'
 import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
 import { Turns } from './turns.js'
 import { UnitsBack } from './units-back.js'
+import { WaitingRoom, type WaitingHost } from './waiting/waiting-room.js'
 
 export interface PipelineOptions extends BackingOptions {
   /** Tried in this order. */
@@ -38,10 +43,12 @@ export interface PipelineOptions extends BackingOptions {
  * and emitted.
  */
 export class Pipeline {
+  readonly holds: HoldReports
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
   readonly #fallback: Fallback
+  readonly #room: WaitingRoom
   readonly #unitsBack: UnitsBack
   readonly #steps: StepsOptions
   readonly #unobserve: (() => void) | undefined
@@ -54,25 +61,16 @@ export class Pipeline {
 
   constructor(options: PipelineOptions, events: Events) {
     this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
-    const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, (keys) =>
-      this.#fastPaths.forget('refund', keys),
-    )
+    const backing = makeBacking(options, this.#telling, (keys) => this.#fastPaths.forget('refund', keys))
+    const { store, fallback, holds } = backing
+    const { testClock } = options.store
     this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
     this.#store = store
     this.#fallback = fallback
-    this.#unitsBack = new UnitsBack(fallback, giveBacks, options.store.testClock ?? elapsedMs)
-    this.#steps = {
-      deadlines,
-      ask: (step) => this.#ask(step),
-      fallBack: (step, error) => this.#fallback.decide(step, error),
-      onLate: ({ source, step, outcome }) => {
-        if (source === 'store' && outcome) this.#fallback.late([step], [outcome])
-      },
-      giveBack: (verdict, units) => void this.#unitsBack.give(verdict, units),
-      onDecided: ({ source, step }) => {
-        if (source === 'local') this.#fallback.release(step)
-      },
-    }
+    this.holds = holds
+    this.#unitsBack = new UnitsBack(backing, testClock ?? elapsedMs)
+    this.#steps = stepsOptionsOf(backing, this.#unitsBack, (step) => this.#ask(step))
+    this.#room = new WaitingRoom(this.#waitingHost(), newLeaseId, testClock)
     this.#unobserve = options.store.observe?.({
       onEvicted: (subjects) => this.#telling.evicted(subjects),
       onUnreached: (error) => this.#telling.unreached(error),
@@ -80,6 +78,10 @@ export class Pipeline {
   }
 
   consume(request: Request): MaybePromise<Decision> {
+    return this.#room.join(request) ?? this.#consumeNow(request)
+  }
+
+  #consumeNow(request: Request): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(request)
     if (known) return this.#inKind(this.#conclude(request, [known]))
     if (request.steps) return this.#consumeInTurn(request)
@@ -123,7 +125,7 @@ export class Pipeline {
   }
 
   stats(): LimiterStats {
-    return this.#telling.stats(this.#store.pending, this.#fastPaths.held)
+    return this.#telling.stats(this.#store.pending, this.#fastPaths.held, this.#room.waiting)
   }
 
   health(): LimiterHealth {
@@ -139,9 +141,10 @@ export class Pipeline {
   async #close(): Promise<void> {
     this.#closed = true
     this.#fastPaths.forget('closed')
-    await this.#store.drain()
+    await Promise.all([this.#room.close(), this.#store.drain()])
     // Again, for what was under way.
     this.#fastPaths.forget('closed')
+    this.holds.end()
     await this.#store.drain()
     await Promise.all(this.#inTurn)
     await this.#fallback.end()
@@ -158,6 +161,16 @@ export class Pipeline {
   #track<T>(asked: Promise<T>): Promise<T> {
     this.#inTurn.add(asked)
     return asked.finally(() => this.#inTurn.delete(asked))
+  }
+
+  #waitingHost(): WaitingHost {
+    return {
+      isRefused: ({ shard }) => this.#closed || this.#store.refusal(shard) !== undefined,
+      ask: (request) => this.#ask(request),
+      conclude: (request, verdict) => this.#conclude(request, [verdict]),
+      giveBack: (verdict) => this.#unitsBack.give(verdict, verdict.step.cost),
+      told: this.#telling,
+    }
   }
 
   /** Decides one step of a request, by the store or its fallback. */
@@ -201,6 +214,7 @@ export class Pipeline {
       return verdictOf('store', step, given)
     }
     const error = this.#errorOf(given)
+    this.holds.cancel(step)
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.#fallback.decide(step, error)
@@ -226,17 +240,7 @@ export class Pipeline {
   }
 
   #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
-    const { source, allowed } = verdicts[0] as Verdict
-    if (
-      verdicts.length === 1 &&
-      source !== 'store' &&
-      source !== 'local' &&
-      source !== 'cache' &&
-      source !== 'lease'
-    ) {
-      return decideWithoutLimits(request, { source, allowed })
-    }
-    return new CountedDecision(request, undefined, { isPeek, by: this, verdicts })
+    return decisionOf(request, { isPeek, by: this, verdicts })
   }
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */

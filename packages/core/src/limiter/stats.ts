@@ -1,6 +1,8 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import { ReservationCounts, type ReservationStats } from './reservation-counts.js'
+import type { WaitingChange } from './waiting/waiting-change.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
@@ -17,6 +19,9 @@ export interface LimiterStats {
   readonly evicted: number
   /** Units that this process took in advance. */
   readonly leases: LeaseStats
+  /** Requests that wait in line, on plans with `wait`. */
+  readonly waiting: WaitingStats
+  readonly reservations: ReservationStats
   /** Requests that are waiting for the store. */
   readonly pending: number
 }
@@ -40,6 +45,19 @@ export interface LeaseStats {
   readonly lost: number
   /** Leases that can be served from now. */
   readonly held: number
+}
+
+/** Each request that was booked was admitted, has left, was late or denied as the limiter closed, or waits now. */
+export interface WaitingStats {
+  readonly now: number
+  /** Places that requests got. One that was late can get another. */
+  readonly booked: number
+  readonly admitted: number
+  readonly left: number
+  readonly late: number
+  readonly closed: number
+  /** Requests that did not fit and could not wait: the line was full or too long, or too many wait in this process. */
+  readonly refused: number
 }
 
 /** For a readiness probe. */
@@ -78,6 +96,8 @@ export class Stats {
     returned: 0,
     lost: 0,
   }
+  readonly #waiting = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0 }
+  readonly reservations = new ReservationCounts()
   #units = 0
   #dropped = 0
   #storeErrors = 0
@@ -116,13 +136,23 @@ export class Stats {
     this.#leases.used += units
   }
 
-  read(pending: number, held: number): LimiterStats {
+  waiting({ kind }: WaitingChange): void {
+    this.#waiting[kind] += 1
+  }
+
+  refusedPlace(): void {
+    this.#waiting.refused += 1
+  }
+
+  read(pending: number, held: number, waiting: number): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
       reconciled: { units: this.#units, dropped: this.#dropped },
       evicted: this.#evicted,
       leases: { ...this.#leases, held },
+      waiting: { now: waiting, ...this.#waiting },
+      reservations: this.reservations.read(),
       pending,
     }
   }

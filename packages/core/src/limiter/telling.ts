@@ -3,12 +3,13 @@ import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
 import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import type { WaitingChange, WaitingListener } from './waiting/waiting-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
-export class Telling implements LeaseListener {
+export class Telling implements LeaseListener, WaitingListener {
   readonly #events: Events
   readonly #warning: StoreWarning
   readonly #stats = new Stats()
@@ -70,12 +71,27 @@ export class Telling implements LeaseListener {
     this.#stats.leaseUsed(units)
   }
 
+  waiting(change: WaitingChange): void {
+    this.#stats.waiting(change)
+    this.#events.emit('waiting', change)
+  }
+
+  refusedPlace(): void {
+    this.#stats.refusedPlace()
+  }
+
+  /** A reservation was made. Returns what counts how it ended. */
+  reserved(endsAtMs: number): (how: 'committed' | 'cancelled') => void {
+    return this.#stats.reservations.made(endsAtMs)
+  }
+
   /**
    * @param pending requests that are waiting for the store
    * @param held    leases that this process can serve from now
+   * @param waiting requests that wait in line
    */
-  stats(pending: number, held = 0): LimiterStats {
-    return this.#stats.read(pending, held)
+  stats(pending: number, held = 0, waiting = 0): LimiterStats {
+    return this.#stats.read(pending, held, waiting)
   }
 }
 

@@ -2,19 +2,28 @@ import type { Fallback } from '../failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { LeasedUnits, Verdict } from '../requests/verdict.js'
 import { refundOf } from '../stores/receipts.js'
+import type { Backing } from './backing.js'
+import { isHeld, isReserved } from './holds/held.js'
+import type { HoldReports } from './holds/hold-reports.js'
+import { refundOfPlace } from './holds/place-refund.js'
 
-/** Gives units of a verdict back to where they were taken from: the store, the local limiter, or a lease. */
+/** Gives units of a verdict back to where they were taken from: the store, the local limiter, a lease, or what is held. */
 export class UnitsBack {
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
+  readonly #holds: HoldReports
   readonly #clock: () => number
   #isOver = false
 
   /** @param clock the clock that leases end by, in ms */
-  constructor(fallback: Fallback, giveBacks: GiveBacks, clock: () => number) {
+  constructor(
+    { fallback, giveBacks, holds }: Pick<Backing, 'fallback' | 'giveBacks' | 'holds'>,
+    clock: () => number,
+  ) {
     this.#clock = clock
     this.#fallback = fallback
     this.#giveBacks = giveBacks
+    this.#holds = holds
   }
 
   /** Sends what is still to be sent. Nothing goes to the store from then on. */
@@ -23,7 +32,9 @@ export class UnitsBack {
     this.#isOver = true
   }
 
-  async give({ source, step, outcome, uses = [] }: Verdict, units: number): Promise<GivenBack> {
+  async give(verdict: Verdict, units: number): Promise<GivenBack> {
+    const { source, step, outcome, uses = [] } = verdict
+    if (isHeld(verdict)) return this.#giveHeld(verdict, units)
     if (source === 'lease') return this.#giveLeased(uses, units)
     // After the store was charged for a local decision, its units cannot be given back.
     if (source === 'local') return this.#fallback.refund(step, units) ? 'given' : 'unknown'
@@ -32,6 +43,21 @@ export class UnitsBack {
     if (source !== 'store' || !outcome) return 'gone'
     if (this.#isOver) return 'unknown'
     return this.#giveBacks.give(refundOf(step, outcome, units))
+  }
+
+  /** What is left in a place counts as used at once; of a reservation nothing is left then. */
+  async #giveHeld(verdict: Verdict, units: number): Promise<GivenBack> {
+    if (this.#isOver) return 'unknown'
+    const { step } = verdict
+    const found = await this.#holds.settle(verdict, step.cost - units)
+    if (found.includes('unknown')) return 'unknown'
+    const over = step.parts.filter((_, i) => found[i] === 'over')
+    if (over.length === 0) return 'given'
+    const given =
+      isReserved(verdict) || this.#isOver
+        ? 'gone'
+        : await this.#giveBacks.give(refundOfPlace(verdict, over, units))
+    return given === 'gone' && found.includes('ended') ? 'given' : given
   }
 
   async #giveLeased(uses: readonly LeasedUnits[], units: number): Promise<GivenBack> {

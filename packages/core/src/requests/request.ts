@@ -36,6 +36,8 @@ export interface Request extends StoreRequest {
   readonly steps?: readonly Request[] | undefined
   /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true
+  /** While it waits for a place, it gives that back when this aborts. */
+  readonly signal?: AbortSignal | undefined
   /** The second argument of listeners, beside the decision. */
   readonly context?: object
   /** Set on steps only: the deadline that a step shares with the other steps. */

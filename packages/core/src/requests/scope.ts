@@ -101,7 +101,7 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
   const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])
-  return JSON.stringify([counts ?? [], plan.set?.lease])
+  return JSON.stringify([counts ?? [], plan.set?.lease, plan.set?.wait])
 }
 
 /** @throws {ConfigError} when it cannot be part of a key */
