@@ -5,7 +5,7 @@ import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Store } from '../stores/contract.js'
-import { HoldReports } from './holds/hold-reports.js'
+import { Holds } from './holds/holds.js'
 import { PathHost } from './path-host.js'
 import { StoreAccess } from './store-access.js'
 import type { Telling } from './telling.js'
@@ -26,7 +26,7 @@ export interface Backing {
   /** Decides when the store cannot. */
   readonly fallback: Fallback
   readonly giveBacks: GiveBacks
-  readonly holds: HoldReports
+  readonly holds: Holds
   /**
    * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
    * else its next step would be sent.
@@ -51,7 +51,7 @@ export function makeBacking(
     onFailure: (error, requests) => telling.storeError(error, requests),
     onLate: (batch, answers) => {
       fallback.late(batch, answers)
-      holds.late(batch, answers)
+      holds.reports.late(batch, answers)
     },
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
     recover: async (shard) => {
@@ -69,6 +69,6 @@ export function makeBacking(
     onReconciled: (reconciled) => telling.reconciled(reconciled),
   })
   const host = new PathHost(store, fallback, telling)
-  const holds: HoldReports = new HoldReports((request, onAnswer) => host.send(request, onAnswer))
+  const holds: Holds = new Holds(host, telling, options.store.holds ?? false)
   return { store, fallback, giveBacks, holds, deadlines }
 }

@@ -18,7 +18,7 @@ import type { Decision } from './decision.js'
 import { decisionOf } from './decision-of.js'
 import type { EventContext, Events } from './events.js'
 import { healthOf } from './health.js'
-import type { HoldReports } from './holds/hold-reports.js'
+import type { Holds } from './holds/holds.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
@@ -43,7 +43,7 @@ export interface PipelineOptions extends BackingOptions {
  * and emitted.
  */
 export class Pipeline {
-  readonly holds: HoldReports
+  readonly holds: Holds
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
@@ -94,7 +94,8 @@ export class Pipeline {
   peek(request: Request): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(request, true)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
-    const decide = (all: readonly Verdict[]): Decision => this.#decide(request, all, true)
+    const decide = (all: readonly Verdict[]): Decision =>
+      decisionOf(request, { isPeek: true, by: this, verdicts: all })
     if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])
     return Promise.all(verdicts).then(decide)
   }
@@ -144,7 +145,7 @@ export class Pipeline {
     await Promise.all([this.#room.close(), this.#store.drain()])
     // Again, for what was under way.
     this.#fastPaths.forget('closed')
-    this.holds.end()
+    this.holds.reports.end()
     await this.#store.drain()
     await Promise.all(this.#inTurn)
     await this.#fallback.end()
@@ -214,7 +215,7 @@ export class Pipeline {
       return verdictOf('store', step, given)
     }
     const error = this.#errorOf(given)
-    this.holds.cancel(step)
+    this.holds.reports.cancel(step)
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.#fallback.decide(step, error)
@@ -233,14 +234,10 @@ export class Pipeline {
   }
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
-    const decision = this.#decide(request, verdicts, false)
+    const decision = decisionOf(request, { isPeek: false, by: this, verdicts })
     const failed = verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
     this.#telling.decision(decision, failed, request.context as EventContext)
     return decision
-  }
-
-  #decide(request: Request, verdicts: readonly Verdict[], isPeek: boolean): Decision {
-    return decisionOf(request, { isPeek, by: this, verdicts })
   }
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */

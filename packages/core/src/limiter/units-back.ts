@@ -4,14 +4,14 @@ import type { LeasedUnits, Verdict } from '../requests/verdict.js'
 import { refundOf } from '../stores/receipts.js'
 import type { Backing } from './backing.js'
 import { isHeld, isReserved } from './holds/held.js'
-import type { HoldReports } from './holds/hold-reports.js'
+import type { Holds } from './holds/holds.js'
 import { refundOfPlace } from './holds/place-refund.js'
 
 /** Gives units of a verdict back to where they were taken from: the store, the local limiter, a lease, or what is held. */
 export class UnitsBack {
   readonly #fallback: Fallback
   readonly #giveBacks: GiveBacks
-  readonly #holds: HoldReports
+  readonly #holds: Holds
   readonly #clock: () => number
   #isOver = false
 
@@ -49,8 +49,8 @@ export class UnitsBack {
   async #giveHeld(verdict: Verdict, units: number): Promise<GivenBack> {
     if (this.#isOver) return 'unknown'
     const { step } = verdict
-    const found = await this.#holds.settle(verdict, step.cost - units)
-    if (found.includes('unknown')) return 'unknown'
+    const found = await this.#holds.reports.settle(verdict, step.cost - units)
+    if (found.includes('unknown') || found.includes('unsent')) return 'unknown'
     const over = step.parts.filter((_, i) => found[i] === 'over')
     if (over.length === 0) return 'given'
     const given =

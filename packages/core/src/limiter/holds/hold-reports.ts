@@ -7,9 +7,9 @@ import { isOutcome } from '../../stores/outcome-check.js'
 
 /**
  * What a report found. `ended`: the units were held, and are so no more. `over`: they were not, since the hold had ended, or
- * the subject was reset. `unknown`: no answer came; the report is repeated.
+ * the subject was reset. `unknown`: no answer came; the report is repeated. `unsent`: the limiter was closed.
  */
-export type Found = 'ended' | 'over' | 'unknown'
+export type Found = 'ended' | 'over' | 'unknown' | 'unsent'
 
 interface Repeated {
   readonly report: Request
@@ -44,7 +44,7 @@ export class HoldReports {
     const endsInUs = hold?.endsInUs ?? 0
     const endsAtMs = elapsedMs() + endsInUs / 1000
     const foundBy = (answer: Outcome | undefined): Found => {
-      if (!answer) return 'unknown'
+      if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
       return answer.at < at + endsInUs && answer.lease?.isKnown ? 'ended' : 'over'
     }
     return Promise.all(
