@@ -1,6 +1,6 @@
 import type { Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
+import type { Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
@@ -38,8 +38,8 @@ export function encodeRequests(
     runs = undefined
   }
   batch.forEach((request, i) => {
-    const { parts, grant, id } = request
-    if (parts.length === 1 && grant === 'all') {
+    const { parts, grant, id, hold } = request
+    if (parts.length === 1 && grant === 'all' && !hold) {
       runs ??= new Runs()
       runs.add(parts[0] as SubRequest, i)
       return
@@ -63,14 +63,27 @@ function encodeRun({ args, answered }: EncodedRequests, { cost, groups }: Run, s
   args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
 }
 
-function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {
+function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
+  const { parts, grant, order, hold } = request
   const isForce = grant === 'force'
-  const args: ScriptArg[] = [0, parts.length, isForce && id !== undefined ? 'once' : grant]
+  const args: ScriptArg[] = [0, parts.length, hold ? 'hold' : grantOf(request)]
   for (const { set, cost, used = [] } of parts) {
     args.push(sets.indexOf(set), isForce ? JSON.stringify(used.map(encodeUsage)) : cost)
     if (grant === 'lease') args.push(...encodeOrder(order, set))
   }
-  return args
+  return hold ? [...args, ...encodeHold(hold, parts)] : args
+}
+
+function grantOf({ grant, id }: StoreRequest): string {
+  return grant === 'force' && id !== undefined ? 'once' : grant
+}
+
+function encodeHold(
+  { kind, id, lengthUs, slackUs, most }: Hold,
+  parts: readonly SubRequest[],
+): readonly ScriptArg[] {
+  const ofParts = parts.flatMap(({ set }) => [set.wait ? 1 : 0, set.ttlMs * 1000])
+  return [kind, id, lengthUs, slackUs, most, ...ofParts]
 }
 
 function encodeOrder({ reports, wish }: LeaseOrder = { reports: [] }, { ttlMs }: LimitSet): ScriptArg[] {
