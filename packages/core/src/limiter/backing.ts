@@ -51,7 +51,7 @@ export function makeBacking(
     onFailure: (error, requests) => telling.storeError(error, requests),
     onLate: (batch, answers) => {
       fallback.late(batch, answers)
-      holds.reports.late(batch, answers)
+      holds.late(batch, answers)
     },
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
     recover: async (shard) => {
@@ -69,6 +69,9 @@ export function makeBacking(
     onReconciled: (reconciled) => telling.reconciled(reconciled),
   })
   const host = new PathHost(store, fallback, telling)
-  const holds: Holds = new Holds(host, telling, options.store.holds ?? false)
+  const holds: Holds = new Holds({
+    ...{ host, telling, canHold: options.store.holds ?? false },
+    giveBack: (request) => giveBacks.give(request),
+  })
   return { store, fallback, giveBacks, holds, deadlines }
 }

@@ -15,7 +15,7 @@ export function stepsOptionsOf(
     onLate: ({ source, step, outcome }) => {
       if (source !== 'store' || !outcome) return
       fallback.late([step], [outcome])
-      holds.reports.late([step], [outcome])
+      holds.late([step], [outcome])
     },
     giveBack: (verdict, units) => void unitsBack.give(verdict, units),
     onDecided: ({ source, step }) => {

@@ -3,9 +3,11 @@ import type { GiveBacks, GivenBack } from '../failure/give-backs.js'
 import type { LeasedUnits, Verdict } from '../requests/verdict.js'
 import { refundOf } from '../stores/receipts.js'
 import type { Backing } from './backing.js'
-import { isHeld, isReserved } from './holds/held.js'
+import { heldParts, isHeld, isReserved } from './holds/held.js'
+import type { Found } from './holds/hold-reports.js'
+import type { Part } from '../requests/request.js'
 import type { Holds } from './holds/holds.js'
-import { refundOfPlace } from './holds/place-refund.js'
+import { refundOfPlace, refundOfTaken } from './holds/hold-refunds.js'
 
 /** Gives units of a verdict back to where they were taken from: the store, the local limiter, a lease, or what is held. */
 export class UnitsBack {
@@ -45,19 +47,21 @@ export class UnitsBack {
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /** What is left in a place counts as used at once; of a reservation nothing is left then. */
+  /** The rest of a place counts as used at once; of a reservation nothing is left then. */
   async #giveHeld(verdict: Verdict, units: number): Promise<GivenBack> {
     if (this.#isOver) return 'unknown'
-    const { step } = verdict
+    const { step, outcome } = verdict
+    const taken = outcome && refundOfTaken(step, outcome, units)
+    const others = taken ? this.#giveBacks.give(taken) : undefined
     const found = await this.#holds.reports.settle(verdict, step.cost - units)
-    if (found.includes('unknown') || found.includes('unsent')) return 'unknown'
-    const over = step.parts.filter((_, i) => found[i] === 'over')
-    if (over.length === 0) return 'given'
-    const given =
-      isReserved(verdict) || this.#isOver
-        ? 'gone'
-        : await this.#giveBacks.give(refundOfPlace(verdict, over, units))
-    return given === 'gone' && found.includes('ended') ? 'given' : given
+    const over = heldParts(step).filter((_, i) => found[i] === 'over')
+    const ended = over.length > 0 && !isReserved(verdict) && this.#giveEnded(verdict, over, units)
+    const all = [...found.map(meaningOf), await others, await ended]
+    return all.includes('unknown') ? 'unknown' : all.includes('given') ? 'given' : 'gone'
+  }
+
+  #giveEnded(verdict: Verdict, parts: readonly Part[], units: number): GivenBack | Promise<GivenBack> {
+    return this.#isOver ? 'unknown' : this.#giveBacks.give(refundOfPlace(verdict, parts, units))
   }
 
   async #giveLeased(uses: readonly LeasedUnits[], units: number): Promise<GivenBack> {
@@ -72,4 +76,9 @@ export class UnitsBack {
     )
     return all.includes('unknown') ? 'unknown' : all.includes('given') ? 'given' : 'gone'
   }
+}
+
+function meaningOf(found: Found): GivenBack {
+  if (found === 'over') return 'gone'
+  return found === 'ended' ? 'given' : 'unknown'
 }

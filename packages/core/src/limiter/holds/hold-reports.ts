@@ -2,8 +2,8 @@ import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { FastPathHost } from '../../fast-path/fast-path.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
-import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
-import { isOutcome } from '../../stores/outcome-check.js'
+import type { Outcome } from '../../stores/contract.js'
+import { heldParts } from './held.js'
 
 /**
  * What a report found. `ended`: the units were held, and are so no more. `over`: they were not, since the hold had ended, or
@@ -37,7 +37,7 @@ export class HoldReports {
    * Ends the hold of a verdict.
    *
    * @param used units of it that count as used from now on
-   * @returns for each part what the first report found: a repetition cannot tell whether one before it came through
+   * @returns for each part that is held what the first report found: a repetition cannot tell whether one before it came through
    */
   settle({ step, outcome }: Verdict, used: number): Promise<Found[]> {
     const { at = 0, hold } = outcome ?? {}
@@ -48,7 +48,7 @@ export class HoldReports {
       return answer.at < at + endsInUs && answer.lease?.isKnown ? 'ended' : 'over'
     }
     return Promise.all(
-      step.parts.map(async (part) => foundBy(await this.#report(reportOf(step, part, used), endsAtMs))),
+      heldParts(step).map(async (part) => foundBy(await this.#report(reportOf(step, part, used), endsAtMs))),
     )
   }
 
@@ -57,16 +57,7 @@ export class HoldReports {
     if (!step.hold) return
     const { lengthUs, slackUs } = step.hold
     const endsAtMs = elapsedMs() + (lengthUs * LONGER + slackUs) / 1000
-    for (const part of step.parts) void this.#report(reportOf(step, part, 0), endsAtMs)
-  }
-
-  /** Ends the holds that the store made after their requests were answered otherwise. */
-  late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
-    batch.forEach((request, i) => {
-      const answer: unknown = answers[i]
-      if (!request.hold || !isOutcome(answer, request)) return
-      if (answer.hold && answer.hold.endsInUs > 0) this.cancel(request as Request)
-    })
+    for (const part of heldParts(step)) void this.#report(reportOf(step, part, 0), endsAtMs)
   }
 
   /** Sends what is still to be repeated a last time. Nothing is sent from then on. */

@@ -2,29 +2,53 @@ import { ConfigError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { PathHost } from '../path-host.js'
 import type { Telling } from '../telling.js'
+import type { Request } from '../../requests/request.js'
+import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
+import { isOutcome } from '../../stores/outcome-check.js'
 import { HoldReports } from './hold-reports.js'
+import { refundOfTaken } from './hold-refunds.js'
+
+export interface HoldsOptions {
+  readonly host: PathHost
+  readonly telling: Telling
+  /** Whether the store can hold units. */
+  readonly canHold: boolean
+  /** Gives back units that the store took. Never rejects. */
+  readonly giveBack: (request: RefundRequest) => Promise<unknown>
+}
 
 /** Units that the store holds for requests of this process. */
 export class Holds {
   readonly reports: HoldReports
-  readonly #telling: Telling
-  readonly #canHold: boolean
+  readonly #options: HoldsOptions
 
-  constructor(host: PathHost, telling: Telling, canHold: boolean) {
-    this.reports = new HoldReports((request, onAnswer) => host.send(request, onAnswer))
-    this.#telling = telling
-    this.#canHold = canHold
+  constructor(options: HoldsOptions) {
+    this.reports = new HoldReports((request, onAnswer) => options.host.send(request, onAnswer))
+    this.#options = options
   }
 
   /** @throws {ConfigError} when the store cannot hold units */
   need(): void {
-    if (this.#canHold) return
+    if (this.#options.canHold) return
     const remedy = 'use redisStore or memoryStore, or consume and settle'
     throw new ConfigError('store', `this store makes no reservations: ${remedy}`)
   }
 
+  /** Requests whose units the store held after they were answered otherwise: nobody uses these. */
+  late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
+    batch.forEach((request, i) => {
+      const answer: unknown = answers[i]
+      if (!request.hold || !isOutcome(answer, request)) return
+      if (!answer.hold || answer.hold.endsInUs === 0) return
+      const step = request as Request
+      this.reports.cancel(step)
+      const taken = refundOfTaken(step, answer, step.cost)
+      if (taken) void this.#options.giveBack(taken)
+    })
+  }
+
   /** Counts a reservation. Returns what counts its end. */
   reserved(lengthMs: number): (how: 'committed' | 'cancelled') => void {
-    return this.#telling.reserved(elapsedMs() + lengthMs)
+    return this.#options.telling.reserved(elapsedMs() + lengthMs)
   }
 }

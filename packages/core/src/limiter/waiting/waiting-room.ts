@@ -167,7 +167,7 @@ export class WaitingRoom {
   #admit(waiter: Waiter, nowMs: number): void {
     const { visit, verdict } = waiter
     this.#goOut(waiter, 'admitted')
-    waiter.resolve(this.#host.conclude(visit.request, usedPlace(verdict, nowMs - visit.sinceMs)))
+    waiter.resolve(this.#host.conclude(visit.request, usedPlace(verdict, Math.round(nowMs - visit.sinceMs))))
   }
 
   #leave(waiter: Waiter): void {
@@ -182,7 +182,7 @@ export class WaitingRoom {
     const { visit, verdict } = waiter
     this.#goOut(waiter, 'closed')
     const nowMs = this.#clock()
-    const denial = deniedPlace(verdict, waiter.wakeAtMs - nowMs, nowMs - visit.sinceMs)
+    const denial = deniedPlace(verdict, waiter.wakeAtMs - nowMs, Math.round(nowMs - visit.sinceMs))
     waiter.resolve(this.#host.conclude(visit.request, denial))
     this.#track(this.#host.giveBack(verdict))
   }
