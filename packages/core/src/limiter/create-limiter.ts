@@ -105,7 +105,8 @@ class StoreLimiter implements Limiter {
     this.#settling = new Settling(this.#pipeline)
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
     this.#freeName = takeName(store, name)
-    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf) }
+    const canWait = (): boolean => this.#plans.canWait
+    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf), canWait }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {

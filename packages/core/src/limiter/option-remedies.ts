@@ -26,6 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   partitionKey: OF_HEADERS,
   expose: OF_HEADERS,
   lease: "it goes to a plan: plans: { pro: { limits: '6000/min', lease: true } }",
+  wait: "it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }",
   limits: "write limit: ['100/min', '1000/h']",
   // Options of other packages:
   keyGenerator: 'write identify: (req) => ...',

@@ -11,4 +11,5 @@ export const LIMIT_REMEDIES = new Map([
   ['limit', QUOTA],
   ['points', QUOTA],
   ['requests', QUOTA],
+  ['wait', "it goes to the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }"],
 ])

@@ -74,9 +74,17 @@ export function compileScope(options: ScopeOptions): Scope {
   }
 }
 
-/** Refuses `blocked`, which is for the plan of a subject and not for a part of the application. */
+/** Refuses `blocked` and `wait`, which are for the plan of a subject and not for a part of the application. */
 function compileLimits(name: string, input: unknown, path: string): Plan {
   const plan = compilePlan(name, input, path)
+  if (plan.set?.wait) {
+    const remedy =
+      "leave it out here, and write it on the plan: plans: { batch: { limits, wait: { maxDelay: '2s' } } }"
+    throw new ConfigError(
+      `${path}.wait`,
+      `requests wait by the plan of their subject, in groups, too: ${remedy}`,
+    )
+  }
   if (!plan.isBlocked) return plan
   throw ConfigError.wrong(path, 'blocked', "a limit; 'blocked' is a plan: plans: { suspended: 'blocked' }")
 }
