@@ -8,15 +8,15 @@ import type { Clock } from '../support/benches.js'
 import { setOf, waiting } from '../support/store-requests.js'
 
 const gapUs = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom(0, 0, 1, 999, 100_000, 1_000_001, -1, -250_000, -2_000_000) },
-  { weight: 5, arbitrary: fc.integer({ min: 0, max: 300_000 }) },
+  { weight: 4, arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 999, 100_000, 1_000_001, -1, -250_000, -2_000_000) },
+  { weight: 5, arbitrary: fc.integer({ min: 0, max: 100_000 }) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 5_000_000 }) },
 )
 const key = fc.constantFrom('k', 'k', 'k', 'l')
-const set = fc.constantFrom(0, 0, 0, 1, 2, 3, 4)
-const cost = fc.oneof(fc.constantFrom(1, 1, 2, 20), fc.integer({ min: 1, max: 25 }))
+const set = fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 3, 4)
+const cost = fc.oneof(fc.constantFrom(1, 1, 2, 20), fc.integer({ min: 1, max: 12 }))
 /** Few ids, so that holds and reports come again, late and in another order. */
-const anyId = fc.integer({ min: 1, max: 40 }).map((n) => `hold-${String(n).padStart(7, '0')}`)
+const anyId = fc.integer({ min: 1, max: 60 }).map((n) => `hold-${String(n).padStart(7, '0')}`)
 const hold = fc.record({
   kind: fc.constantFrom('place', 'place', 'place', 'reservation') satisfies fc.Arbitrary<Hold['kind']>,
   id: anyId,
@@ -26,7 +26,7 @@ const hold = fc.record({
 })
 const held = fc.record({ kind: fc.constant('hold' as const), key, set, cost, hold, isJoint: fc.boolean() })
 const plain = fc.record({
-  kind: fc.constantFrom('all' as const, 'all' as const, 'upTo' as const, 'force' as const),
+  kind: fc.constantFrom('all' as const, 'all' as const, 'all' as const, 'upTo' as const, 'force' as const),
   key,
   set,
   cost,

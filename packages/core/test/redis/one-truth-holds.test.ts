@@ -60,6 +60,7 @@ test('the schedules hold units: places in line, reservations, and all answers ar
     said.map((answer, i) => ({ request: requests[i] as StoreRequest, answer: answer as Outcome })),
   )
   const held = all.filter(({ answer }) => (answer.hold?.endsInUs ?? 0) > 0)
+  // A line: several places of the subject that are still to come.
   const later = held.filter(({ answer }) => (answer.hold?.delayUs ?? 0) > 0)
   expect(later.length).toBeGreaterThan(150)
   expect(held.length - later.length).toBeGreaterThan(100)
