@@ -30,8 +30,12 @@ export class ScopedConsumer implements Consumer {
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, () => readConsumeOptions(options), options)
-    options?.signal?.throwIfAborted()
+    const read = (): number => {
+      const cost = readConsumeOptions(options)
+      options?.signal?.throwIfAborted()
+      return cost
+    }
+    const request = this.#build(subjects, read, options)
     if (request instanceof Promise) return request.then((built) => this.#consume(built, options))
     return this.#pipeline.consume(withOptions(request, options))
   }

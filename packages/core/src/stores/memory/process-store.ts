@@ -30,6 +30,7 @@ export class ProcessStore implements Store {
   readonly slots = true
   readonly holds = true
   readonly clock = 'process'
+  readonly testClock?: () => number
   readonly #now: () => number
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
@@ -45,6 +46,7 @@ export class ProcessStore implements Store {
   /** @param now returns ms since 1970; default: the system's clock */
   constructor(maxSubjects: number, now?: () => number) {
     this.#now = now ?? microsecondClock()
+    if (now) this.testClock = now
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
