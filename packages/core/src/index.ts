@@ -19,10 +19,21 @@ export type { BreakerChange, EventContext, InFlightChange, LimiterEvents } from 
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalOptions } from './failure/local-limiter.js'
-export type { DecisionCounts, LeaseStats, LimiterHealth, LimiterStats } from './limiter/stats.js'
+export type {
+  DecisionCounts,
+  LeaseStats,
+  LimiterHealth,
+  LimiterStats,
+  WaitingStats,
+} from './limiter/stats.js'
 export type { Reconciled } from './failure/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter } from './limiter/limiter.js'
+export type { Reservation } from './limiter/reservation.js'
+export type { ReserveOptions } from './limiter/reserve-options.js'
+export type { WaitingChange } from './limiter/waiting/waiting-change.js'
+export type { WaitOptions } from './plans/wait-option.js'
+export type { ReservationStats } from './limiter/reservation-counts.js'
 export type { LimiterOptions } from './limiter/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'
 export type { PlanlessSubject, PlanOf } from './requests/plan-cache.js'

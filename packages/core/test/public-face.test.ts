@@ -81,6 +81,7 @@ test('every event is published on the channel that channelOf names', () => {
     evicted: [1],
     lease: [{}],
     inFlight: [{}],
+    waiting: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],
   } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }

@@ -13,7 +13,7 @@ export type EventName = keyof Handlers
 type Handlers = {
   // Leases and requests in flight are read from the counts of limiters: no event tells of units that were used, and none
   // of each slot.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight'>]: (
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void

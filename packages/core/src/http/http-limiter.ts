@@ -1,4 +1,3 @@
-import { createLimiterFor } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
@@ -17,19 +16,15 @@ import { headerWriter, type HeaderWriter } from './headers.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
 import { compileList, type List } from './lists.js'
 import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
-import {
-  limiterOptions,
-  placeOptions,
-  scopeOptions,
-  type PlaceOptions,
-  type RateLimitOptions,
-} from './options.js'
+import { makeLimiter } from './make-limiter.js'
+import { placeOptions, scopeOptions, type PlaceOptions, type RateLimitOptions } from './options.js'
 import { renderBody, statusOf } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { refundLater, releaseLater } from './refund-later.js'
 import { retryOf } from './retry.js'
+import { whileHere, type Asked } from './while-here.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -204,17 +199,25 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       return this.#answer(req, res, decision)
     }
     const units = typeof cost === 'function' ? cost(req) : cost
-    if (isPromise(units)) return chain(units, (known) => chain(this.#ask(req, subjects, known), conclude))
-    return chain(this.#ask(req, subjects, units), conclude)
+    const ask = (known: number): MaybePromise<boolean> => {
+      if (!internalsOf(this.limiter).canWait())
+        return chain(this.#ask(req, subjects, { cost: known }), conclude)
+      return whileHere(
+        { adapter: this.#adapter, res },
+        (signal) => this.#ask(req, subjects, { cost: known, signal }),
+        conclude,
+      )
+    }
+    return isPromise(units) ? chain(units, ask) : ask(units)
   }
 
-  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], cost: number): MaybePromise<Decision> {
-    needCost(cost, 1, USE_SKIP)
+  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], options: Asked): MaybePromise<Decision> {
+    needCost(options.cost, 1, USE_SKIP)
     const { eventContext } = this.#options
     const who = subjects.length === 1 ? subjects[0] : subjects
-    if (!eventContext) return cost === 1 ? this.#consumer.consume(who) : this.#consumer.consume(who, { cost })
-    const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
-    return this.#consumer.consume(who, context ? { cost, context } : { cost })
+    if (!eventContext && options.cost === 1 && !options.signal) return this.#consumer.consume(who)
+    const context = eventContext && contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
+    return this.#consumer.consume(who, context ? { ...options, context } : options)
   }
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
@@ -242,9 +245,4 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       return false
     })
   }
-}
-
-function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
-  const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
-  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope: scopeOptions(options) })
 }

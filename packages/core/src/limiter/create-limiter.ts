@@ -9,7 +9,6 @@ import type { FastPath } from '../fast-path/fast-path.js'
 import { Leases } from '../fast-path/leases/leases.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
-import { needCost } from '../requests/cost.js'
 import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning } from '../requests/plan-warning.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
@@ -25,7 +24,9 @@ import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 import { needFreeName, takeName } from './names.js'
 import { Pipeline } from './pipeline.js'
-import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
+import type { Reservation } from './reservation.js'
+import type { ReserveOptions } from './reserve-options.js'
+import { Settling } from './settling.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { needSupported } from './supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
@@ -68,6 +69,7 @@ class StoreLimiter implements Limiter {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: Consumer
+  readonly #settling: Settling
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
@@ -100,9 +102,11 @@ class StoreLimiter implements Limiter {
       { ...failure, store, begin, warn: warnOf, fastPaths: fastPathsOf(options, store, failure.deadlineMs) },
       this.#events,
     )
+    this.#settling = new Settling(this.#pipeline)
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
     this.#freeName = takeName(store, name)
-    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf) }
+    const canWait = (): boolean => this.#plans.canWait
+    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf), canWait }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {
@@ -125,33 +129,16 @@ class StoreLimiter implements Limiter {
     return this.#common.peek(subjects, options)
   }
 
-  async refund(decision: Decision): Promise<boolean> {
-    const settlement = settleDecision(decision, 0, this.#pipeline)
-    const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
-    const isGiven = given.includes('given')
-    if (isGiven) noteTaken(decision, 0)
-    return isGiven
+  reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
+    return this.#common.reserve(subjects, options)
   }
 
-  async settle(decision: Decision, cost: number): Promise<number> {
-    needCost(cost, 0)
-    const settlement = settleDecision(decision, cost, this.#pipeline)
-    if (settlement) noteTaken(decision, await this.#settle(settlement, cost))
-    return takenBy(decision)
+  refund(decision: Decision): Promise<boolean> {
+    return this.#settling.refund(decision)
   }
 
-  /** Resolves to the units that the request has taken in all. */
-  async #settle(settlement: Settlement, cost: number): Promise<number> {
-    const { request, units } = settlement
-    if (units > 0) return this.#settleDown(settlement, cost)
-    if (cost === request.cost) return cost
-    return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
-  }
-
-  /** Unless every step gave its units back, the old cost is reported: one of the subjects may still hold it. */
-  async #settleDown(settlement: Settlement, cost: number): Promise<number> {
-    const given = await this.#pipeline.refund(settlement)
-    return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost
+  settle(decision: Decision, cost: number): Promise<number> {
+    return this.#settling.settle(decision, cost)
   }
 
   async reset(subject: Subject | string): Promise<void> {

@@ -69,7 +69,7 @@ export interface Decision {
    * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
    * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
    * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
-   * lease, or the store did not answer.
+   * lease, or waited for a place, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied the request. */
@@ -79,6 +79,8 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
+  /** Of the source `place`: how long the request waited for it, in ms. */
+  readonly waitedMs?: number
   /**
    * Tells that the request is over, so that another of the subject may run. Only of a request that a limit such as
    * `'5 concurrent'` counts: adapters call it when the response is over. Otherwise it does nothing.
@@ -94,7 +96,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'lease' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'place' | 'cache' | 'lease' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(

@@ -8,6 +8,7 @@ import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { Subject } from '../plans/subject.js'
+import type { WaitingChange } from './waiting/waiting-change.js'
 
 /** A state change of one shard's breaker. A store without shards is shard 0. */
 export interface BreakerChange {
@@ -66,6 +67,8 @@ export interface LimiterEvents {
   lease: [change: LeaseChange]
   /** Requests in flight were told to the store again, which had lost them or may have: after an outage, or a pause. */
   inFlight: [change: InFlightChange]
+  /** A request of a plan with `wait` got a place in line, or is in line no more. */
+  waiting: [change: WaitingChange]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -87,6 +90,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   evicted: (subjects) => ({ subjects }),
   lease: (change) => change,
   inFlight: (change) => change,
+  waiting: (change) => change,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -112,6 +116,7 @@ export class Events {
     evicted: [],
     lease: [],
     inFlight: [],
+    waiting: [],
     planError: [],
     unknownPlan: [],
   }

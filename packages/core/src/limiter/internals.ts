@@ -11,6 +11,8 @@ export interface Internals {
   readonly warn: Warn
   /** The same, but each code at most once a minute: for failures that can happen at every request. */
   readonly warnRarely: Warn
+  /** Whether a request can wait in line, so that it is worth knowing when its client leaves. */
+  readonly canWait: () => boolean
 }
 
 /** A registered symbol, since a process that loads both the ESM and the CommonJS build has each class twice. */
@@ -21,4 +23,4 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** The internals of an object that is no limiter of ours, such as a user's wrapper around one. */
-const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn) }
+const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn), canWait: () => false }

@@ -1,6 +1,8 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import { ReservationCounts, type ReservationStats } from './reservation-counts.js'
+import type { WaitingChange } from './waiting/waiting-change.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
@@ -17,6 +19,9 @@ export interface LimiterStats {
   readonly evicted: number
   /** Units that this process took in advance. */
   readonly leases: LeaseStats
+  /** Requests that wait in line, on plans with `wait`. */
+  readonly waiting: WaitingStats
+  readonly reservations: ReservationStats
   /** Requests that are waiting for the store. */
   readonly pending: number
   /** Requests of this process that are in flight, of subjects whose plan limits that. */
@@ -44,6 +49,19 @@ export interface LeaseStats {
   readonly held: number
 }
 
+/** Each request that was booked was admitted, has left, was late or denied as the limiter closed, or waits now. */
+export interface WaitingStats {
+  readonly now: number
+  /** Places that requests got. One that was late can get another. */
+  readonly booked: number
+  readonly admitted: number
+  readonly left: number
+  readonly late: number
+  readonly closed: number
+  /** Requests that did not fit and could not wait: the line was full or too long, or too many wait in this process. */
+  readonly refused: number
+}
+
 /** For a readiness probe. */
 export interface LimiterHealth {
   /**
@@ -64,6 +82,8 @@ export interface StatsOfNow {
   /** Leases that can be served from. */
   readonly held: number
   readonly inFlight: number
+  /** Requests that wait in line. */
+  readonly waiting: number
 }
 
 /** Counts what a limiter does. */
@@ -88,6 +108,8 @@ export class Stats {
     returned: 0,
     lost: 0,
   }
+  readonly #waiting = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0 }
+  readonly reservations = new ReservationCounts()
   #units = 0
   #dropped = 0
   #storeErrors = 0
@@ -126,13 +148,23 @@ export class Stats {
     this.#leases.used += units
   }
 
-  read({ pending, held, inFlight }: StatsOfNow): LimiterStats {
+  waiting({ kind }: WaitingChange): void {
+    this.#waiting[kind] += 1
+  }
+
+  refusedPlace(): void {
+    this.#waiting.refused += 1
+  }
+
+  read({ pending, held, inFlight, waiting }: StatsOfNow): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
       reconciled: { units: this.#units, dropped: this.#dropped },
       evicted: this.#evicted,
       leases: { ...this.#leases, held },
+      waiting: { now: waiting, ...this.#waiting },
+      reservations: this.reservations.read(),
       pending,
       inFlight,
     }

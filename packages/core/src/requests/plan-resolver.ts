@@ -50,6 +50,11 @@ export class PlanResolver {
     return this.#plans.canBlock
   }
 
+  /** Whether a request can wait in line. */
+  get canWait(): boolean {
+    return this.#plans.canWait
+  }
+
   /**
    * Refuses plans without a clear default.
    *
