@@ -9,9 +9,8 @@ import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
-import { writeDenial } from './answer.js'
 import { noteDecision, type CountedIn } from './decisions.js'
-import { DenialBodies } from './denial-bodies.js'
+import { DenialAnswers } from './denial-answers.js'
 import { contextOf } from './event-context.js'
 import { headerWriter, type HeaderWriter } from './headers.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
@@ -24,12 +23,10 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from './options.js'
-import { renderBody, statusOf } from './problem.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { refundLater } from './refund-later.js'
-import { retryOf } from './retry.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -71,7 +68,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
   readonly #writeHeaders: HeaderWriter<Res>
-  readonly #bodies: DenialBodies
+  readonly #denials: DenialAnswers<Req, Res>
   readonly #property: string
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
@@ -84,15 +81,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
     checkHttpOptions(options, adapter)
-    const {
-      allowList,
-      blockList,
-      headers,
-      limiter,
-      identify,
-      namePlan,
-      requestProperty = 'rateLimit',
-    } = options
+    const { allowList, blockList, headers, limiter, identify, requestProperty = 'rateLimit' } = options
     this.#adapter = adapter
     this.#making = making
     // A copy, so that nobody changes the options after they were checked.
@@ -106,7 +95,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
     this.#writeHeaders = headerWriter(headers, internals.hide)
-    this.#bodies = new DenialBodies(namePlan)
+    this.#denials = new DenialAnswers(adapter, this.#options)
     this.#property = requestProperty
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -222,24 +211,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
     if (adapter.isSent(res)) return decision.allowed
     this.#writeHeaders(decision, adapter, res)
-    return decision.allowed || this.#deny(req, res, decision)
-  }
-
-  #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
-    const adapter = this.#adapter
-    const { onDenied, body } = this.#options
-    const retry = retryOf(decision, this.#options)
-    writeDenial(retry, adapter, res)
-    if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    if (!body) {
-      const made = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
-      adapter.end(res, { status: made.status, contentType: made.contentType, body: made.body, decision })
-      return false
-    }
-    return chain(body(decision, req), (made) => {
-      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusOf(decision), made), decision })
-      return false
-    })
+    return decision.allowed || this.#denials.answer(req, res, decision)
   }
 }
 
