@@ -80,6 +80,7 @@ test('every event is published on the channel that channelOf names', () => {
     reconciliation: [{}],
     evicted: [1],
     lease: [{}],
+    shed: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],
   } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }

@@ -27,6 +27,8 @@ import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { refundLater } from './refund-later.js'
+import { needKnownPlans } from './shedding/shed-option.js'
+import { shedderOf, type Shedder } from './shedding/shedder.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -70,6 +72,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #writeHeaders: HeaderWriter<Res>
   readonly #denials: DenialAnswers<Req, Res>
   readonly #property: string
+  readonly #shedder: Shedder<Req, Res> | undefined
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
@@ -90,6 +93,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     // After all else that can be wrong: nobody could close a limiter that the caller never gets.
     this.limiter = limiter ?? makeLimiter(options)
+    this.#shedder = shedderOf(adapter, options.shed, this.limiter)
     this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
@@ -142,9 +146,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const subjects = readSubjects(identified) ?? ([subjectOfAddress(this.#ipOf(req))] as const)
     if (subjects.some(isIp)) warnOfProxy(this.#adapter, req, this.#warn)
     if (this.#allowList || this.#blockList) {
-      return this.#checkLists(req, res, subjects, () => this.#consume(req, res, subjects))
+      return this.#checkLists(req, res, subjects, () => this.#consumeOrShed(req, res, subjects))
     }
-    return this.#isLost(req, subjects) ? false : this.#consume(req, res, subjects)
+    return this.#isLost(req, subjects) ? false : this.#consumeOrShed(req, res, subjects)
   }
 
   /** @param next decides a request that is on neither list */
@@ -184,6 +188,12 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)
   }
 
+  #consumeOrShed(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+    if (!this.#shedder) return this.#consume(req, res, subjects)
+    const refusal = this.#await(req, this.#shedder.refusal(req, res, subjects[0]))
+    return chain(refusal, (shed) => (shed ? this.#answer(req, res, shed) : this.#consume(req, res, subjects)))
+  }
+
   #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
     const { cost = 1, refundWhen } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
@@ -209,6 +219,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const adapter = this.#adapter
     adapter.attach(req, decision, this.#property)
     if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
+    if (decision.allowed) this.#shedder?.begin(req)
     if (adapter.isSent(res)) return decision.allowed
     this.#writeHeaders(decision, adapter, res)
     return decision.allowed || this.#denials.answer(req, res, decision)
@@ -217,5 +228,10 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
 function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
   const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
-  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope: scopeOptions(options) })
+  const checkPlans = (names: readonly string[]): void => needKnownPlans(options.shed, names)
+  return createLimiterFor(limiterOptions(options), {
+    ...defaultFor,
+    scope: scopeOptions(options),
+    checkPlans,
+  })
 }

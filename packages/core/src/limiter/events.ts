@@ -21,6 +21,20 @@ export interface BreakerChange {
   readonly error: StoreError | undefined
 }
 
+/** A request that was refused since this process is overloaded. */
+export interface Shed {
+  /** The subject that pays. */
+  readonly subject: Subject
+  /** The name of its plan; empty when that is not known. */
+  readonly plan: string
+  /** Requests in flight in this process. */
+  readonly inFlight: number
+  /** The most that may be in flight; undefined while there is no such limit, and the event loop was late. */
+  readonly limit: number | undefined
+  /** How late the event loop was, in ms. */
+  readonly delayMs: number
+}
+
 /**
  * What an event says about the request, besides the subject that pays. It comes from `context` of `consume`, or in HTTP
  * from `eventContext`. With `eventContext: true` it has `method`, `route` and `address`.
@@ -56,6 +70,8 @@ export interface LimiterEvents {
   evicted: [subjects: number]
   /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
   lease: [change: LeaseChange]
+  /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
+  shed: [shed: Shed]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -76,6 +92,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   reconciliation: (reconciled) => reconciled,
   evicted: (subjects) => ({ subjects }),
   lease: (change) => change,
+  shed: (shed) => shed,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -100,6 +117,7 @@ export class Events {
     reconciliation: [],
     evicted: [],
     lease: [],
+    shed: [],
     planError: [],
     unknownPlan: [],
   }

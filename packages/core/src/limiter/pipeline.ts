@@ -14,7 +14,7 @@ import { makeBacking, type BackingOptions } from './backing.js'
 import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
-import type { EventContext, Events } from './events.js'
+import type { EventContext } from './events.js'
 import { healthOf } from './health.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
@@ -22,8 +22,7 @@ import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import type { StoreAccess } from './store-access.js'
 import { errorOf } from './store-answer.js'
-import { StoreWarning } from './store-warning.js'
-import { Telling } from './telling.js'
+import type { Telling } from './telling.js'
 import { Turns } from './turns.js'
 import { UnitsBack } from './units-back.js'
 
@@ -52,8 +51,8 @@ export class Pipeline {
   #closed = false
   #closing: Promise<void> | undefined
 
-  constructor(options: PipelineOptions, events: Events) {
-    this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
+  constructor(options: PipelineOptions, telling: Telling) {
+    this.#telling = telling
     const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, (keys) =>
       this.#fastPaths.forget('refund', keys),
     )

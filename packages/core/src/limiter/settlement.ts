@@ -86,4 +86,5 @@ const OTHER_SOURCES: readonly unknown[] = [
   'open',
   'closed',
   'list',
+  'shed',
 ] satisfies DecisionSource[]

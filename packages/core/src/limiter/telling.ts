@@ -3,7 +3,7 @@ import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
 import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
-import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
+import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats } from './stats.js'
 
@@ -57,6 +57,11 @@ export class Telling implements LeaseListener {
   evicted(subjects: number): void {
     this.#stats.evicted(subjects)
     this.#events.emit('evicted', subjects)
+  }
+
+  shed(shed: Shed): void {
+    this.#stats.shed()
+    this.#events.emit('shed', shed)
   }
 
   /** @param isRenewal whether the process held a lease of the subject when it asked for this one */
