@@ -27,16 +27,18 @@ export interface Window {
   readonly medianMs: number
   /** The most requests in flight at one time. */
   readonly inFlight: number
-  /** By how much the event loop was late, on average, in ms. */
+  /** How late the event loop was for a request, on average, in ms; 0 unless a queue stands. */
   readonly lateMs: number
   /** Whether a request was refused. */
   readonly hasRefused: boolean
 }
 
-/** A limit never goes below it: so few requests are not what overloads a process, whatever their latency. */
+/** By latency alone a limit never goes below it: so few requests are not what overloads a process. */
 export const FLOOR = 20
+/** While the event loop is late, it can go down to this. */
+export const LATE_FLOOR = 4
 /** The event loop is late when events wait this long, in ms. */
-export const LATE_MS = 50
+export const LATE_MS = 25
 
 const TOLERANCE = 2
 const SMOOTHING = 0.2
@@ -80,15 +82,20 @@ function limitAfter(
   inFlight: number,
 ): number {
   if (calm >= CALM_WINDOWS) return Infinity
+  const floor = isLate ? LATE_FLOOR : FLOOR
   if (limit === Infinity) {
     const isQueue = isLate ? slow > 0 : slow >= SLOW_WINDOWS
-    return isQueue && inFlight > FLOOR ? moved(inFlight, slope) : limit
+    return isQueue && inFlight > floor ? moved(inFlight, slope, isLate) : limit
   }
   // The limit is not what holds so few back, and their latency says nothing about it.
-  return inFlight < limit / 2 ? limit : moved(limit, slope)
+  return inFlight < limit / 2 ? limit : moved(limit, slope, isLate)
 }
 
-function moved(limit: number, slope: number): number {
-  const wanted = limit * slope + Math.sqrt(limit)
-  return Math.max(FLOOR, limit * (1 - SMOOTHING) + wanted * SMOOTHING)
+/** Slowly, since latencies vary by themselves; at once while the event loop is late. */
+function moved(limit: number, slope: number, isLate: boolean): number {
+  const smoothing = isLate ? 1 : SMOOTHING
+  const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing
+  // One that is below the floor already stays there: it came down while the event loop was late.
+  const floor = isLate || limit < FLOOR ? LATE_FLOOR : FLOOR
+  return Math.max(floor, next)
 }

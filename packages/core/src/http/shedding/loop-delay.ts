@@ -1,9 +1,27 @@
+/** The time from one tick to the next. */
+export interface Turn {
+  /** How late the tick was, in ms. */
+  readonly lateMs: number
+  readonly turnMs: number
+  /** Whether a queue stands. */
+  readonly hasQueue: boolean
+}
+
+/** How long requests wait for the event loop, in ms. */
+export interface Delays {
+  /** How late it is by now. */
+  readonly delayMs: number
+  /** How late it was when it last came around. */
+  readonly beforeMs: number
+}
+
+const NO_DELAYS: Delays = { delayMs: 0, beforeMs: 0 }
+
 /** Is told of the event loop. */
 export interface LoopListener {
   /** Requests come after a time without any. */
   onStart(nowMs: number): void
-  /** The loop came around, so much too late. */
-  onTick(lateMs: number, nowMs: number): void
+  onTick(turn: Turn, nowMs: number): void
 }
 
 /** The parts of the platform that are needed to measure; tests give their own. */
@@ -34,7 +52,7 @@ export class LoopDelay {
   readonly #clockwork: Clockwork
   readonly #listener: LoopListener
   #dueAt = 0
-  #lastMs = 0
+  #beforeMs = 0
   #lateSince = Infinity
   #alertUntil = 0
   #begun = 0
@@ -47,12 +65,17 @@ export class LoopDelay {
     this.#listener = listener
   }
 
-  /** The delay of a queue that stands, in ms; 0 when there is none. Measures from the first call on. */
-  read(nowMs: number): number {
+  /** The delays of a queue that stands; 0 when there is none. Measures from the first call on. */
+  read(nowMs: number): Delays {
     this.#idleTicks = 0
     if (!this.#isRunning) this.#start(nowMs)
+    if (!this.#hasQueue(nowMs)) return NO_DELAYS
+    return { delayMs: Math.max(0, nowMs - this.#dueAt), beforeMs: this.#beforeMs }
+  }
+
+  #hasQueue(nowMs: number): boolean {
     if (nowMs - this.#lateSince >= INTERVAL_MS) this.#alertUntil = nowMs + ALERT_MS
-    return nowMs < this.#alertUntil ? Math.max(0, this.#lastMs, nowMs - this.#dueAt) : 0
+    return nowMs < this.#alertUntil
   }
 
   /** A request was let in. */
@@ -67,7 +90,7 @@ export class LoopDelay {
 
   #start(nowMs: number): void {
     this.#isRunning = true
-    this.#lastMs = this.#begun = this.#ended = this.#alertUntil = 0
+    this.#beforeMs = this.#begun = this.#ended = this.#alertUntil = 0
     this.#lateSince = Infinity
     this.#listener.onStart(nowMs)
     this.#wait(nowMs)
@@ -80,12 +103,13 @@ export class LoopDelay {
 
   readonly #tick = (): void => {
     const nowMs = this.#clockwork.now()
-    this.#lastMs = Math.max(0, nowMs - this.#dueAt)
-    const isQueue = this.#lastMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
+    const lateMs = Math.max(0, nowMs - this.#dueAt)
+    this.#beforeMs = lateMs
+    const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
     if (!isQueue) this.#lateSince = Infinity
     else if (this.#lateSince === Infinity) this.#lateSince = this.#dueAt
     this.#begun = this.#ended = 0
-    this.#listener.onTick(this.#lastMs, nowMs)
+    this.#listener.onTick({ lateMs, turnMs: lateMs + TICK_MS, hasQueue: this.#hasQueue(nowMs) }, nowMs)
     this.#idleTicks += 1
     if (this.#idleTicks > IDLE_TICKS) this.#isRunning = false
     else this.#wait(nowMs)

@@ -35,8 +35,8 @@ export class Monitor {
         this.#samples.start(nowMs)
         this.#gradient = { ...AT_REST, longMs: this.#gradient.longMs }
       },
-      onTick: (lateMs, nowMs) => {
-        const window = this.#samples.tick(lateMs, nowMs)
+      onTick: (turn, nowMs) => {
+        const window = this.#samples.tick(turn, nowMs)
         if (window) this.#gradient = afterWindow(this.#gradient, window)
       },
     })
@@ -44,9 +44,9 @@ export class Monitor {
 
   load(): Load {
     const nowMs = this.#now()
-    const delayMs = this.#delay.read(nowMs)
+    const delays = this.#delay.read(nowMs)
     const inFlight = this.#asking.count(nowMs) + this.#working.count(nowMs)
-    return { inFlight, limit: this.#gradient.limit, delayMs }
+    return { inFlight, limit: this.#gradient.limit, ...delays }
   }
 
   /** Whether the request was let in already, by this limiter or another. */

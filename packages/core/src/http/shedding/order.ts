@@ -1,11 +1,11 @@
+import type { Delays } from './loop-delay.js'
+
 /** How busy the process is. */
-export interface Load {
+export interface Load extends Delays {
   /** Requests in flight, without the one that is asked about. */
   readonly inFlight: number
   /** The limit of the gradient. */
   readonly limit: number
-  /** How long events wait for the event loop, in ms. */
-  readonly delayMs: number
 }
 
 /** From when on a limiter refuses. */
@@ -26,7 +26,9 @@ export function isLetIn(load: Load, bounds: Bounds, rank: number, ranks: number)
   const limit = Math.min(load.limit, bounds.maxInFlight)
   // With nothing in flight nothing can be overloaded by requests, so one of each plan passes.
   const hasRoom = load.inFlight === 0 || load.inFlight < limit * share
-  return hasRoom && load.delayMs <= bounds.maxDelayMs * share
+  // The last plan is judged by this turn of the event loop alone: a long one would refuse all that comes in the next.
+  const delayMs = rank === ranks - 1 ? load.delayMs : Math.max(load.delayMs, load.beforeMs)
+  return hasRoom && delayMs <= bounds.maxDelayMs * share
 }
 
 /** The most requests in flight of the last rank; undefined while there is no limit. */

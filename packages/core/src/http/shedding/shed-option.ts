@@ -1,6 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
 import { isOptions, nearestOf, needOptions } from '../../base/option-checks.js'
-import { LATE_MS } from './gradient.js'
 import type { Bounds } from './order.js'
 
 /** What is refused while this process is overloaded. */
@@ -24,6 +23,7 @@ export interface Shedding<Req> extends Bounds {
   readonly exempt: ((req: Req) => boolean) | undefined
 }
 
+const MAX_DELAY_MS = 50
 const NAMES = ['plans', 'maxInFlight', 'maxDelayMs', 'exempt']
 const SUCH = "plans in the order in which they are refused, such as ['free', 'starter']"
 const MOST_LISTED = 6
@@ -39,7 +39,7 @@ export function readShed<Req>(given: ShedOption<Req>): Shedding<Req> | undefined
     ? { plans: given as readonly string[] }
     : (given as ShedOptions<Req>)
   needOptions(options, NAMES, 'shed')
-  const { plans, maxInFlight = Infinity, maxDelayMs = LATE_MS, exempt } = options
+  const { plans, maxInFlight = Infinity, maxDelayMs = MAX_DELAY_MS, exempt } = options
   if (plans !== undefined) needNames(plans, pathOf(given))
   if (maxInFlight !== Infinity || options.maxInFlight !== undefined) {
     needWithin('maxInFlight', maxInFlight, 1, 1_000_000)

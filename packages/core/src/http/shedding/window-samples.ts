@@ -1,4 +1,5 @@
 import type { Window } from './gradient.js'
+import type { Turn } from './loop-delay.js'
 
 const WINDOW_MS = 100
 /** A window goes on until it has so many latencies, or is this long, in ms. */
@@ -13,8 +14,8 @@ export class WindowSamples {
   #latencies: number[] = []
   #count = 0
   #inFlight = 0
-  #lateMs = 0
-  #ticks = 0
+  #weighedMs = 0
+  #turnsMs = 0
   #hasRefused = false
 
   latency(ms: number): void {
@@ -35,9 +36,10 @@ export class WindowSamples {
    *
    * @returns the window that is over; undefined while it goes on, or when nothing happened in it
    */
-  tick(lateMs: number, nowMs: number): Window | undefined {
-    this.#lateMs += lateMs
-    this.#ticks += 1
+  tick({ lateMs, turnMs, hasQueue }: Turn, nowMs: number): Window | undefined {
+    // By its length, since that is how many requests meet it.
+    if (hasQueue) this.#weighedMs += lateMs * turnMs
+    this.#turnsMs += turnMs
     const lastedMs = nowMs - this.#sinceMs
     if (lastedMs < WINDOW_MS || (this.#count < LEAST_SAMPLES && lastedMs < LONGEST_WINDOW_MS))
       return undefined
@@ -50,7 +52,7 @@ export class WindowSamples {
   start(nowMs: number): void {
     this.#sinceMs = nowMs
     this.#latencies = []
-    this.#count = this.#inFlight = this.#lateMs = this.#ticks = 0
+    this.#count = this.#inFlight = this.#weighedMs = this.#turnsMs = 0
     this.#hasRefused = false
   }
 
@@ -59,7 +61,7 @@ export class WindowSamples {
     return {
       medianMs: sorted[Math.floor(sorted.length / 2)] as number,
       inFlight: this.#inFlight,
-      lateMs: this.#lateMs / this.#ticks,
+      lateMs: this.#weighedMs / this.#turnsMs,
       hasRefused: this.#hasRefused,
     }
   }
