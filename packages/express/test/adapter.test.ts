@@ -5,14 +5,15 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (framework: () => Express): Serve =>
-  ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], look, trustProxy, before, onHandled, hold, onError }) => {
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
     for (const one of [options, ...more])
       app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
-    app.get('/', (req, res) => {
+    app.get('/', async (req, res) => {
       onHandled?.()
+      if (hold) await hold()
       res.json(
         look?.(req, req as unknown as Record<string, unknown>) ?? { ok: true, decision: req.rateLimit },
       )

@@ -107,7 +107,7 @@ export class LoopDelay {
     this.#beforeMs = lateMs
     const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
     if (!isQueue) this.#lateSince = Infinity
-    else if (this.#lateSince === Infinity) this.#lateSince = this.#dueAt
+    else if (this.#lateSince === Infinity) this.#lateSince = nowMs
     this.#begun = this.#ended = 0
     this.#listener.onTick({ lateMs, turnMs: lateMs + TICK_MS, hasQueue: this.#hasQueue(nowMs) }, nowMs)
     this.#idleTicks += 1
