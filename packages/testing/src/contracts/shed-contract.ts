@@ -117,8 +117,11 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
       await hang(url, 1, as('exempt'))
       await hang(url, 1, of('friend'))
       const preflight = { origin: 'https://example.com', 'access-control-request-method': 'GET' }
-      expect(await statusOf(url, { method: 'OPTIONS', headers: preflight })).not.toBe(503)
+      // Some frameworks have it hang as the others do.
+      const answer = statusOf(url, { method: 'OPTIONS', headers: preflight })
       expect(await statusOf(url, of('pro'))).toBe(503)
+      release()
+      expect(await answer).not.toBe(503)
     })
 
     test('a request that passes two limiters counts once', async () => {
