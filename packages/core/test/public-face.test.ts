@@ -82,6 +82,7 @@ test('every event is published on the channel that channelOf names', () => {
     lease: [{}],
     inFlight: [{}],
     waiting: [{}],
+    shed: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],
   } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }

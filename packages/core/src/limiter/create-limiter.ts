@@ -32,6 +32,8 @@ import { needSupported } from './supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
 import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
+import { StoreWarning } from './store-warning.js'
+import { Telling } from './telling.js'
 
 /**
  * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
@@ -51,6 +53,8 @@ export interface Uses {
   readonly defaultFor?: string
   /** Where it will count. */
   readonly scope?: ScopeOptions
+  /** Throws when it needs a plan that does not exist. */
+  readonly checkPlans?: (names: readonly string[]) => void
 }
 
 /**
@@ -73,7 +77,7 @@ class StoreLimiter implements Limiter {
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  constructor(options: LimiterOptions, { defaultFor, scope }: Uses = {}) {
+  constructor(options: LimiterOptions, { defaultFor, scope, checkPlans }: Uses = {}) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
@@ -85,28 +89,29 @@ class StoreLimiter implements Limiter {
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
     }
+    checkPlans?.(this.#plans.names)
     if (scope) this.#compile(scope)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
     const begin = keysOf(name)
-    this.#builder = new RequestBuilder({
-      plans: this.#plans,
-      hide,
-      begin,
-      shards: store.shards ?? 1,
-      isAtomic: store.atomic ?? false,
-      warn: warnOf,
-    })
+    const { shards = 1, atomic: isAtomic = false } = store
+    this.#builder = new RequestBuilder({ plans: this.#plans, hide, begin, shards, isAtomic, warn: warnOf })
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
+    const telling = new Telling(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
     this.#pipeline = new Pipeline(
       { ...failure, store, begin, warn: warnOf, fastPaths: fastPathsOf(options, store, failure.deadlineMs) },
-      this.#events,
+      telling,
     )
     this.#settling = new Settling(this.#pipeline)
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
     this.#freeName = takeName(store, name)
-    const canWait = (): boolean => this.#plans.canWait
-    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf), canWait }
+    this[INTERNALS] = {
+      canWait: () => this.#plans.canWait,
+      ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
+      planNames: () => this.#plans.names,
+      planOf: (subject) => this.#plans.nameOf(subject),
+      shed: (shed) => telling.shed(shed),
+    }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {

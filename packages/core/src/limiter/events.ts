@@ -22,6 +22,20 @@ export interface BreakerChange {
   readonly error: StoreError | undefined
 }
 
+/** A request that was refused since this process is overloaded. */
+export interface Shed {
+  /** The subject that pays. */
+  readonly subject: Subject
+  /** The name of its plan; empty when that is not known. */
+  readonly plan: string
+  /** Requests in flight in this process. */
+  readonly inFlight: number
+  /** The most that may be in flight; undefined while there is no such limit, and the event loop was late. */
+  readonly limit: number | undefined
+  /** How late the event loop was, in ms. */
+  readonly delayMs: number
+}
+
 /**
  * What an event says about the request, besides the subject that pays. It comes from `context` of `consume`, or in HTTP
  * from `eventContext`. With `eventContext: true` it has `method`, `route` and `address`.
@@ -69,6 +83,8 @@ export interface LimiterEvents {
   inFlight: [change: InFlightChange]
   /** A request of a plan with `wait` got a place in line, or is in line no more. */
   waiting: [change: WaitingChange]
+  /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
+  shed: [shed: Shed]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -91,6 +107,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   lease: (change) => change,
   inFlight: (change) => change,
   waiting: (change) => change,
+  shed: (shed) => shed,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -117,6 +134,7 @@ export class Events {
     lease: [],
     inFlight: [],
     waiting: [],
+    shed: [],
     planError: [],
     unknownPlan: [],
   }

@@ -17,7 +17,7 @@ import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
 import type { Decision } from './decision.js'
 import { decisionOf } from './decision-of.js'
-import type { EventContext, Events } from './events.js'
+import type { EventContext } from './events.js'
 import { healthOf } from './health.js'
 import { holdSlots, inFlightOf } from './slots-of-decisions.js'
 import type { Holds } from './holds/holds.js'
@@ -27,8 +27,7 @@ import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
-import { StoreWarning } from './store-warning.js'
-import { Telling } from './telling.js'
+import type { Telling } from './telling.js'
 import { Turns } from './turns.js'
 import { UnitsBack } from './units-back.js'
 import { waitingHostOf } from './waiting-host.js'
@@ -62,8 +61,8 @@ export class Pipeline {
   #closed = false
   #closing: Promise<void> | undefined
 
-  constructor(options: PipelineOptions, events: Events) {
-    this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
+  constructor(options: PipelineOptions, telling: Telling) {
+    this.#telling = telling
     const backing = makeBacking(options, this.#telling, {
       onGivenBack: (keys) => this.#fastPaths.forget('refund', keys),
       onRecovery: (shard) => this.#inFlight.recover(shard),

@@ -91,4 +91,5 @@ const OTHER_SOURCES: readonly unknown[] = [
   'open',
   'closed',
   'list',
+  'shed',
 ] satisfies DecisionSource[]

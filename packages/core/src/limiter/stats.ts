@@ -7,16 +7,18 @@ import type { WaitingChange } from './waiting/waiting-change.js'
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
   /**
-   * The number of requests for each source of their decision. Decisions by a list are not counted: they never reach the
-   * limiter.
+   * The number of requests for each source of their decision. Decisions by a list and requests that were shed are not
+   * counted: they never reach the limiter.
    */
-  readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
+  readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list' | 'shed'>, DecisionCounts>>
   /** Requests, peeks, refunds and resets at which the store failed, or that came after `close`. */
   readonly storeErrors: number
   /** Units admitted without the store: charged to it later, or never (`dropped`). */
   readonly reconciled: Reconciled
   /** Subjects that the store forgot while their units still counted. */
   readonly evicted: number
+  /** Requests that were refused since this process is overloaded. */
+  readonly shed: number
   /** Units that this process took in advance. */
   readonly leases: LeaseStats
   /** Requests that wait in line, on plans with `wait`. */
@@ -114,9 +116,10 @@ export class Stats {
   #dropped = 0
   #storeErrors = 0
   #evicted = 0
+  #shed = 0
 
   decision({ source, allowed }: Decision): void {
-    if (source === 'list') return
+    if (source === 'list' || source === 'shed') return
     const counts = this.#decisions[source]
     if (allowed) counts.allowed += 1
     else counts.denied += 1
@@ -133,6 +136,10 @@ export class Stats {
 
   evicted(subjects: number): void {
     this.#evicted += subjects
+  }
+
+  shed(): void {
+    this.#shed += 1
   }
 
   lease({ kind, units }: LeaseChange, isRenewal: boolean): void {
@@ -162,6 +169,7 @@ export class Stats {
       storeErrors: this.#storeErrors,
       reconciled: { units: this.#units, dropped: this.#dropped },
       evicted: this.#evicted,
+      shed: this.#shed,
       leases: { ...this.#leases, held },
       waiting: { now: waiting, ...this.#waiting },
       reservations: this.reservations.read(),

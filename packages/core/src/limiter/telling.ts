@@ -4,7 +4,7 @@ import type { Decision } from './decision.js'
 import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { WaitingChange, WaitingListener } from './waiting/waiting-change.js'
-import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
+import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../stores/contract.js'
 import { errorOf } from './store-answer.js'
 import type { StoreWarning } from './store-warning.js'
@@ -70,6 +70,11 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
   onEvicted(subjects: number): void {
     this.#stats.evicted(subjects)
     this.#events.emit('evicted', subjects)
+  }
+
+  shed(shed: Shed): void {
+    this.#stats.shed()
+    this.#events.emit('shed', shed)
   }
 
   /** @param isRenewal whether the process held a lease of the subject when it asked for this one */
