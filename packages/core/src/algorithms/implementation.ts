@@ -101,7 +101,10 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * can be asked for more than the capacity. Left out: `wait`.
    */
   place?(state: State, units: number, params: Params): number
-  /** Of a level, together with `place`: what is lost when it has drained and nobody uses it, these numbers tell. */
+  /**
+   * Set together with `place` where units drain together: the level now. What it could drain while it is dry is lost, so
+   * places behind such a time are later than `place` says.
+   */
   flow?(state: State, params: Params): Flow
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
