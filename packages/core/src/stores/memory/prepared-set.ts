@@ -2,13 +2,11 @@ import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
-import { timeInLine } from './hold-book.js'
+import { timeInLine, type Sought } from './hold-book.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
-
-const ROUNDING_US = 2
 
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
@@ -80,11 +78,11 @@ export class PreparedLimit {
   }
 
   /** In how many µs the cost can have a place beside what is on lease. */
-  timeInLine(book: LeaseBook, cost: number, now: number): number {
+  timeInLine(book: LeaseBook, sought: Sought, now: number): number {
     const { algorithm, state, params, stateId } = this
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
-    return timeInLine(book, { stateId, wait, roundingUs: algorithm.place ? ROUNDING_US : 0 }, cost, now)
+    return timeInLine(book, { stateId, wait, flow: algorithm.flow?.(state, params) }, sought, now)
   }
 
   /** Units that fit now, beside those on lease. */
