@@ -40,6 +40,7 @@ export const METRICS = {
     'Requests whose subject named no plan that there is, by the plan it was held to.',
   ],
   pending: ['tollgate.request.pending', '{request}', 'Requests that wait for the store.'],
+  waiting: ['tollgate.waiting', '{request}', 'Requests that wait in line for their place.'],
   leasesHeld: ['tollgate.lease.held', '{lease}', 'Leases that can be served from now.'],
   breakerStatus: ['tollgate.breaker.status', '1', '1 for the state that the breaker is in, else 0.'],
   limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
@@ -62,7 +63,7 @@ export const ATTRIBUTES = {
   lease: 'tollgate.lease.change',
 } as const
 
-const OBSERVED = ['pending', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
+const OBSERVED = ['pending', 'waiting', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
 
 type MetricName = keyof typeof METRICS
 type ObservedName = (typeof OBSERVED)[number]

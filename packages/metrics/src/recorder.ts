@@ -11,8 +11,8 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases are read from the counts of limiters, since no event tells of units that were used.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease'>]: (
+  // Leases are read from the counts of limiters, since no event tells of units that were used; so is how many wait.
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void
@@ -109,10 +109,11 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, waiting, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
     this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
+    result.observe(waiting, overview.waiting, this.#settings.attributes)
     result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
@@ -150,6 +151,6 @@ export class Recorder {
 }
 
 function observedOf(instruments: Instruments): Instruments['pending'][] {
-  const { pending, leasesHeld, breakerStatus, limiterStatus } = instruments
-  return [pending, leasesHeld, breakerStatus, limiterStatus]
+  const { pending, waiting, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, waiting, leasesHeld, breakerStatus, limiterStatus]
 }
