@@ -101,6 +101,8 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * can be asked for more than the capacity. Left out: `wait`.
    */
   place?(state: State, units: number, params: Params): number
+  /** Of a level, together with `place`: what is lost when it has drained and nobody uses it, these numbers tell. */
+  flow?(state: State, params: Params): Flow
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
   /**
@@ -126,6 +128,15 @@ export interface Implementation<State, Params, Options = object, Name extends st
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
+}
+
+/** A level that drains evenly. */
+export interface Flow {
+  /** Units in it now, and the most that it holds. */
+  readonly level: number
+  readonly most: number
+  /** How many units drain in a µs. */
+  readonly perUs: number
 }
 
 /** The slots of a process: SlotHolder of the stores' contract says what they are. */

@@ -10,6 +10,7 @@ import { order, standing } from './lease-orders.js'
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 10
 const APART_MS = 3
+const ROUNDING_US = 2
 
 /** Uses all units of a limit, one after another. Returns when 1, 2, ... of them fit again. */
 async function useUp(bench: Bench, key: string, set: LimitSet, quota: number): Promise<number[]> {
@@ -89,7 +90,10 @@ export const placeChecks: readonly Check[] = [
       assert.deepEqual(await standing(bench, 'a', set), [0, 2])
       const booked: (number | undefined)[] = []
       for (const n of [4, 1, 3]) booked.push(timeOf(await ask(bench, place(n, [part]))))
-      assert.deepEqual(booked, [times[1], times[0], times[2]])
+      const [given = 0, ...others] = booked
+      // A bucket rounds its level when the place is given back.
+      assert.ok(Math.abs(given - (times[1] ?? 0)) <= ROUNDING_US, `the given place: ${given} not ${times[1]}`)
+      assert.deepEqual(others, [times[0], times[2]])
     },
   },
   {

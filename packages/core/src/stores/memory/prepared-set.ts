@@ -1,7 +1,7 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
-import { timeInLine } from './hold-book.js'
+import { timeInLine, type Sought } from './hold-book.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
@@ -72,11 +72,11 @@ export class PreparedLimit {
   }
 
   /** In how many µs the cost can have a place beside what is on lease. */
-  timeInLine(book: LeaseBook, cost: number, now: number): number {
+  timeInLine(book: LeaseBook, sought: Sought, now: number): number {
     const { algorithm, state, params, stateId } = this
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
-    return timeInLine(book, { stateId, cost, wait }, now)
+    return timeInLine(book, { stateId, wait, flow: algorithm.flow?.(state, params) }, sought, now)
   }
 
   /** Units that fit now, beside those on lease. */

@@ -39,7 +39,7 @@ local function complete(algorithm)
     if known == algorithm then
       local whole = make(name, true)
       algorithm.force, algorithm.enter, algorithm.counts_for = whole.force, whole.enter, whole.counts_for
-      algorithm.place = whole.place
+      algorithm.place, algorithm.flow = whole.place, whole.flow
     end
   end
   return algorithm
