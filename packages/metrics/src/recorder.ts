@@ -111,11 +111,12 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
     this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
     result.observe(inFlight, overview.inFlight, this.#settings.attributes)
+    result.observe(waiting, overview.waiting, this.#settings.attributes)
     result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
@@ -153,6 +154,6 @@ export class Recorder {
 }
 
 function observedOf(instruments: Instruments): Instruments['pending'][] {
-  const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = instruments
-  return [pending, inFlight, leasesHeld, breakerStatus, limiterStatus]
+  const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
 }

@@ -18,6 +18,7 @@ import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
 import { shedContract } from './shed-contract.ts'
 
@@ -84,6 +85,7 @@ export function adapterContract(name: string, serve: Serve): void {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
+    waitContract(`${name}, ${store}`, serve, makeStore)
     denialContract(`${name}, ${store}`, serve, makeStore)
     requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
