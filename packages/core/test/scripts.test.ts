@@ -24,16 +24,19 @@ const GLOBALS = [
   ...['tostring', 'type', 'unpack'],
 ]
 
-const { consumeRunScripts, ...others } = generated
+const { consumeRunScripts, consumeSlotsScripts, ...others } = generated
 const runs = Object.entries(consumeRunScripts)
+const slots = Object.entries(consumeSlotsScripts)
 const scripts = [
   ...Object.entries(others).map(([name, { text }]) => [name, name.replace('Script', ''), text] as const),
   ...runs.map(([name, { text }]) => [`consume-run of ${name}`, 'consume-run', text] as const),
+  ...slots.map(([name, { text }]) => [`consume-slots of ${name}`, 'consume-slots', text] as const),
 ]
 
 test('there are scripts to check', () => {
   expect(scripts.map(([name]) => name).slice(0, 2)).toEqual(['consumeScript', 'refundScript'])
   expect(runs.map(([name]) => name)).toEqual(windowAlgorithms.toSorted())
+  expect(slots.map(([name]) => name)).toEqual(windowAlgorithms.toSorted())
 })
 
 describe.each(scripts)('%s', (_, name, text) => {

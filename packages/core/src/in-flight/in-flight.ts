@@ -213,7 +213,8 @@ export class InFlight implements SlotsOwner {
     if (wasStopped) this.#tellOf([...this.#keys.values()])
     for (const slots of this.#keys.values()) {
       const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
-      if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots)) this.#tell(slots, 'declare')
+      if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots))
+        this.#tell(slots, 'declare')
     }
     if (this.#keys.size > 0) this.#sweepLater()
   }

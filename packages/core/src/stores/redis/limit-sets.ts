@@ -39,7 +39,7 @@ export class LimitSets {
   }
 }
 
-/** A set with one limit as arguments of consume-run, from the time to live on. */
+/** The first limit of a set as arguments of a script for limits of one: the time to live of the set, the id, the parameters. */
 export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
   const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
   const params = paramsAt(nowMs)

@@ -13,3 +13,6 @@ if not now then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
 end
+
+-- Who tells of its slots with the request that is being decided, and the numbers that it tells. Nil: nobody.
+local holder, held, known

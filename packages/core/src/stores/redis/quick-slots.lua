@@ -4,18 +4,6 @@
 ]]
 local SLOTS, SLOTS_FORMAT, ROW, ROW_FORMAT, KEPT, KEPT_MS = 16, '>I4I2I4I6', 21, '>c6I3I6I6', 14000000, 14000
 
--- The packings of a whole value of one limit and requests in flight.
-local function prepare_straight(set)
-  local numbers = sub(set.packing, #HEADER_FORMAT + 1) .. string.rep('I0', 3 - (#set.packing - #HEADER_FORMAT - 2) / 2)
-  set.rest = 'I4I2I4I6'
-  if set[1].entry > 0 then
-    set.slots_packing = set.whole_packing .. set.rest .. 'c0c6I3I6I6'
-  else
-    set.straight_packing = HEADER_FORMAT .. numbers .. set.rest
-    set.slots_packing = set.straight_packing .. 'c0c6I3I6I6'
-  end
-end
-
 -- The limits of a set before its requests in flight, for the quick way; false if one of them has none.
 local function make_slots_set(lists, ttl)
   local slots, before = lists[#lists], {}
@@ -23,9 +11,7 @@ local function make_slots_set(lists, ttl)
     before[i] = lists[i]
   end
   local set = make_quick_set(before, ttl)
-  if not set then return false end
-  set.slots_id, set.quota = slots[2], slots[3]
-  if #set == 1 then prepare_straight(set) end
+  if set then set.slots_id, set.quota = slots[2], slots[3] end
   return set
 end
 
@@ -136,8 +122,6 @@ local function release_slot(set, key, value)
   return true
 end
 
--- @include quick-slots-straight.lua
-
 -- Decides one request of a run. Returns false where the general way must.
 local function decide_slot(set, cost, key, value)
   if cost > 0 then return take_slot(set, cost, key, value) end
@@ -148,20 +132,14 @@ end
 local function decide_slots_run(set, index, cost, numbers)
   local count = #numbers / 3
   local values = set and holder and call('MGET', unpack(KEYS, request + 1, request + count))
-  run_at = 1
-  while run_at <= count do
+  for i = 1, count do
+    local key, times, first_size, ok, is_done = KEYS[request + i], numbers[3 * i], size, nil, nil
+    held, known = numbers[3 * i - 2], numbers[3 * i - 1]
     -- Where Redis refuses to write, the general way tells why.
-    if values and cost > 0 and #set == 1 and not pcall(take_slots, set, cost, numbers, values) then values = nil end
-    if run_at <= count then
-      local key, times = KEYS[request + run_at], numbers[3 * run_at]
-      held, known = numbers[3 * run_at - 2], numbers[3 * run_at - 1]
-      local first_size, ok, is_done = size, nil, nil
-      if values and times == 1 then ok, is_done = pcall(decide_slot, set, cost, key, values[run_at]) end
-      if not (ok and is_done) then
-        size, general = first_size, general or make_general()
-        general.decide_slots(general.sets[index], key, cost, times)
-      end
-      run_at = run_at + 1
+    if values and times == 1 then ok, is_done = pcall(decide_slot, set, cost, key, values[i]) end
+    if not (ok and is_done) then
+      size, general = first_size, general or make_general()
+      general.decide_slots(general.sets[index], key, cost, times)
     end
   end
 end

@@ -1,5 +1,5 @@
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { SlotHolder, StoreRequest, SubRequest } from '../contract.js'
+import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
@@ -7,10 +7,14 @@ const MOST_KEYS = 1000
 /** The requests of a batch for one key with the same limits and cost, by their place in the batch. */
 export interface Group {
   readonly key: string
-  readonly run: Run
   readonly members: number[]
   /** Who tells of slots with these requests. */
   readonly slots: SlotHolder | undefined
+}
+
+/** A group in a run. */
+interface Placed extends Group {
+  readonly run: Run
 }
 
 /** Groups with the same limits and cost. No key is twice in a run. */
@@ -27,7 +31,7 @@ export interface Run {
  */
 export class Runs {
   readonly list: Run[] = []
-  readonly #latest = new Map<string, Group>()
+  readonly #latest = new Map<string, Placed>()
 
   /** @param member the request's place in the batch */
   add({ key, set, cost, slots }: SubRequest, member: number): void {
@@ -71,9 +75,10 @@ export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   if (first?.set.limits.length !== 1 || first.set.slots !== undefined) return undefined
   const { set, cost } = first
   const keys = new Set<string>()
-  for (const { parts, grant } of batch) {
+  for (const { parts, grant, hold } of batch) {
     const part = parts[0] as SubRequest
-    if (grant !== 'all' || parts.length !== 1 || part.set !== set || part.cost !== cost) return undefined
+    if (grant !== 'all' || hold || parts.length !== 1 || part.set !== set || part.cost !== cost)
+      return undefined
     keys.add(part.key)
   }
   if (keys.size > MOST_KEYS) return undefined
@@ -89,4 +94,40 @@ function withTimes({ set, cost, keys }: OnlyRun, batch: readonly StoreRequest[])
   const answered = groups.map(([, places]) => places)
   const times = answered.filter(({ length }) => length > 1).map(({ length }) => length)
   return { set, cost, keys: groups.map(([key]) => key), times: times.join(' '), answered }
+}
+
+/** A batch of one limit and requests in flight, of one holder: most batches of such plans are. */
+export interface OnlySlotsRun {
+  readonly set: LimitSet
+  readonly cost: number
+  readonly holder: string
+  readonly asked: readonly Group[]
+  readonly released: readonly Group[]
+}
+
+export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | undefined {
+  const [first] = batch[0]?.parts ?? []
+  const { set, slots: holder } = first ?? {}
+  if (!set || !holder || set.limits.length !== 2 || set.slots !== 1) return undefined
+  let cost: number | undefined
+  const groups = new Map<string, Group & { readonly grant: Grant }>()
+  for (const [member, { parts, grant, hold }] of batch.entries()) {
+    const [part] = parts
+    const { slots } = part ?? {}
+    const isKnownKind = grant === 'all' || grant === 'release'
+    if (!isKnownKind || hold || !part || parts.length > 1 || part.set !== set || slots?.id !== holder.id)
+      return undefined
+    if (grant === 'all') {
+      cost ??= part.cost
+      if (cost !== part.cost) return undefined
+    }
+    const known = groups.get(part.key)
+    if (!known) groups.set(part.key, { key: part.key, members: [member], slots, grant })
+    else if (known.slots === slots && known.grant === grant && grant === 'all') known.members.push(member)
+    else return undefined
+  }
+  if (groups.size > MOST_KEYS) return undefined
+  const all = [...groups.values()]
+  const of = (grant: Grant): Group[] => all.filter((group) => group.grant === grant)
+  return { set, cost: cost ?? 1, holder: holder.id, asked: of('all'), released: of('release') }
 }

@@ -12,10 +12,11 @@ import {
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script, type Sending } from './script.js'
-import { consumeRunScripts, consumeScript, refundScript } from './scripts.generated.js'
+import { consumeRunScripts, consumeScript, consumeSlotsScripts, refundScript } from './scripts.generated.js'
 import { readAnswers, readRefunds, readReply, type OUTSIDE } from './answers.js'
 import { encodeRefunds, encodeRequests } from './requests.js'
-import { onlyRunOf, type OnlyRun } from './runs.js'
+import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './runs.js'
+import { encodeSlots } from './slots-run.js'
 import { againIfOutside } from './outside.js'
 import { storeErrorOf } from './replies.js'
 import { encodeOne, LimitSets } from './limit-sets.js'
@@ -43,6 +44,8 @@ export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
   readonly leases = true
+  readonly slots = true
+  readonly holds = true
   readonly clock = 'server'
   readonly shards?: number
   readonly space: object
@@ -54,6 +57,7 @@ export class RedisStore implements Store {
   readonly #keptMs: number
   readonly #consume: Script
   readonly #consumeRun: Readonly<Record<keyof typeof consumeRunScripts, Script>>
+  readonly #consumeSlots: Readonly<Record<keyof typeof consumeSlotsScripts, Script>>
   readonly #refund: Script
   /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
   #aheadMs = 0
@@ -68,6 +72,7 @@ export class RedisStore implements Store {
     this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
     this.#consume = new Script(port, consumeScript)
     this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
+    this.#consumeSlots = mapValues(consumeSlotsScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
   }
 
@@ -147,6 +152,17 @@ export class RedisStore implements Store {
       const script =
         this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm as keyof typeof consumeRunScripts]
       return { script, sending: { keys, args, shard, call }, answered: run.answered }
+    }
+    const slotsRun = mode === 'take' ? onlySlotsRunOf(batch) : undefined
+    if (slotsRun) {
+      const [limit] = slotsRun.set.limits as readonly [CompiledLimit]
+      const { keys, args, answered } = encodeSlots(slotsRun, this.#layout, {
+        shard,
+        nowMs: this.#nowMs(),
+        keptMs: this.#keptMs,
+      })
+      const script = this.#consumeSlots[limit.algorithm as keyof typeof consumeSlotsScripts]
+      return { script, sending: { keys, args: [this.#nowUs(), ...args], shard, call }, answered }
     }
     const sets = this.#limitSets()
     const { keys, args, answered } = encodeRequests(batch, sets, this.#layout)
