@@ -36,7 +36,8 @@ describe.each<[string, () => Store]>([
     const limiter = made()
     const held = [await limiter.consume('acme'), await limiter.consume('acme')]
     await limiter.reset('acme')
-    await eventually(async () => expect(await left(limiter, 'free')).toBe(0))
+    // Redis decides in the order of what this process sends.
+    expect(await left(limiter, 'free')).toBe(0)
     expect((await limiter.consume('acme')).allowed).toBe(false)
     for (const decision of held) expect(decision.release()).toBe(true)
     await eventually(async () => expect(await left(limiter, 'free')).toBe(2))
