@@ -6,13 +6,13 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (framework: () => Express): Serve =>
-  ({ options, more = [], look, handle, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], look, handle, hold, trustProxy, before, onHandled, onError }) => {
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
     for (const one of [options, ...more])
       app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
-    app.get('/', (req, res, next) => {
+    app.get('/', async (req, res, next) => {
       onHandled?.()
       if (handle) {
         void handle(req, res).then((made) => {
@@ -21,6 +21,7 @@ const serveWith =
         }, next)
         return
       }
+      if (hold) await hold()
       res.json(
         look?.(req, req as unknown as Record<string, unknown>) ?? { ok: true, decision: req.rateLimit },
       )

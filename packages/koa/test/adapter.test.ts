@@ -5,7 +5,7 @@ import { rateLimit, type RateLimitOptions } from '../src/index.js'
 
 const serveWith =
   (Koa: typeof Koa3): Serve =>
-  ({ options, more = [], look, handle, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], look, handle, hold, trustProxy, before, onHandled, onError }) => {
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
     if (before) app.use((ctx, next) => before(ctx).then(next))
@@ -20,6 +20,7 @@ const serveWith =
         else ctx.respond = false
         return
       }
+      if (hold) await hold()
       ctx.body = look?.(ctx, ctx.state) ?? { ok: true, decision: ctx.state.rateLimit }
     })
     return serveHandler(app.callback())

@@ -9,6 +9,7 @@ export const METRICS = {
     'Quota units that decided requests asked for; those allowed took them.',
   ],
   violations: ['tollgate.limit.violations', '{violation}', 'Denials by each limit that had no room.'],
+  shed: ['tollgate.shed', '{request}', 'Requests refused since the process was overloaded.'],
   fallbacks: ['tollgate.fallback.decisions', '{decision}', 'Requests that the failure policy decided.'],
   storeErrors: ['tollgate.store.errors', '{error}', 'Faults of the store, each of a batch of requests.'],
   failedRequests: [

@@ -13,7 +13,7 @@ export type EventName = keyof Handlers
 type Handlers = {
   // Leases and requests in flight are read from the counts of limiters: no event tells of units that were used, and none
   // of each slot.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight'>]: (
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void
@@ -82,6 +82,7 @@ export class Recorder {
       if (dropped > 0) reconciledUnits.add(dropped, this.#with({ [ATTRIBUTES.reconciliation]: 'dropped' }))
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
+    shed: (_, { plan }) => this.#decisions.shed(plan),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
     // Counts under the plan that was used. The unknown name can be anything, and each name would be a series of its
     // own.

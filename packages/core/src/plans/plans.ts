@@ -37,6 +37,8 @@ export interface Plans {
   readonly fallback: Plan
   /** Whether there is a plan whose subjects are denied. */
   readonly canBlock: boolean
+  /** Whether there is a plan whose requests can wait in line. */
+  readonly canWait: boolean
   /** Whether the fallback was chosen by the user, or is the only plan with limits. */
   readonly hasDefault: boolean
 }
@@ -54,7 +56,8 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
   const all = [...byName.values()]
   const limited = all.filter((plan) => plan.limits.length > 0)
   if (limited.length === 0) throw noLimits(options)
-  const plans = { byName, inputs, canBlock: all.some((plan) => plan.isBlocked) }
+  const canWait = all.some((plan) => plan.set?.wait)
+  const plans = { byName, inputs, canBlock: all.some((plan) => plan.isBlocked), canWait }
   if (defaultPlan === undefined) {
     return { ...plans, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
   }

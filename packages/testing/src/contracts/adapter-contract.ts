@@ -19,6 +19,7 @@ import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { requestContract } from './request-contract.ts'
+import { shedContract } from './shed-contract.ts'
 
 /**
  * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
@@ -42,6 +43,8 @@ export interface ServeOptions {
   readonly handle?: (req: AnyRequest, raw: ServerResponse) => Promise<object | Readable | undefined>
   /** Called for each request that reaches `GET /`. */
   readonly onHandled?: () => void
+  /** Awaited by `GET /` before it answers, after `onHandled`. */
+  readonly hold?: () => Promise<void>
   /** Called for each error that reaches the application's error handler, which answers with a 500. */
   readonly onError?: (error: unknown) => void
 }
@@ -85,6 +88,7 @@ export function adapterContract(name: string, serve: Serve): void {
     requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
     concurrencyContract(`${name}, ${store}`, serve, makeStore)
+    shedContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))

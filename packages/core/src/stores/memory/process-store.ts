@@ -30,6 +30,7 @@ export class ProcessStore implements Store {
   readonly slots = true
   readonly holds = true
   readonly clock = 'process'
+  readonly testClock?: () => number
   readonly #now: () => number
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
@@ -45,6 +46,7 @@ export class ProcessStore implements Store {
   /** @param now returns ms since 1970; default: the system's clock */
   constructor(maxSubjects: number, now?: () => number) {
     this.#now = now ?? microsecondClock()
+    if (now) this.testClock = now
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
@@ -120,13 +122,10 @@ export class ProcessStore implements Store {
       subject.take(0)
       subject.write(now)
     }
-    const limits = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     subject.tell(told, 0)
-    return {
-      at: now,
-      limits: limits.map((none, i) => (i === set.slots ? (told[i] as LimitOutcomeDraft) : none)),
-    }
+    const none = { wait: 0, remaining: 0, reset: 0 }
+    return { at: now, limits: told.map((limit, i) => (i === set.slots ? limit : none)) }
   }
 
   #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
