@@ -73,7 +73,7 @@ export interface Decision {
   /** The units asked for. They were taken only if the request was allowed. */
   readonly cost: number
   /**
-   * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
+   * Every limit of the plan in its order, that of requests in flight last; then the limits of other subjects and stacked limits. Only limits that the
    * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
    * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
    * lease, or waited for a place, or the store did not answer.
