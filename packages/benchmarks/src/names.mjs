@@ -53,4 +53,3 @@ export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
 
 export const SHED = "Tollgate: shed: ['free', 'starter']"
 export const UNSHED = 'Tollgate: without shed'
-export const UNSHED_AGAIN = 'Tollgate: without shed, again'

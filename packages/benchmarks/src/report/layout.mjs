@@ -1,5 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
+import { SHEDDING } from './shedding-layout.mjs'
 
 /**
  * @typedef {object} Column
@@ -73,17 +74,6 @@ const MEMORY_CONTROL = {
 }
 const growthTable = (grid, title, head, more = []) => ({
   ...{ grid, title, rowHead: head, columns: [value('Redis µs a decision', 'us'), ...more] },
-})
-
-const sheddingTable = (grid, title) => ({
-  ...{ grid, title },
-  columns: [
-    ...['pro', 'starter', 'free'].map((plan) => value(`goodput of ${plan}`, plan)),
-    plain('good answers/s', 'goodPerSecond'),
-    plain('refused', 'refused'),
-    plain('p50 ms of pro', 'p50'),
-    plain('p99 ms', 'p99'),
-  ],
 })
 
 export const LAYOUT = {
@@ -261,12 +251,5 @@ export const LAYOUT = {
       ],
     })),
   },
-  shedding: {
-    title: 'An overloaded process',
-    tables: [
-      sheddingTable('memory', 'Three times its capacity, memory store'),
-      sheddingTable('redis', 'Three times its capacity, Redis'),
-      sheddingTable('calm', 'Six tenths of its capacity'),
-    ],
-  },
+  shedding: SHEDDING,
 }
