@@ -61,6 +61,12 @@ test('a bucket has a place whenever units have drained, however long the line', 
   expect(new Line('10/s burst 2').take(2).book([1, 2, 2, 1])).toEqual([100, 300, 500, 600])
 })
 
+test('a line is as fast as the limit, though places are used late', () => {
+  const line = new Line('10/s burst 1').take(1)
+  const times = [50, 150, 250, 350].flatMap((ms) => line.at(ms).book([1]))
+  expect(times).toEqual([100, 200, 300, 400])
+})
+
 test('the other algorithms have places for as many units as the quota', () => {
   expect(new Line('2/s').take(1).at(300).take(1).book([1, 1, 1])).toEqual([1000, 1300, undefined])
   const fixed = { quota: 2, window: 's', algorithm: 'fixed-window' } as const
