@@ -48,7 +48,8 @@ export class PreparedLimit {
 
   /** Lets in what has ended of a subject's leases. */
   enterEnded(book: LeaseBook, now: number): void {
-    for (const { units, ageUs } of entriesOf(book, this.stateId, now)) this.enter(units, ageUs)
+    const drains = this.algorithm.flow !== undefined
+    for (const { units, ageUs } of entriesOf(book, this.stateId, drains, now)) this.enter(units, ageUs)
   }
 
   /** Units that were on lease count from now on. What is stored stays as it is until the subject is written. */

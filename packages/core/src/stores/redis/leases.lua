@@ -75,7 +75,10 @@ end
 local function enter_group(set, group)
   for i = 1, #set do
     if find_piece(group.ids, id_of(set[i]), STATE_ID) then
-      enter(set[i], group.out, now - entry_of(group))
+      -- Units that drain together enter as of the time of their place: else the level would drain nothing while it waits
+      -- to be used, and the line would be slower than the limit.
+      local slack = group.lag >= PLACE and complete(set[i].algorithm).flow and group.lag - PLACE or 0
+      enter(set[i], group.out, now - entry_of(group) + slack)
     end
   end
   for i = 1, #set do
