@@ -6,8 +6,8 @@ import { closesWithTest, connect, endFaults, server } from '../support/faults.js
 
 const proxies: LossyProxy[] = []
 afterEach(async () => {
-  await endFaults()
   for (const proxy of proxies.splice(0)) proxy.close()
+  await endFaults()
 })
 
 const PLANS = {
