@@ -1,6 +1,7 @@
 import type { Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
-import { CountedDecision, type Origin } from './counted-decision.js'
+import { CountedDecision } from './counted-decision.js'
+import type { Origin } from './origin.js'
 import type { Decision } from './decision.js'
 import { decideWithoutLimits } from './uncounted-decision.js'
 

@@ -82,15 +82,9 @@ export function adapterContract(name: string, serve: Serve): void {
     ['Redis', () => redisStore(redis, { prefix: testPrefix() })],
   ]
   for (const [store, makeStore] of stores) {
-    roadContract(`${name}, ${store}`, serve, makeStore)
-    httpContract(`${name}, ${store}`, serve, makeStore)
-    refundContract(`${name}, ${store}`, serve, makeStore)
-    waitContract(`${name}, ${store}`, serve, makeStore)
-    denialContract(`${name}, ${store}`, serve, makeStore)
-    requestContract(`${name}, ${store}`, serve, makeStore)
-    hostileContract(`${name}, ${store}`, serve, makeStore)
-    concurrencyContract(`${name}, ${store}`, serve, makeStore)
-    shedContract(`${name}, ${store}`, serve, makeStore)
+    const parts = [roadContract, httpContract, refundContract, waitContract, denialContract, requestContract]
+    const others = [hostileContract, concurrencyContract, shedContract]
+    for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))

@@ -75,3 +75,9 @@ export function holdEnd({ kind, lengthUs, slackUs }: Hold, delayUs: number, now:
   const grid = Math.max(1000, Math.floor(lengthUs / 64))
   return Math.ceil((now + lengthUs) / grid) * grid
 }
+
+/** When a lease of this length ends. So leases of many processes end at few times. */
+export function endAfter(now: number, lengthUs: number): number {
+  const grid = Math.max(1000, Math.floor(lengthUs / 8))
+  return Math.floor((now + lengthUs) / grid) * grid
+}

@@ -115,12 +115,6 @@ export function findLease(
   return group && lease && { units: lease.out, group }
 }
 
-/** When a lease of this length ends. So leases of many processes end at few times. */
-export function endAfter(now: number, lengthUs: number): number {
-  const grid = Math.max(1000, Math.floor(lengthUs / 8))
-  return Math.floor((now + lengthUs) / grid) * grid
-}
-
 /** Puts a lease into the group of its kind, end, lag and slack, of these limits. Without any limit it stands nowhere. */
 export function addLease(
   book: LeaseBook,

@@ -3,14 +3,7 @@
 -- @include lease-rows.lua
 local count_leased, complete, PLACE, RESERVED = leasing.count, leasing.complete, leasing.PLACE, leasing.RESERVED
 
-local function is_place(group)
-  return group.lag >= PLACE and group.lag < RESERVED
-end
-
--- When the time of the places of a group comes.
-local function time_of(group)
-  return group.ends - (group.lag - PLACE)
-end
+-- @include places.lua
 
 -- A hold that was made before with the same id: in how many µs its time comes, and in how many it ends.
 local function find_known(parts, id)
