@@ -50,3 +50,7 @@ export const UNLEASED_AGAIN = 'Tollgate: without leases, again'
 export const ONE_A_COMMAND = 'a decision, one request in a command'
 export const MANY_A_COMMAND = 'a decision, 64 requests in a command'
 export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
+
+export const SHED = "Tollgate: shed: ['free', 'starter']"
+export const UNSHED = 'Tollgate: without shed'
+export const UNSHED_AGAIN = 'Tollgate: without shed, again'

@@ -9,6 +9,7 @@ import {
   measure,
   MOST_LEVEL,
   placeOf,
+  placeTime,
   raiseEarlier,
   timeToDrain,
   unitOf,
@@ -131,6 +132,8 @@ export const tokenBucket: Implementation<
     const excess = filled + (cost - burst) * unit
     return timeToDrain(excess, pace) - elapsed
   },
+
+  place: placeTime,
 
   take(state, cost, params) {
     writeLevel(state, state.levelNow + cost * state.unit, params)

@@ -47,6 +47,8 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['force, less', 'force', outcome(0, 1, 0)],
   ['lease, all', 'lease', leased(500, true, 3, 3, 3)],
   ['lease, none', 'lease', leased(0, false, 0, 0, 0)],
+  ['declare', 'declare', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
+  ['release', 'release', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
   ['all, beside leases', 'all', { at: 1, limits: [state, state, { ...state, leased: 2 }] }],
 ])('an outcome of %s', (_, grant, given) => {
   expect(isOutcome(given, request(grant))).toBe(true)
@@ -57,6 +59,7 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['an error', 'all', new Error('down')],
   ['too few limits', 'all', { at: 1, limits: [state, state] }],
   ['too many limits', 'all', { at: 1, limits: [state, state, state, state] }],
+  ['declare, too few limits', 'declare', { at: 1, limits: [state, state] }],
   ['a hole for a limit', 'all', { at: 1, limits: Array(3) }],
   ['no time', 'all', { limits: [state, state, state] }],
   ['a wait of -2', 'all', { at: 1, limits: [state, state, { ...state, wait: -2 }] }],
