@@ -26,12 +26,20 @@ export class Flights {
     this.#all.push({ ask, decision, charge })
   }
 
-  /** Ends requests, by how many of those in flight ago, at once. Those that came first may well end last. */
+  /**
+   * Ends requests at once, by how many of those in flight ago they began. Returns one request for each list of keys that
+   * gave slots back.
+   */
   end(back: readonly number[]): Ask[] {
-    return back.flatMap((one) => {
+    const ended = new Map<string, Ask>()
+    for (const one of back) {
       const [flight] = this.#all.splice(Math.max(this.#all.length - 1 - one, 0), 1)
-      return flight ? this.#release(flight) : []
-    })
+      if (!flight) continue
+      this.#release(flight)
+      ended.set(JSON.stringify(flight.charge?.slots), flight.ask)
+    }
+    ended.delete('[]')
+    return [...ended.values()]
   }
 
   /** Ends a request that has a slot of one of these keys. Returns whether there was one. */
@@ -43,13 +51,13 @@ export class Flights {
   }
 
   endAll(): Ask[] {
-    return this.#all.splice(0).flatMap((flight) => this.#release(flight))
+    return this.end(this.#all.map(() => 0))
   }
 
-  #release({ ask, decision, charge }: Flight): Ask[] {
+  #release({ decision, charge }: Flight): void {
     const isReleased = decision.release()
     this.#case.check(11, !decision.release(), () => 'slots were given back twice')
-    if (!charge) return [ask]
+    if (!charge) return
     const has = charge.slots.length > 0
     this.#case.check(
       2,
@@ -58,6 +66,5 @@ export class Flights {
     )
     this.#case.released += charge.slots.length
     this.#play.oracle.release(charge)
-    return [ask]
   }
 }

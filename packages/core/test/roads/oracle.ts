@@ -124,9 +124,9 @@ export class Oracle {
   }
 
   /** Law 1: units that count in the true window of a limit that ends at `now`, and the most that may count. */
-  inForce({ key, spec, asker }: Line, now: number): { units: number; worst: number } {
+  inForce({ key, asker }: Line, now: number): { units: number; worst: number } {
     const rows = this.#rows.get(key)
-    if (rows) return { units: rows.held(now, asker).least, worst: spec.quota }
+    if (rows) return { units: rows.held(now, asker).least, worst: Math.max(...rows.quotas) }
     const counter = this.#counters.get(key)
     return counter ? { units: counter.inForce(now), worst: counter.worst } : { units: 0, worst: 0 }
   }

@@ -10,6 +10,7 @@ import { apart, placesOf, plansInput, type Places } from './places.js'
 import { Refunds, type Made } from './refunds.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
+import { memoryFirst, withoutSlots, type Told } from './told.js'
 import { answered } from './within.js'
 
 /** A clock that a schedule sets, in ms since 1970, with µs as the fraction. */
@@ -119,13 +120,13 @@ export class Play {
 
   /** Law 2: once nothing is under way, `remaining` of each limit is that of the ledger. */
   async settled(ask: Ask): Promise<void> {
-    this.tell(await this.#sees(ask))
+    this.tell(withoutSlots(await this.#sees(ask)))
     if (!this.isInSteps(this.oracle.linesOf(ask))) return
     // A peek in several steps lists only the limits of the step that denies.
     for (const one of apart(ask)) await this.#sees(one)
   }
 
-  tell(said: Decision | boolean | number): void {
+  tell(said: Told | boolean | number): void {
     if (this.#hasRaced) return
     if (typeof said !== 'object') return void this.told.push(String(said))
     const { allowed, limits, violated, retryAfterMs, reason } = said
@@ -232,9 +233,9 @@ export class Play {
   async #unchanged(ask: Ask, before: Decision): Promise<void> {
     const isAtOnce = !this.isInSteps(this.oracle.linesOf(ask))
     const holds = ({ limits, source }: Decision): boolean =>
-      isAtOnce && source === 'store'
+      isAtOnce && source === 'store' && !this.#hasFlights
         ? JSON.stringify(limits) === JSON.stringify(before.limits)
-        : // Units of earlier denied requests may come back meanwhile, and a denial from memory tells fewer limits.
+        : // Units and slots of earlier requests may come back meanwhile, and a denial from memory tells fewer limits.
           limits.every(({ name, remaining }) => {
             return !before.limits.some((limit) => limit.name === name && limit.remaining > remaining)
           })
@@ -251,10 +252,4 @@ export class Play {
     this.#refunds.forget(who)
     for (const place of ['app', 'both'] as const) await this.settled({ place, who: [who], cost: 1 })
   }
-}
-
-/** The order of the decisions of one moment: those from memory were made before the store got the others. */
-function memoryFirst(decisions: readonly Decision[]): number[] {
-  const isLate = (i: number): number => Number(decisions[i]?.source !== 'cache')
-  return [...decisions.keys()].toSorted((a, b) => isLate(a) - isLate(b))
 }
