@@ -1,11 +1,13 @@
 // Compares decisions with the oracle.
 import type { Decision } from '../../src/index.js'
 import { capacityOf } from './limits.js'
-import { groupsOf, narrowestOf, type Grouping, type Line } from './lines.js'
+import { groupsOf, isFlight, narrowestOf, needOf, type Grouping, type Line } from './lines.js'
 import type { Oracle } from './oracle.js'
 import type { Case } from './tally.js'
 
 const MS = 1000
+/** What a client is told to wait for a request in flight to end. */
+const HINT_MS = 1000
 
 export interface Asked {
   readonly lines: readonly Line[]
@@ -52,7 +54,8 @@ export class Judge {
     const isNamed = violated.length > 0 && violated.length === decision.violated.length
     this.#case.check(3, isNamed, () => `violated what is not asked: ${says()}`)
     for (const line of violated) {
-      this.#case.check(3, this.#oracle.room(line, now).least < cost, () => `${line.name} had room: ${says()}`)
+      const isFull = this.#oracle.room(line, now).least < cost
+      this.#case.check(3, isFull && !isFlight(line.spec), () => `${line.name} had room: ${says()}`)
     }
     this.told(decision, asked)
     this.#retry(decision, violated, asked)
@@ -88,7 +91,9 @@ export class Judge {
     for (const line of told) {
       const { least, most } = this.#oracle.room(line, now)
       const isViolated = decision.violated.includes(line.name)
-      this.#case.check(3, isViolated ? least < cost : most >= cost, () => `violated ${line.name}: ${says()}`)
+      const need = needOf(line, cost)
+      this.#case.check(3, isViolated ? least < need : most >= need, () => `violated ${line.name}: ${says()}`)
+      if (isViolated && isFlight(line.spec)) this.#case.full += 1
     }
     this.#case.check(
       3,
@@ -121,7 +126,7 @@ export class Judge {
     this.remaining(decision, asked, 3)
     if (this.#is.isLive) return
     for (const [{ remaining, resetMs }, line] of this.#matched(decision, asked.lines)) {
-      if (remaining >= capacityOf(line.spec)) continue
+      if (remaining >= capacityOf(line.spec) || isFlight(line.spec)) continue
       const after = this.#oracle.room(line, asked.now + resetMs * MS).most
       const before = this.#oracle.room(line, asked.now + Math.max(resetMs - 1, 0) * MS).least
       const holds = after > remaining && (before <= remaining || resetMs === 0)
@@ -157,9 +162,13 @@ export class Judge {
   #retry(decision: Decision, told: readonly Line[], { cost, now }: Asked): void {
     if (this.#is.isLive) return
     const wait = decision.retryAfterMs
-    const never = told.some(({ spec }) => capacityOf(spec) < cost)
+    const never = told.some(({ spec }) => !isFlight(spec) && capacityOf(spec) < cost)
     const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(told, now)}`
     if (wait === null || never) return this.#case.check(4, wait === null && never, says)
+    // When a request ends is unknown, so what it tells of those in flight is a hint.
+    if (told.some(({ name, spec }) => isFlight(spec) && decision.violated.includes(name))) {
+      return this.#case.check(4, wait >= HINT_MS, says)
+    }
     const then = this.#oracle.fits(told, cost, now + wait * MS).possibly
     const isTooLate = this.#oracle.fits(told, cost, now + (wait - 1) * MS).surely
     this.#case.check(4, wait > 0 && then && !isTooLate, says)

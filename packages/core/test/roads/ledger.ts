@@ -2,7 +2,7 @@ import type { Decision } from '../../src/index.js'
 import type { Asked } from './judge.js'
 import type { Bounds } from './counter.js'
 import { capacityOf } from './limits.js'
-import { groupsOf } from './lines.js'
+import { groupsOf, needOf } from './lines.js'
 import type { Charge } from './oracle.js'
 import type { Play } from './play.js'
 import { isHostile, type Ask } from './schedule.js'
@@ -74,7 +74,7 @@ export class Ledger {
       if (!decisions[i]?.allowed) return []
       return oracle
         .linesOf(ask)
-        .map((line, at) => ({ line, cost: ask.cost, room: this.#given[i]?.[at]?.most ?? 0 }))
+        .map((line, at) => ({ line, cost: needOf(line, ask.cost), room: this.#given[i]?.[at]?.most ?? 0 }))
     })
     const taken = new Map<string, number>()
     for (const { line, cost, room } of allowed.toSorted(
@@ -91,7 +91,9 @@ export class Ledger {
     const { oracle, judge } = this.#play
     const wanted = new Map<string, number>()
     for (const ask of asks) {
-      for (const { key } of oracle.linesOf(ask)) wanted.set(key, (wanted.get(key) ?? 0) + ask.cost)
+      for (const line of oracle.linesOf(ask)) {
+        wanted.set(line.key, (wanted.get(line.key) ?? 0) + needOf(line, ask.cost))
+      }
     }
     asks.forEach((ask, i) => {
       const decision = decisions[i]

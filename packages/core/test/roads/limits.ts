@@ -1,7 +1,10 @@
-import type { LimitOptions } from '../../src/index.js'
+import type { ConcurrentLimitOptions, LimitOptions } from '../../src/index.js'
 
-/** Kinds of limits. `coarse` is a sliding log whose entries share slots; `hour` and `month` are calendar windows. */
-export const KINDS = ['log', 'coarse', 'window', 'fixed', 'hour', 'month', 'bucket'] as const
+/**
+ * Kinds of limits. `coarse` is a sliding log whose entries share slots; `hour` and `month` are calendar windows; `flight`
+ * counts requests in flight.
+ */
+export const KINDS = ['log', 'coarse', 'window', 'fixed', 'hour', 'month', 'bucket', 'flight'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** One limit of a plan, in the form that schedules and the oracle use. */
@@ -20,7 +23,10 @@ const SHORTEST_MONTH_MS = 28 * DAY_MS
 const SLOTS = 10
 
 /** The limit as a user writes it. */
-export function inputOf({ kind, quota, windowMs, burst }: LimitSpec, name: string): LimitOptions {
+export function inputOf(
+  { kind, quota, windowMs, burst }: LimitSpec,
+  name: string,
+): LimitOptions | ConcurrentLimitOptions {
   switch (kind) {
     case 'log':
       return { name, quota, window: windowMs }
@@ -36,6 +42,8 @@ export function inputOf({ kind, quota, windowMs, burst }: LimitSpec, name: strin
       return { name, quota, window: 'month' }
     case 'bucket':
       return { name, quota, window: windowMs, algorithm: 'token-bucket', burst }
+    case 'flight':
+      return { name, concurrent: quota }
   }
 }
 
@@ -53,6 +61,7 @@ export function worstCaseOf({ kind, quota, burst }: LimitSpec): number {
   switch (kind) {
     case 'log':
     case 'coarse':
+    case 'flight':
       return quota
     case 'window':
       // Just under twice the quota.

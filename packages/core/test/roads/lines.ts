@@ -10,6 +10,8 @@ export interface Line {
   readonly owner: number
   /** Index of its key in the request. */
   readonly part: number
+  /** The process that asks, which tells how many requests it has in flight; undefined for a look. */
+  readonly asker: number | undefined
 }
 
 /** Which keys of a request are decided in one step: all, those of one subject (at least), or each by itself. */
@@ -22,18 +24,19 @@ const SUFFIXES = { app: '', stacked: '', group: '*g', both: '*g', own: '*h', top
 
 /** The limits of a request, in the order in which its decision lists them. */
 export function linesOf(
-  { place, who }: Ask,
+  { place, who, process }: Ask,
   plans: Plans,
   { own, stacked }: Pick<Schedule, 'own' | 'stacked'>,
 ): Line[] {
   const namer = new Namer()
   const partOf = (specs: readonly LimitSpec[], where: Omit<Part, 'specs'>): Line[] =>
-    specs.map((spec, i) => ({
+    flightLast(specs).map(({ spec, i }) => ({
       key: JSON.stringify([where.one.kind, where.one.id, where.suffix, counterName(spec)]),
       name: namer.name(where.label, i),
       spec,
       owner: where.owner,
       part: where.part,
+      asker: process,
     }))
   const lines = who.flatMap((one, owner) => {
     const { specs, label } = planOf(one, place, plans, own)
@@ -43,6 +46,21 @@ export function linesOf(
   if (place !== 'stacked' && place !== 'both' && place !== 'top') return lines
   const onTop = { one: who[0] as Who, owner: 0, suffix: '!s', part: who.length, label: 's' }
   return [...lines, ...partOf(stacked, onTop)]
+}
+
+/** With their index in the plan. Decisions list the limit of requests in flight behind the others. */
+function flightLast(specs: readonly LimitSpec[]): { spec: LimitSpec; i: number }[] {
+  const all = specs.map((spec, i) => ({ spec, i }))
+  return [...all.filter(({ spec }) => !isFlight(spec)), ...all.filter(({ spec }) => isFlight(spec))]
+}
+
+/** How many units of a limit a request takes: of requests in flight one, whatever it costs. */
+export function needOf({ spec }: Line, cost: number): number {
+  return isFlight(spec) ? 1 : cost
+}
+
+export function isFlight({ kind }: LimitSpec): boolean {
+  return kind === 'flight'
 }
 
 interface Part {
@@ -88,7 +106,7 @@ export function groupsOf(lines: readonly Line[], by: Grouping): Line[][] {
   return [...groups.values()]
 }
 
-/** The smallest capacity of some limits. */
+/** The most units that a request can take from some limits. Each can take one slot. */
 export function narrowestOf(lines: readonly Line[]): number {
-  return Math.min(...lines.map(({ spec }) => capacityOf(spec)))
+  return Math.min(...lines.map(({ spec }) => (isFlight(spec) ? Infinity : capacityOf(spec))))
 }

@@ -1,4 +1,5 @@
 // Plays many schedules on a road, and makes a jest test for each law.
+import { withFlights } from './flight-schedule.js'
 import { Play, type Road } from './play.js'
 import { probe } from './probes.js'
 import { scheduleOf, type ScheduleOptions } from './schedule.js'
@@ -30,7 +31,8 @@ export interface Played {
 }
 
 export async function playOn(road: Road, seed: number, options: ScheduleOptions = {}): Promise<Played> {
-  const schedule = scheduleOf(seed, options)
+  const plain = scheduleOf(seed, options)
+  const schedule = options.inFlight ? withFlights(plain, road.another ? 2 : 1) : plain
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
   try {

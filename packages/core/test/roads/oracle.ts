@@ -2,8 +2,9 @@
 // Tollgate counts: a counter is a list of events, and every answer is computed from the list.
 import { Counter, type Bounds } from './counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
-import { linesOf, type Line } from './lines.js'
+import { isFlight, linesOf, needOf, type Line } from './lines.js'
 import type { Ask, Plans, Schedule, Who } from './schedule.js'
+import { SlotRows } from './slot-rows.js'
 
 /** A request that took units. */
 export interface Charge {
@@ -12,6 +13,8 @@ export interface Charge {
   readonly lines: readonly Line[]
   readonly at: number
   readonly units: number
+  /** The keys of which it took a slot. */
+  readonly slots: readonly string[]
 }
 
 interface Taking {
@@ -25,6 +28,7 @@ interface Taking {
 export class Oracle {
   readonly #schedule: Schedule
   readonly #counters = new Map<string, Counter>()
+  readonly #rows = new Map<string, SlotRows>()
   /** By subject: the keys of its counters. */
   readonly #owned = new Map<string, Set<string>>()
   #plans: Plans
@@ -51,36 +55,48 @@ export class Oracle {
   }
 
   /** Units left in a limit at `now`, in µs. */
-  room({ key, spec }: Line, now: number): Bounds {
+  room({ key, spec, asker }: Line, now: number): Bounds {
     const capacity = capacityOf(spec)
+    if (isFlight(spec)) {
+      const { least, most } = this.#rows.get(key)?.held(now, asker) ?? { least: 0, most: 0 }
+      return { least: Math.max(capacity - most, 0), most: Math.max(capacity - least, 0) }
+    }
     return this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
   }
 
   /** Whether the counter has units that were taken under another quota: the plan has changed. */
   hasMoved({ key, spec }: Line): boolean {
-    const quotas = this.#counters.get(key)?.quotas
+    const quotas = (isFlight(spec) ? this.#rows : this.#counters).get(key)?.quotas
     return quotas !== undefined && (quotas.size > 1 || (quotas.size === 1 && !quotas.has(spec.quota)))
   }
 
   /** Whether `cost` units fit into every limit: surely, and possibly. */
   fits(lines: readonly Line[], cost: number, now: number): { surely: boolean; possibly: boolean } {
-    const rooms = lines.map((line) => this.room(line, now))
+    const rooms = lines.map((line) => ({ ...this.room(line, now), need: needOf(line, cost) }))
     return {
-      surely: rooms.every(({ least }) => least >= cost),
-      possibly: rooms.every(({ most }) => most >= cost),
+      surely: rooms.every(({ least, need }) => least >= need),
+      possibly: rooms.every(({ most, need }) => most >= need),
     }
   }
 
   /** Enters the units of an admitted request. `isRace`: other requests ran at the same time, in an unknown order. */
   take(ask: Ask, { lines = this.linesOf(ask), at, units, isRace = false }: Taking): Charge {
     const id = (this.#ids += 1)
+    const slots = lines.filter(({ spec }) => isFlight(spec))
+    for (const line of slots) this.#takeSlot(line, ask, at)
     for (const line of lines) {
+      if (isFlight(line.spec)) continue
       const counter = this.#counterOf(line, ask)
       counter.worst = Math.max(counter.worst, worstCaseOf(line.spec))
       counter.quotas.add(line.spec.quota)
       counter.take(id, units, at, isRace)
     }
-    return { id, ask, lines, at, units }
+    return { id, ask, lines, at, units, slots: slots.map(({ key }) => key) }
+  }
+
+  /** Gives the slots of a request back. */
+  release({ ask, slots }: Charge): void {
+    for (const key of slots) this.#rows.get(key)?.release(ask.process ?? 0)
   }
 
   /** By limit: how many units a refund of `units` gives back at the time `at`. */
@@ -99,13 +115,18 @@ export class Oracle {
     for (const { key } of lines) this.#counters.get(key)?.stir(at)
   }
 
-  /** Forgets all units of a subject. */
-  reset(who: Who): void {
-    for (const key of this.#owned.get(nameOf(who)) ?? []) this.#counters.delete(key)
+  /** Forgets all units of a subject. The first process, which resets, tells of its requests in flight again. */
+  reset(who: Who, at: number): void {
+    for (const key of this.#owned.get(nameOf(who)) ?? []) {
+      this.#counters.delete(key)
+      this.#rows.get(key)?.forget(0, at)
+    }
   }
 
   /** Law 1: units that count in the true window of a limit that ends at `now`, and the most that may count. */
-  inForce({ key }: Line, now: number): { units: number; worst: number } {
+  inForce({ key, asker }: Line, now: number): { units: number; worst: number } {
+    const rows = this.#rows.get(key)
+    if (rows) return { units: rows.held(now, asker).least, worst: Math.max(...rows.quotas) }
     const counter = this.#counters.get(key)
     return counter ? { units: counter.inForce(now), worst: counter.worst } : { units: 0, worst: 0 }
   }
@@ -115,9 +136,21 @@ export class Oracle {
     if (known) return known
     const made = new Counter(spec)
     this.#counters.set(key, made)
-    const name = nameOf(ask.who[owner] as Who)
-    this.#owned.set(name, (this.#owned.get(name) ?? new Set()).add(key))
+    this.#own(key, ask.who[owner] as Who)
     return made
+  }
+
+  #takeSlot({ key, spec, owner }: Line, ask: Ask, at: number): void {
+    const rows = this.#rows.get(key) ?? new SlotRows()
+    this.#rows.set(key, rows)
+    rows.quotas.add(spec.quota)
+    rows.take(ask.process ?? 0, at)
+    this.#own(key, ask.who[owner] as Who)
+  }
+
+  #own(key: string, who: Who): void {
+    const name = nameOf(who)
+    this.#owned.set(name, (this.#owned.get(name) ?? new Set()).add(key))
   }
 }
 

@@ -1,5 +1,5 @@
 // Turns the plans and places of a schedule into plans and scopes as a user writes them.
-import type { Consumer, LeaseOptions, Limiter, LimiterOptions, LimitOptions } from '../../src/index.js'
+import type { Consumer, LeaseOptions, LimitInput, Limiter, LimiterOptions } from '../../src/index.js'
 import { inputOf, type LimitSpec } from './limits.js'
 import { NO_LIMIT } from './lines.js'
 import type { Ask, Plans, Schedule } from './schedule.js'
@@ -16,7 +16,7 @@ export function plansInput(plans: Plans, leases: Leases = {}): NonNullable<Limit
   )
 }
 
-export function inputsOf(specs: readonly LimitSpec[], lease?: LeaseOptions): LimitOptions[] {
+export function inputsOf(specs: readonly LimitSpec[], lease?: LeaseOptions): LimitInput[] {
   return specs.map((spec, i) => ({ ...inputOf(spec, `l${i}`), ...(lease && { lease }) }))
 }
 

@@ -1,6 +1,7 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Decision, Limiter, LimiterOptions } from '../../src/index.js'
+import type { Consumer, Decision, Limiter, LimiterOptions } from '../../src/index.js'
+import { Flights } from './flights.js'
 import { Judge, type Circumstances } from './judge.js'
 import { askedOf, Ledger } from './ledger.js'
 import { groupsOf, type Grouping, type Line } from './lines.js'
@@ -9,6 +10,7 @@ import { apart, placesOf, plansInput, type Places } from './places.js'
 import { Refunds, type Made } from './refunds.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
+import { memoryFirst, withoutSlots, type Told } from './told.js'
 import { answered } from './within.js'
 
 /** A clock that a schedule sets, in ms since 1970, with µs as the fraction. */
@@ -21,6 +23,8 @@ export interface Road extends Circumstances {
   /** Called before each step. */
   readonly onStep?: () => void
   limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
+  /** Makes the limiter of another process, with the same counts as the one before. Default: there is one process. */
+  another?(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
 }
 
 type Burst = Extract<Act, { what: 'burst' }>
@@ -29,7 +33,8 @@ type Burst = Extract<Act, { what: 'burst' }>
 const SETTLES_WITHIN_MS = 5000
 
 export class Play {
-  readonly limiter: Limiter
+  /** One of each process. */
+  readonly limiters: readonly Limiter[]
   readonly oracle: Oracle
   readonly judge: Judge
   readonly clock: Clock
@@ -43,8 +48,10 @@ export class Play {
   readonly #schedule: Schedule
   readonly #case: Case
   readonly #road: Road
-  readonly #places: Places
+  readonly #places: readonly Places[]
   readonly #refunds: Refunds
+  readonly flights: Flights
+  readonly #hasFlights: boolean
   #hasRaced = false
 
   constructor(road: Road, schedule: Schedule, given: Case, clock: Clock) {
@@ -55,11 +62,14 @@ export class Play {
     this.grouping = road.grouping
     this.isLive = road.isLive === true
     this.isJudged = !schedule.goesBack
+    this.#hasFlights = schedule.hasFlights === true
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
     const plans = plansInput(schedule.versions[0] as Plans)
-    this.limiter = road.limiter({ plans, defaultPlan: 'free' }, clock)
-    this.#places = placesOf(this.limiter, schedule)
+    const makers = [road.limiter, ...(road.another ? [road.another] : [])]
+    this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free' }, clock))
+    this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
+    this.flights = new Flights(this, given)
     this.#refunds = new Refunds(this, given)
   }
 
@@ -83,7 +93,7 @@ export class Play {
 
   /** Sends a request, and counts the decision. */
   async consume(ask: Ask): Promise<Decision> {
-    const decision = await answered(this.#places[ask.place].consume(ask.who, { cost: ask.cost }), 'a request')
+    const decision = await answered(this.#placeOf(ask).consume(ask.who, { cost: ask.cost }), 'a request')
     this.#case.decisions += 1
     if (!decision.allowed) this.#case.denials += 1
     this.judge.answered(decision)
@@ -93,13 +103,14 @@ export class Play {
   /** Sends one request while nothing else is under way, and judges its decision. */
   async lone(ask: Ask): Promise<Decision> {
     const decision = await this.consume(ask)
-    new Ledger(this, this.#case).enter(ask, decision, false)
+    const charge = new Ledger(this, this.#case).enter(ask, decision, false)
+    if (decision.allowed) this.flights.begun(ask, decision, charge)
     if (!decision.allowed && this.isInSteps(this.oracle.linesOf(ask))) await this.settled(ask)
     return decision
   }
 
   async look(ask: Ask): Promise<Decision> {
-    return answered(this.#places[ask.place].peek(ask.who, { cost: 1 }), 'a look')
+    return answered(this.#placeOf(ask).peek(ask.who, { cost: 1 }), 'a look')
   }
 
   /** Whether these limits may be decided in several steps. */
@@ -109,30 +120,48 @@ export class Play {
 
   /** Law 2: once nothing is under way, `remaining` of each limit is that of the ledger. */
   async settled(ask: Ask): Promise<void> {
-    this.tell(await this.#sees(ask))
+    this.tell(withoutSlots(await this.#sees(ask)))
     if (!this.isInSteps(this.oracle.linesOf(ask))) return
     // A peek in several steps lists only the limits of the step that denies.
     for (const one of apart(ask)) await this.#sees(one)
   }
 
-  tell(said: Decision | boolean | number): void {
+  tell(said: Told | boolean | number): void {
     if (this.#hasRaced) return
     if (typeof said !== 'object') return void this.told.push(String(said))
     const { allowed, limits, violated, retryAfterMs, reason } = said
     this.told.push(JSON.stringify({ allowed, limits, violated, retryAfterMs, reason }))
   }
 
-  async #sees(ask: Ask): Promise<Decision> {
+  /** Ends all requests in flight. Law 2: then all slots are free, as far as others do not hold them. */
+  async landed(): Promise<void> {
+    for (const ask of this.flights.endAll()) await this.settled(ask)
+  }
+
+  setPlans(plans: Plans): void {
+    for (const limiter of this.limiters) limiter.setPlans(plansInput(plans))
+    this.oracle.setPlans(plans)
+  }
+
+  #placeOf({ place, process = 0 }: Ask): Consumer {
+    return (this.#places[process] as Places)[place]
+  }
+
+  async #sees(given: Ask): Promise<Decision> {
+    const ask = { ...given, process: undefined }
     const asked = askedOf(this, ask)
     const decision = await this.#until(ask, (seen) => !this.isJudged || this.judge.agrees(seen, asked))
     if (this.isJudged) this.judge.remaining(decision, asked, 2)
     return decision
   }
 
-  /** Peeks until `isQuiet`: on roads of several steps the units of a denied request go back a moment later. */
+  /**
+   * Peeks until `isQuiet`: on roads of several steps the units of a denied request go back a moment later, as slots of
+   * requests that ended do everywhere.
+   */
   async #until(ask: Ask, isQuiet: (decision: Decision) => boolean): Promise<Decision> {
     let decision = await this.look(ask)
-    if (this.grouping === 'all') return decision
+    if (this.grouping === 'all' && !this.#hasFlights) return decision
     const until = performance.now() + SETTLES_WITHIN_MS
     while (!isQuiet(decision) && performance.now() < until) {
       await sleep(5)
@@ -151,18 +180,23 @@ export class Play {
         return this.#refunds.settle(act.back, act.cost)
       case 'reset':
         return this.#reset(act.who)
-      case 'plans': {
-        const plans = this.#schedule.versions[act.version] as Plans
-        this.limiter.setPlans(plansInput(plans))
-        this.oracle.setPlans(plans)
-      }
+      case 'end':
+        return this.#end(act.back)
+      case 'plans':
+        return this.setPlans(this.#schedule.versions[act.version] as Plans)
     }
   }
 
-  async #burst({ asks, refunds }: Burst): Promise<void> {
+  async #end(back: readonly number[]): Promise<void> {
+    const ended = this.flights.end(back)
+    for (const ask of ended) await this.settled(ask)
+  }
+
+  async #burst({ asks, refunds, ends = [] }: Burst): Promise<void> {
     const racing = refunds.flatMap((back) => this.#refunds.refundable(back))
     const isAlone = asks.length === 1 && racing.length === 0
     const quiet = isAlone && !this.isJudged ? await this.look(asks[0] as Ask) : undefined
+    const ended = this.flights.end(ends)
     const asked = asks.map(async (ask) => this.consume(ask))
     const given = racing.map((made) => this.#refunds.give(made))
     const [decisions, gave] = await Promise.all([Promise.all(asked), Promise.all(given)])
@@ -177,6 +211,7 @@ export class Play {
       const isDue = !decisions[i]?.allowed && this.isInSteps(this.oracle.linesOf(ask))
       if (i === looked || isDue) await this.settled(ask)
     }
+    for (const ask of ended) await this.settled(ask)
   }
 
   #enter(asks: readonly Ask[], decisions: readonly Decision[], give?: () => void): void {
@@ -190,6 +225,7 @@ export class Play {
       const charge = this.isJudged ? ledger.enter(ask, decision, isRace) : undefined
       this.tell(decision)
       this.#refunds.remember(ask, decision, charge)
+      if (decision.allowed) this.flights.begun(ask, decision, charge)
     }
     if (isRace && this.isJudged) ledger.after(asks, decisions)
   }
@@ -197,9 +233,9 @@ export class Play {
   async #unchanged(ask: Ask, before: Decision): Promise<void> {
     const isAtOnce = !this.isInSteps(this.oracle.linesOf(ask))
     const holds = ({ limits, source }: Decision): boolean =>
-      isAtOnce && source === 'store'
+      isAtOnce && source === 'store' && !this.#hasFlights
         ? JSON.stringify(limits) === JSON.stringify(before.limits)
-        : // Units of earlier denied requests may come back meanwhile, and a denial from memory tells fewer limits.
+        : // Units and slots of earlier requests may come back meanwhile, and a denial from memory tells fewer limits.
           limits.every(({ name, remaining }) => {
             return !before.limits.some((limit) => limit.name === name && limit.remaining > remaining)
           })
@@ -210,15 +246,10 @@ export class Play {
   }
 
   async #reset(who: Who): Promise<void> {
-    await answered(this.limiter.reset({ id: who.id, kind: who.kind }), 'a reset')
-    this.oracle.reset(who)
+    const [first] = this.limiters as readonly [Limiter]
+    await answered(first.reset({ id: who.id, kind: who.kind }), 'a reset')
+    this.oracle.reset(who, this.nowUs)
     this.#refunds.forget(who)
     for (const place of ['app', 'both'] as const) await this.settled({ place, who: [who], cost: 1 })
   }
-}
-
-/** The order of the decisions of one moment: those from memory were made before the store got the others. */
-function memoryFirst(decisions: readonly Decision[]): number[] {
-  const isLate = (i: number): number => Number(decisions[i]?.source !== 'cache')
-  return [...decisions.keys()].toSorted((a, b) => isLate(a) - isLate(b))
 }

@@ -1,5 +1,6 @@
 // Refunds and settles decisions of a schedule, and checks the answers.
-import type { Decision } from '../../src/index.js'
+import type { Decision, Limiter } from '../../src/index.js'
+import { isFlight } from './lines.js'
 import type { Charge } from './oracle.js'
 import type { Play } from './play.js'
 import type { Act, Ask, Who } from './schedule.js'
@@ -9,6 +10,8 @@ import { answered } from './within.js'
 /** A decision that was made, and its refunds and settlements so far. */
 export interface Made {
   readonly decision: Decision
+  /** The one that made it. */
+  readonly limiter: Limiter
   readonly who: readonly Who[]
   readonly charge: Charge | undefined
   /** Units that the request holds now. */
@@ -39,7 +42,8 @@ export class Refunds {
 
   remember(ask: Ask, decision: Decision, charge: Charge | undefined): void {
     const taken = decision.allowed ? ask.cost : 0
-    this.#made.push({ decision, who: ask.who, charge, taken, isSettled: false, isStale: false })
+    const limiter = this.#play.limiters[ask.process ?? 0] as Limiter
+    this.#made.push({ decision, limiter, who: ask.who, charge, taken, isSettled: false, isStale: false })
   }
 
   forget({ id, kind }: Who): void {
@@ -54,8 +58,8 @@ export class Refunds {
     return made && !made.isStale ? [made] : []
   }
 
-  async give({ decision }: Made): Promise<boolean> {
-    return answered(this.#play.limiter.refund(decision), 'a refund')
+  async give({ decision, limiter }: Made): Promise<boolean> {
+    return answered(limiter.refund(decision), 'a refund')
   }
 
   async refund({ back, atOnce }: Refund): Promise<void> {
@@ -79,7 +83,7 @@ export class Refunds {
     const [made] = this.refundable(back)
     if (!made) return
     const { charge, taken, isSettled } = made
-    const total = await answered(this.#play.limiter.settle(made.decision, cost), 'a settlement')
+    const total = await answered(made.limiter.settle(made.decision, cost), 'a settlement')
     this.#play.tell(total)
     if (total < taken) this.#case.refunds += 1
     if (charge && !isSettled && cost < taken)
@@ -107,14 +111,15 @@ export class Refunds {
   }
 
   /** A settlement above the cost takes as many of the missing units as fit. */
-  #tookMore({ ask, lines }: Charge, wanted: number, more: number): void {
+  #tookMore({ ask, lines: all }: Charge, wanted: number, more: number): void {
     const { oracle, judge, nowUs: now } = this.#play
+    const lines = all.filter(({ spec }) => !isFlight(spec))
     const rooms = lines.map((line) => oracle.room(line, now))
     const least = Math.min(wanted, ...rooms.map((room) => room.least))
     const most = Math.min(wanted, ...rooms.map((room) => room.most))
     this.#case.check(11, more >= least && more <= most, () => `settled ${more} more, not ${least}..${most}`)
     // In several steps the first may have taken more units and given some back.
-    if (this.#play.isInSteps(lines)) oracle.stir(lines, now)
+    if (this.#play.isInSteps(all)) oracle.stir(lines, now)
     if (more <= 0) return
     oracle.take(ask, { lines, at: now, units: more })
     judge.neverOver(lines, now)

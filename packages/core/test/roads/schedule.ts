@@ -16,11 +16,23 @@ export interface Ask {
   readonly place: Place | 'top'
   readonly who: readonly Who[]
   readonly cost: number
+  /** The process that it comes from, from 0. Undefined for looks. */
+  readonly process?: number | undefined
 }
 
 export type Act =
-  /** Requests of one tick, which reach the store in batches, and refunds in that tick, by how many decisions ago. */
-  | { readonly what: 'burst'; readonly asks: readonly Ask[]; readonly refunds: readonly number[] }
+  /**
+   * Requests of one tick, which reach the store in batches, and refunds in that tick, by how many decisions ago. Right
+   * before them other requests end, as in `end`.
+   */
+  | {
+      readonly what: 'burst'
+      readonly asks: readonly Ask[]
+      readonly refunds: readonly number[]
+      readonly ends?: readonly number[]
+    }
+  /** Requests end that are in flight, by how many of those ago they began. */
+  | { readonly what: 'end'; readonly back: readonly number[] }
   /** Refunds of decisions, by how many decisions ago. The same one may be refunded twice, at once or later. */
   | { readonly what: 'refund'; readonly back: readonly number[]; readonly atOnce: boolean }
   | { readonly what: 'settle'; readonly back: number; readonly cost: number }
@@ -44,6 +56,8 @@ export interface Schedule {
   readonly stacked: readonly LimitSpec[]
   readonly subjects: readonly Who[]
   readonly steps: readonly Step[]
+  /** Whether there are limits of requests in flight. */
+  readonly hasFlights?: boolean
 }
 
 export interface ScheduleOptions {
@@ -54,6 +68,8 @@ export interface ScheduleOptions {
   readonly gaps?: boolean
   /** The most steps of a schedule; the least is half as many. */
   readonly steps?: number
+  /** Whether plans limit requests in flight. Default: false. */
+  readonly inFlight?: boolean
 }
 
 const ALL_KINDS: readonly Kind[] = [

@@ -20,6 +20,9 @@ export class Case {
   denials = 0
   refunds = 0
   faults = 0
+  /** Denials by requests in flight, and slots that were given back. */
+  full = 0
+  released = 0
   readonly checks = new Map<number, number>()
   readonly broken = new Map<number, string>()
 
