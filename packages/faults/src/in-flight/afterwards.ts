@@ -1,0 +1,69 @@
+// What the store still counts when nothing is in flight any more: all slots must be free soon, and the keys gone later.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLimiter, redisStore, type Limiter } from '@tollgate/core'
+import { ask } from '@tollgate/testing/redis'
+import { connect } from '../app/client.mjs'
+import { WITHIN_US } from './judge.ts'
+import { PLACES, PLANS } from './subjects.ts'
+import type { Servers } from './troubles.ts'
+
+export interface Left {
+  /** How long after the last end all slots were free, and the last key was gone, in ms. */
+  readonly freeAfter: number
+  readonly goneAfter: number
+  readonly violations: readonly string[]
+}
+
+const WITHIN_MS = WITHIN_US / 1000
+/** Keys live on as long as slots are kept, and Redis removes some of them a little later. */
+const GONE_WITHIN_MS = 2 * WITHIN_MS
+
+/** Called when the last run has just ended. */
+export async function whatIsLeft(servers: Servers): Promise<Left> {
+  const client = await connect({ module: 'ioredis', ...servers.target })
+  const limiter = createLimiter({
+    plans: PLANS,
+    store: redisStore(client),
+    onStoreFailure: 'closed',
+    local: { instances: 1 },
+    deadlineMs: WITHIN_MS,
+    warnings: false,
+  })
+  const port = await servers.port()
+  try {
+    const freeAfter = await untilNone(() => takenIn(limiter), WITHIN_MS)
+    const goneAfter = await untilNone(() => keysOn(port), GONE_WITHIN_MS)
+    return {
+      freeAfter: freeAfter.ms,
+      goneAfter: freeAfter.ms + goneAfter.ms,
+      violations: [...freeAfter.left, ...goneAfter.left],
+    }
+  } finally {
+    await limiter.close()
+    client.disconnect()
+  }
+}
+
+/** Asks until there is nothing, for so long at most. Returns how long it took, and what is left. */
+async function untilNone(
+  ask: () => Promise<readonly string[]>,
+  mostMs: number,
+): Promise<{ ms: number; left: readonly string[] }> {
+  const begin = performance.now()
+  let left = await ask()
+  for (; left.length > 0 && performance.now() - begin < mostMs; left = await ask()) await sleep(20)
+  return { ms: performance.now() - begin, left }
+}
+
+async function takenIn(limiter: Limiter): Promise<string[]> {
+  const decisions = await Promise.all(PLACES.map(({ id, plan }) => limiter.peek({ id, plan })))
+  return PLACES.flatMap(({ id, slots }, i) => {
+    const remaining = decisions[i]?.limits.at(-1)?.remaining ?? 0
+    return remaining === slots ? [] : [`leaked: ${remaining} of the ${slots} slots of ${id} are free`]
+  })
+}
+
+async function keysOn(port: number): Promise<string[]> {
+  const left = Number(await ask(port, 'DBSIZE'))
+  return left === 0 ? [] : [`${left} keys are left`]
+}

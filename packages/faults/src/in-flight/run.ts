@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { whatIsLeft, type Left } from './afterwards.ts'
+import { Crew } from './crew.ts'
+import { judge, WITHIN_US, type Disturbance, type Verdict } from './judge.ts'
+import { readNotes, type Run } from './record.ts'
+import { PLACES } from './subjects.ts'
+import { TROUBLES, type Trouble } from './troubles.ts'
+import type { Ended } from './worker-process.ts'
+
+const PROCESSES = 4
+const DEADLINE_MS = 1000
+/** Longer than a decision ever takes: its deadline, and what a busy machine adds. */
+const ANSWERED_WITHIN_MS = 5 * DEADLINE_MS
+
+export interface Case {
+  readonly trouble: string
+  readonly policy: 'closed' | 'local'
+  readonly seconds: number
+  readonly stopMs: number
+  readonly longestMs: number
+  readonly seed: number
+}
+
+export interface Result extends Case, Verdict, Left {
+  readonly runs: number
+  readonly byPolicy: number
+  readonly decisions: number
+  readonly declaredAgain: number
+  /** In ms. */
+  readonly longestDecision: number
+}
+
+export async function runCase(given: Case): Promise<Result> {
+  const trouble = TROUBLES[given.trouble] as Trouble
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-flight-'))
+  const servers = await trouble.start()
+  const { policy, stopMs, longestMs, seed } = given
+  const shared = { policy, longestMs, processes: PROCESSES, deadlineMs: DEADLINE_MS }
+  const crew = new Crew({ servers, folder, stopMs, seed, shared })
+  try {
+    await crew.begin()
+    await sleep(given.seconds * 250)
+    const happened = await trouble.happen(crew, servers)
+    // Also long enough to see the slots of the dead in use again.
+    const untilBack = Math.max(0, ...happened.killed.map(({ at }) => at + WITHIN_US))
+    await sleep(Math.max(0, given.seconds * 1000 - crew.now() / 1000, (untilBack - crew.now()) / 1000))
+    const ended = await crew.end()
+    const lastUs = crew.now()
+    const left = await whatIsLeft(servers)
+    const runs = crew.started.flatMap(({ notes, number }) => readNotes(notes, number))
+    const disturbances = [
+      ...happened.disturbances.map((one) => ({ ...one, share: ownShare(given, trouble.isOutage) })),
+      ...withoutStore(runs),
+    ]
+    const seen = { ...happened, places: PLACES, runs, processes: PROCESSES, disturbances }
+    const verdict = judge(seen)
+    const dead = happened.killed.flatMap(({ by }) => by)
+    const violations = [
+      ...verdict.violations,
+      ...left.violations,
+      ...neverEnded(runs, dead, lastUs),
+      ...wrongIn(ended, dead.length),
+    ]
+    return { ...given, ...verdict, ...left, violations, ...figuresOf(ended, runs) }
+  } finally {
+    crew.stop()
+    await servers.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const ownShare = ({ policy }: Case, isOutage: boolean): number =>
+  isOutage && policy === 'local' ? 1 / PROCESSES : 0
+
+/** A busy machine can make any request miss its deadline, and then its process decides. */
+function withoutStore(runs: readonly Run[]): Disturbance[] {
+  return runs
+    .filter(({ isOfStore }) => !isOfStore)
+    .map(({ from }) => ({ from, to: from, more: 0, share: 1 / PROCESSES }))
+}
+
+function neverEnded(runs: readonly Run[], dead: readonly number[], lastUs: number): string[] {
+  const open = runs.filter(({ by, to }) => to > lastUs && !dead.includes(by))
+  return open.length > 0 ? [`${open.length} runs never ended`] : []
+}
+
+function wrongIn(ended: readonly Ended[], dead: number): string[] {
+  const told = ended.flatMap((one) => one.told ?? [])
+  const thrown = told.flatMap((one) => one.thrown)
+  const unanswered = told.reduce((sum, one) => sum + one.unanswered, 0)
+  const late = told.filter(({ longestMs }) => longestMs > ANSWERED_WITHIN_MS)
+  const killed = ended.filter(({ how }) => how === 'SIGKILL').length
+  const codes = ended.map(({ how }) => how).filter((how) => how !== 0 && how !== 'SIGKILL')
+  return [
+    ...(thrown.length > 0 ? [`thrown: ${thrown.join('; ')}`] : []),
+    ...(unanswered > 0 ? [`${unanswered} requests were never answered`] : []),
+    ...late.map(({ longestMs }) => `a decision took ${longestMs.toFixed(0)} ms`),
+    ...(codes.length > 0 || killed !== dead
+      ? [`processes ended with ${codes.join(', ')}, ${killed} killed`]
+      : []),
+  ]
+}
+
+function figuresOf(
+  ended: readonly Ended[],
+  runs: readonly Run[],
+): Omit<Result, keyof Case | keyof Verdict | keyof Left> {
+  const told = ended.flatMap((one) => one.told ?? [])
+  const sum = (figure: 'decisions' | 'byPolicy' | 'declaredAgain'): number =>
+    told.reduce((total, one) => total + one[figure], 0)
+  return {
+    runs: runs.length,
+    byPolicy: sum('byPolicy'),
+    decisions: sum('decisions'),
+    declaredAgain: sum('declaredAgain'),
+    longestDecision: Math.max(...told.map(({ longestMs }) => longestMs)),
+  }
+}
