@@ -46,6 +46,9 @@ the event loop has a turn after them, as with requests from a network. One comma
 a batch of them, with leases mostly one renewal. None of the 10 000 tenants is asked for often enough to be leased.`,
   'lease-curve': `One tenant is asked for at a steady rate, by one process or by four that share it. The processes share a core, so where the
 decisions a second stay below what is asked for, that core is busy.`,
+  'in-flight': `A token bucket, alone and with a limit of requests in flight beside it, neither of which denies anything. A request begins
+and gives its slot back, so its price is that of both. Redis's time is that of the store's commands, with three other processes that
+have slots of each subject.`,
 }
 
 export const TO_REACH = `What the project set itself, as medians of ratios within a round, and how far it got. Where a target is not reached, the

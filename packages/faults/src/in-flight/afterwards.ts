@@ -1,9 +1,8 @@
 // What the store still counts when nothing is in flight any more: all slots must be free soon, and the keys gone later.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, redisStore, type Limiter } from '@tollgate/core'
-import { ask } from '@tollgate/testing/redis'
 import { connect } from '../app/client.mjs'
-import { WITHIN_US } from './judge.ts'
+import { keysLeft } from '../keys-left.ts'
 import { PLACES, PLANS } from './subjects.ts'
 import type { Servers } from './troubles.ts'
 
@@ -14,25 +13,24 @@ export interface Left {
   readonly violations: readonly string[]
 }
 
-const WITHIN_MS = WITHIN_US / 1000
-/** Keys live on as long as slots are kept, and Redis removes some of them a little later. */
-const GONE_WITHIN_MS = 2 * WITHIN_MS
+const DEADLINE_MS = 10_000
 
 /** Called when the last run has just ended. */
-export async function whatIsLeft(servers: Servers): Promise<Left> {
+export async function whatIsLeft(servers: Servers, withinMs: number): Promise<Left> {
   const client = await connect({ module: 'ioredis', ...servers.target })
   const limiter = createLimiter({
     plans: PLANS,
     store: redisStore(client),
     onStoreFailure: 'closed',
     local: { instances: 1 },
-    deadlineMs: WITHIN_MS,
+    deadlineMs: DEADLINE_MS,
     warnings: false,
   })
   const port = await servers.port()
   try {
-    const freeAfter = await untilNone(() => takenIn(limiter), WITHIN_MS)
-    const goneAfter = await untilNone(() => keysOn(port), GONE_WITHIN_MS)
+    const freeAfter = await untilNone(() => takenIn(limiter), withinMs)
+    // Keys live on as long as slots are kept, and Redis removes some of them a little later.
+    const goneAfter = await untilNone(() => keysOn(port), 2 * withinMs)
     return {
       freeAfter: freeAfter.ms,
       goneAfter: freeAfter.ms + goneAfter.ms,
@@ -64,6 +62,6 @@ async function takenIn(limiter: Limiter): Promise<string[]> {
 }
 
 async function keysOn(port: number): Promise<string[]> {
-  const left = Number(await ask(port, 'DBSIZE'))
+  const left = await keysLeft(port)
   return left === 0 ? [] : [`${left} keys are left`]
 }

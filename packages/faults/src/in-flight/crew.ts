@@ -9,6 +9,7 @@ export interface CrewOptions {
   readonly folder: string
   readonly stopMs: number
   readonly seed: number
+  readonly isShort: boolean
   readonly shared: Pick<WorkerOptions, 'deadlineMs' | 'longestMs' | 'policy' | 'processes'>
 }
 
@@ -18,12 +19,14 @@ export class Crew implements Scene {
   readonly started: InFlightWorker[] = []
   readonly servers: Servers
   readonly stopMs: number
+  readonly isShort: boolean
   readonly #options: CrewOptions
   readonly #zero = process.hrtime.bigint()
 
   constructor(options: CrewOptions) {
     this.servers = options.servers
     this.stopMs = options.stopMs
+    this.isShort = options.isShort
     this.#options = options
   }
 

@@ -25,6 +25,8 @@ export interface Seen {
   readonly processes: number
   readonly disturbances: readonly Disturbance[]
   readonly killed: readonly Killed[]
+  /** How soon after a disturbance the counts must be right, and after a kill the slots of the dead be back. */
+  readonly withinUs: number
 }
 
 export interface Verdict {
@@ -36,9 +38,6 @@ export interface Verdict {
   readonly back: number | undefined
   readonly violations: readonly string[]
 }
-
-/** What is promised in both: the counts are right so long after a disturbance, and the slots of the dead are back. */
-export const WITHIN_US = 15_000_000
 
 export function judge(seen: Seen): Verdict {
   const all = seen.places.map((place, i) => judgePlace(seen, place, liveRuns(seen, i)))
@@ -82,7 +81,7 @@ function judgePlace(seen: Seen, place: Place, runs: readonly Run[]): PlaceVerdic
   }
   const backs = place.isFull ? seen.killed.flatMap((one) => backOf(one, { place, runs, steps })) : []
   for (const us of backs)
-    if (us > WITHIN_US) violations.push(`${place.id}: slots of the dead were back after ${seconds(us)} s`)
+    if (us > seen.withinUs) violations.push(`${place.id}: slots of the dead were back after ${seconds(us)} s`)
   return { most, settled, backs, violations: violations.slice(0, 5) }
 }
 
@@ -105,9 +104,9 @@ function stepsOf(runs: readonly Run[]): Step[] {
 }
 
 /** How many may run when another begins: some more from a disturbance on, until all must be told again. */
-function allowedAt({ disturbances, processes }: Seen, slots: number, at: number): number {
+function allowedAt({ disturbances, processes, withinUs }: Seen, slots: number, at: number): number {
   const before = disturbances.filter(({ from }) => from <= at)
-  if (!before.some(({ to }) => at <= to + WITHIN_US)) return slots
+  if (!before.some(({ to }) => at <= to + withinUs)) return slots
   const share = Math.max(...before.map((one) => one.share))
   const own = share > 0 ? processes * Math.max(Math.floor(slots * share), 1) : 0
   return before.reduce((sum, { more }) => sum + more * slots, slots) + own

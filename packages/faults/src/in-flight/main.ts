@@ -6,6 +6,10 @@ import { TROUBLES } from './troubles.ts'
 const { values: options } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
+    /** As part of npm test. */
+    short: { type: 'boolean', default: false },
+    /** Only the trouble with this name, and not all that have it in theirs. */
+    exact: { type: 'boolean', default: false },
     trouble: { type: 'string', default: '' },
     policy: { type: 'string', default: '' },
     /** How long processes stand still, in ms. */
@@ -58,9 +62,10 @@ function casesOf(): Case[] {
     stopMs: Number(options.stop),
     longestMs: Number(options.longest),
     seed: Number(options.seed),
+    isShort: options.short,
   }
   return Object.entries(TROUBLES)
-    .filter(([trouble]) => trouble.includes(options.trouble))
+    .filter(([name]) => (options.exact ? name === options.trouble : name.includes(options.trouble)))
     .flatMap(([trouble, { isOutage }]) =>
       (isOutage ? (['closed', 'local'] as const) : (['closed'] as const))
         .filter((policy) => policy.includes(options.policy))

@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { whatIsLeft, type Left } from './afterwards.ts'
 import { Crew } from './crew.ts'
-import { judge, WITHIN_US, type Disturbance, type Verdict } from './judge.ts'
+import { judge, type Disturbance, type Verdict } from './judge.ts'
 import { readNotes, type Run } from './record.ts'
 import { PLACES } from './subjects.ts'
 import { TROUBLES, type Trouble } from './troubles.ts'
 import type { Ended } from './worker-process.ts'
 
 const PROCESSES = 4
+/** What is promised, and what a test asks for, which runs beside others. */
+const WITHIN_US = { promised: 15_000_000, short: 20_000_000 }
 const DEADLINE_MS = 1000
 /** Longer than a decision ever takes: its deadline, and what a busy machine adds. */
 const ANSWERED_WITHIN_MS = 5 * DEADLINE_MS
@@ -22,6 +24,8 @@ export interface Case {
   readonly stopMs: number
   readonly longestMs: number
   readonly seed: number
+  /** Part of npm test: one kill, and times are judged only roughly. */
+  readonly isShort: boolean
 }
 
 export interface Result extends Case, Verdict, Left {
@@ -34,35 +38,36 @@ export interface Result extends Case, Verdict, Left {
 }
 
 export async function runCase(given: Case): Promise<Result> {
+  const withinUs = given.isShort ? WITHIN_US.short : WITHIN_US.promised
   const trouble = TROUBLES[given.trouble] as Trouble
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-flight-'))
   const servers = await trouble.start()
-  const { policy, stopMs, longestMs, seed } = given
+  const { policy, stopMs, longestMs, seed, isShort } = given
   const shared = { policy, longestMs, processes: PROCESSES, deadlineMs: DEADLINE_MS }
-  const crew = new Crew({ servers, folder, stopMs, seed, shared })
+  const crew = new Crew({ servers, folder, stopMs, seed, isShort, shared })
   try {
     await crew.begin()
     await sleep(given.seconds * 250)
     const happened = await trouble.happen(crew, servers)
     // Also long enough to see the slots of the dead in use again.
-    const untilBack = Math.max(0, ...happened.killed.map(({ at }) => at + WITHIN_US))
+    const untilBack = Math.max(0, ...happened.killed.map(({ at }) => at + withinUs))
     await sleep(Math.max(0, given.seconds * 1000 - crew.now() / 1000, (untilBack - crew.now()) / 1000))
     const ended = await crew.end()
     const lastUs = crew.now()
-    const left = await whatIsLeft(servers)
+    const left = await whatIsLeft(servers, withinUs / 1000)
     const runs = crew.started.flatMap(({ notes, number }) => readNotes(notes, number))
     const disturbances = [
       ...happened.disturbances.map((one) => ({ ...one, share: ownShare(given, trouble.isOutage) })),
       ...withoutStore(runs),
     ]
-    const seen = { ...happened, places: PLACES, runs, processes: PROCESSES, disturbances }
+    const seen = { ...happened, places: PLACES, runs, processes: PROCESSES, disturbances, withinUs }
     const verdict = judge(seen)
     const dead = happened.killed.flatMap(({ by }) => by)
     const violations = [
       ...verdict.violations,
       ...left.violations,
       ...neverEnded(runs, dead, lastUs),
-      ...wrongIn(ended, dead.length),
+      ...wrongIn(ended, dead.length, given.isShort),
     ]
     return { ...given, ...verdict, ...left, violations, ...figuresOf(ended, runs) }
   } finally {
@@ -87,11 +92,11 @@ function neverEnded(runs: readonly Run[], dead: readonly number[], lastUs: numbe
   return open.length > 0 ? [`${open.length} runs never ended`] : []
 }
 
-function wrongIn(ended: readonly Ended[], dead: number): string[] {
+function wrongIn(ended: readonly Ended[], dead: number, isShort: boolean): string[] {
   const told = ended.flatMap((one) => one.told ?? [])
   const thrown = told.flatMap((one) => one.thrown)
   const unanswered = told.reduce((sum, one) => sum + one.unanswered, 0)
-  const late = told.filter(({ longestMs }) => longestMs > ANSWERED_WITHIN_MS)
+  const late = told.filter(({ longestMs }) => !isShort && longestMs > ANSWERED_WITHIN_MS)
   const killed = ended.filter(({ how }) => how === 'SIGKILL').length
   const codes = ended.map(({ how }) => how).filter((how) => how !== 0 && how !== 'SIGKILL')
   return [

@@ -17,6 +17,7 @@ export interface Scene {
   readonly workers: readonly InFlightWorker[]
   /** How long processes stand still. */
   readonly stopMs: number
+  readonly isShort: boolean
   /** In µs since the processes began. */
   now(): number
   /** Kills processes by their place among the workers, and starts others for them. */
@@ -79,6 +80,7 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
     ...plain,
     happen: async (scene) => {
       const killed = [await scene.kill([0])]
+      if (scene.isShort) return { disturbances: [], killed }
       await sleep(BETWEEN_KILLS_MS)
       return { disturbances: [], killed: [...killed, await scene.kill([1, 2])] }
     },
