@@ -1,7 +1,8 @@
-// A WebSocket server: every message takes a unit. Whoever floods is told when to come back, and stays connected.
+// A WebSocket server: a plan says how many sockets of a user may be open, and every message takes a unit. Whoever floods
+// is told when to come back, and stays connected.
 // To copy: npm install @tollgate/core ws ioredis
 import { createServer } from 'node:http'
-import { createLimiter, memoryStore, redisStore } from '@tollgate/core'
+import { createLimiter, memoryStore, redisStore, refuseUpgrade } from '@tollgate/core'
 import { Redis } from 'ioredis'
 import { WebSocketServer } from 'ws'
 
@@ -10,16 +11,39 @@ const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'websocket', DEADLINE_MS = '100
 // With a Redis all instances count together; without one each process counts by itself.
 const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
 const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
+const deadlineMs = Number(DEADLINE_MS)
 // At most 20 messages at once, then 10 a second.
-export const limiter = createLimiter({ store, limit: '10/s burst 20', deadlineMs: Number(DEADLINE_MS) })
+export const limiter = createLimiter({ store, limit: '10/s burst 20', deadlineMs })
+/** Of open sockets. It has a name, since two limiters share the store. */
+export const open = createLimiter({
+  store,
+  name: 'sockets',
+  plans: { free: '3 concurrent', pro: '20 concurrent' },
+  defaultPlan: 'free',
+  deadlineMs,
+})
+
+// In an app of your own: a look-up in your database, of a user who has logged in.
+const plans = new Map([['bob', 'pro']])
 
 export const server = createServer()
-const sockets = new WebSocketServer({ server, maxPayload: 16_384 })
-sockets.on('connection', (socket, request) => {
-  // Without a listener, one frame that is broken would end the process for everyone; ws closes the socket.
-  socket.on('error', () => {})
+const sockets = new WebSocketServer({ noServer: true, maxPayload: 16_384 })
+server.on('upgrade', async (request, socket, head) => {
+  socket.on('error', () => {}) // of a client that leaves: without a listener it would end the process
   // Not by `new URL`, which throws at what some clients send.
   const id = new URLSearchParams(request.url.split('?')[1]).get('user')
+  const welcome = (opened) => sockets.emit('connection', opened, id)
+  if (!id) return sockets.handleUpgrade(request, socket, head, welcome)
+  const decision = await open.consume({ id, plan: plans.get(id) ?? 'free' })
+  if (!decision.allowed) return refuseUpgrade(socket, decision)
+  socket.once('close', () => decision.release())
+  if (socket.destroyed) return decision.release() // the client left meanwhile
+  sockets.handleUpgrade(request, socket, head, welcome)
+})
+
+sockets.on('connection', (socket, id) => {
+  // Without a listener, one frame that is broken would end the process for everyone; ws closes the socket.
+  socket.on('error', () => {})
   if (!id) {
     socket.close(1008, 'who are you? Connect with ?user=')
     return
@@ -41,7 +65,7 @@ export async function close() {
   for (const socket of sockets.clients) socket.terminate() // an open one would keep the server open
   server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
   await new Promise((resolve) => server.close(resolve))
-  await limiter.close()
+  await Promise.all([limiter.close(), open.close()])
   redis?.disconnect() // not quit(), which would wait for a Redis that hangs
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

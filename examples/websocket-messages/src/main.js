@@ -1,7 +1,7 @@
 // Tries the example. The order matters: the kit says which port and counters are the example's.
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { check, play } from '@tollgate/example-kit'
+import { check, eventually, play } from '@tollgate/example-kit'
 import { WebSocket } from 'ws'
 import * as app from './app.js'
 
@@ -25,6 +25,33 @@ async function connect(url, user) {
       for (let i = 0; i < count; i += 1) socket.send(`message ${i}`)
     })
   return { socket, send }
+}
+
+/** The status of the answer to a client that asks for a socket: 101, or that of the refusal. */
+async function statusOf(url, user) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/?user=${user}`)
+  socket.on('error', () => {}) // of one that was refused, and is dropped
+  const status = await new Promise((resolve) => {
+    socket.once('open', () => resolve(101))
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode))
+  })
+  if (status === 101) sockets.push(socket)
+  else socket.terminate()
+  return status
+}
+/** Those that it opened. */
+const sockets = []
+
+async function driveOpen(url) {
+  const statuses = []
+  for (let i = 0; i < 4; i += 1) statuses.push(await statusOf(url, 'cleo'))
+  check('a free user has three sockets, and the fourth is refused', statuses, [101, 101, 101, 429])
+  for (let i = 0; i < 4; i += 1) statuses.push(await statusOf(url, 'bob'))
+  check('a pro user has more', statuses.slice(4), [101, 101, 101, 101])
+  sockets[0].close()
+  check('when one is closed, another may open', await eventually(() => statusOf(url, 'cleo'), 101), 101)
+  for (const socket of sockets) socket.terminate()
+  check('in the end none is open', await eventually(() => app.open.stats().inFlight, 0), 0)
 }
 
 /** What a client can do that is none; resolves when the server has closed on it. */
@@ -68,6 +95,7 @@ async function drive(url) {
   await breakFrame(url)
   check('what breaks the protocol harms nobody else', (await bob.send(1)).passed, 1)
   for (const { socket } of [ada, bob]) socket.close()
+  await driveOpen(url)
 }
 
 const hint = (url) => [

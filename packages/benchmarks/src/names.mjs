@@ -56,3 +56,7 @@ export const SLOTS_BEGIN = 'Tollgate: with requests in flight, a begin'
 export const SLOTS_END = 'Tollgate: with requests in flight, a release'
 export const SLOTS_BOTH = 'Tollgate: with requests in flight, both'
 export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
+
+export const SHED = "Tollgate: shed: ['free', 'starter']"
+export const UNSHED = 'Tollgate: without shed'
+export const UNSHED_AGAIN = 'Tollgate: without shed, again'

@@ -26,6 +26,7 @@ export const SECTIONS = {
   leases: { file: 'leases.mjs' },
   'lease-curve': { file: 'lease-curve.mjs' },
   'in-flight': { file: 'in-flight.mjs' },
+  shedding: { file: 'shedding.mjs' },
 }
 
 /** @returns the names that `wanted` stands for: a name, or the beginning of several, such as `http` */

@@ -15,14 +15,25 @@ export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision.js'
-export type { BreakerChange, EventContext, InFlightChange, LimiterEvents } from './limiter/events.js'
+export type { BreakerChange, EventContext, InFlightChange, LimiterEvents, Shed } from './limiter/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalOptions } from './failure/local-limiter.js'
-export type { DecisionCounts, LeaseStats, LimiterHealth, LimiterStats } from './limiter/stats.js'
+export type {
+  DecisionCounts,
+  LeaseStats,
+  LimiterHealth,
+  LimiterStats,
+  WaitingStats,
+} from './limiter/stats.js'
 export type { Reconciled } from './failure/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter } from './limiter/limiter.js'
+export type { Reservation } from './limiter/reservation.js'
+export type { ReserveOptions } from './limiter/reserve-options.js'
+export type { WaitingChange } from './limiter/waiting/waiting-change.js'
+export type { WaitOptions } from './plans/wait-option.js'
+export type { ReservationStats } from './limiter/reservation-counts.js'
 export type { LimiterOptions } from './limiter/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'
 export type { PlanlessSubject, PlanOf } from './requests/plan-cache.js'
@@ -40,6 +51,7 @@ export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from '.
 export { decisionsOf } from './http/decisions.js'
 export type { EventContextOption, RequestContext } from './http/event-context.js'
 export { refuseUpgrade } from './http/upgrade.js'
+export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
 export type { PlaceOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'
 export type { HeaderOptions } from './http/header-options.js'

@@ -81,6 +81,8 @@ test('every event is published on the channel that channelOf names', () => {
     evicted: [1],
     lease: [{}],
     inFlight: [{}],
+    waiting: [{}],
+    shed: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],
   } satisfies { readonly [Name in keyof LimiterEvents]: unknown[] }

@@ -2,7 +2,17 @@ import { adapterContract, type Serve } from '@tollgate/testing'
 import Fastify from 'fastify'
 import { rateLimit, type RateLimitPluginOptions } from '../src/index.js'
 
-const serve: Serve = async ({ options, more = [], look, trustProxy, before, onHandled, onError }) => {
+const serve: Serve = async ({
+  options,
+  more = [],
+  look,
+  handle,
+  hold,
+  trustProxy,
+  before,
+  onHandled,
+  onError,
+}) => {
   const app = Fastify({ trustProxy: trustProxy ? ['127.0.0.1'] : false, forceCloseConnections: true })
   if (onError) {
     app.setErrorHandler((error, _request, reply) => {
@@ -13,8 +23,13 @@ const serve: Serve = async ({ options, more = [], look, trustProxy, before, onHa
   if (before) app.addHook('onRequest', before)
   for (const one of [options, ...more])
     await app.register(rateLimit, one as unknown as RateLimitPluginOptions)
-  app.get('/', (request) => {
+  app.get('/', async (request, reply) => {
     onHandled?.()
+    if (handle) {
+      const made = await handle(request, reply.raw)
+      return made ?? reply.hijack()
+    }
+    if (hold) await hold()
     return (
       look?.(request, request as unknown as Record<string, unknown>) ?? {
         ok: true,

@@ -23,6 +23,7 @@ const READERS: {
   fallback: ({ decision, error }) => [decision, error],
   reconciliation: (reconciled) => [reconciled],
   evicted: ({ subjects }) => [subjects],
+  shed: (shed) => [shed],
   planError: ({ error, subject }) => [error, subject],
   unknownPlan: ({ subject, used }) => [subject, used],
 }
@@ -38,7 +39,8 @@ type Message = {
   readonly subject: Events['unknownPlan'][0]
   readonly used: Events['unknownPlan'][1]
 } & Events['breaker'][0] &
-  Events['reconciliation'][0]
+  Events['reconciliation'][0] &
+  Events['shed'][0]
 
 const NAMES = Object.keys(READERS) as EventName[]
 

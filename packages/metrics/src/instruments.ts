@@ -9,6 +9,7 @@ export const METRICS = {
     'Quota units that decided requests asked for; those allowed took them.',
   ],
   violations: ['tollgate.limit.violations', '{violation}', 'Denials by each limit that had no room.'],
+  shed: ['tollgate.shed', '{request}', 'Requests refused since the process was overloaded.'],
   fallbacks: ['tollgate.fallback.decisions', '{decision}', 'Requests that the failure policy decided.'],
   storeErrors: ['tollgate.store.errors', '{error}', 'Faults of the store, each of a batch of requests.'],
   failedRequests: [
@@ -40,6 +41,8 @@ export const METRICS = {
     'Requests whose subject named no plan that there is, by the plan it was held to.',
   ],
   pending: ['tollgate.request.pending', '{request}', 'Requests that wait for the store.'],
+  inFlight: ['tollgate.inflight', '{request}', 'Requests in flight that hold a slot of this process.'],
+  waiting: ['tollgate.waiting', '{request}', 'Requests that wait in line for their place.'],
   leasesHeld: ['tollgate.lease.held', '{lease}', 'Leases that can be served from now.'],
   breakerStatus: ['tollgate.breaker.status', '1', '1 for the state that the breaker is in, else 0.'],
   limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
@@ -62,7 +65,7 @@ export const ATTRIBUTES = {
   lease: 'tollgate.lease.change',
 } as const
 
-const OBSERVED = ['pending', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
+const OBSERVED = ['pending', 'inFlight', 'waiting', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
 
 type MetricName = keyof typeof METRICS
 type ObservedName = (typeof OBSERVED)[number]

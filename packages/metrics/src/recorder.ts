@@ -11,8 +11,9 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases are read from the counts of limiters, since no event tells of units that were used.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight'>]: (
+  // Leases and requests in flight are read from the counts of limiters: no event tells of units that were used, and none
+  // of each slot.
+  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void
@@ -81,6 +82,7 @@ export class Recorder {
       if (dropped > 0) reconciledUnits.add(dropped, this.#with({ [ATTRIBUTES.reconciliation]: 'dropped' }))
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
+    shed: (_, { plan }) => this.#decisions.shed(plan),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
     // Counts under the plan that was used. The unknown name can be anything, and each name would be a series of its
     // own.
@@ -109,10 +111,12 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
     this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
+    result.observe(inFlight, overview.inFlight, this.#settings.attributes)
+    result.observe(waiting, overview.waiting, this.#settings.attributes)
     result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
@@ -150,6 +154,6 @@ export class Recorder {
 }
 
 function observedOf(instruments: Instruments): Instruments['pending'][] {
-  const { pending, leasesHeld, breakerStatus, limiterStatus } = instruments
-  return [pending, leasesHeld, breakerStatus, limiterStatus]
+  const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
 }

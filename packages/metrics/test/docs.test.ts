@@ -6,6 +6,8 @@ const text = readFileSync(resolve(__dirname, '../../../docs/metrics.md'), 'utf8'
 const rows = [...text.matchAll(/^\| `(tollgate\.[\w.]+)` \| ([\w -]+) \| `([^`]+)` \|/gm)]
 const OBSERVED = [
   'tollgate.request.pending',
+  'tollgate.inflight',
+  'tollgate.waiting',
   'tollgate.lease.held',
   'tollgate.breaker.status',
   'tollgate.limiter.status',

@@ -36,7 +36,10 @@ test('every way to write a limit works, and gives the algorithm of its row', () 
     codeIn(written).flatMap((code) => (/^'\d/.test(code) ? [[code.slice(1, -1), algorithm] as const] : [])),
   )
   expect(texts.length).toBeGreaterThan(5)
-  const names: Record<string, string> = { 'calendar-window': 'fixed window' }
+  const names: Record<string, string> = {
+    'calendar-window': 'fixed window',
+    concurrent: 'requests in flight',
+  }
   for (const [text, algorithm] of texts) {
     const used = limitSetOf(text).limits[0]?.algorithm ?? ''
     expect([text, names[used] ?? used.replace('-', ' ')]).toEqual([text, algorithm])

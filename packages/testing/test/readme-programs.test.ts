@@ -74,7 +74,7 @@ async function serve({ code }: Block): Promise<Ask> {
 const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
   ...{ plans: true, limit: true, defaultPlan: true, planOf: true, planCache: true },
   ...{ identify: true, cost: true, group: true, stacked: true },
-  ...{ skip: true, methods: true, allowList: true, blockList: true, refundWhen: true },
+  ...{ skip: true, methods: true, allowList: true, blockList: true, refundWhen: true, shed: true },
   ...{
     headers: true,
     body: true,

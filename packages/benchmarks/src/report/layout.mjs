@@ -76,6 +76,17 @@ const growthTable = (grid, title, head, more = []) => ({
   ...{ grid, title, rowHead: head, columns: [value('Redis µs a decision', 'us'), ...more] },
 })
 
+const sheddingTable = (grid, title) => ({
+  ...{ grid, title },
+  columns: [
+    ...['pro', 'starter', 'free'].map((plan) => value(`goodput of ${plan}`, plan)),
+    plain('good answers/s', 'goodPerSecond'),
+    plain('refused', 'refused'),
+    plain('p50 ms of pro', 'p50'),
+    plain('p99 ms', 'p99'),
+  ],
+})
+
 export const LAYOUT = {
   'speed-1': speedOf(1, ['allowed', 'flood']),
   'speed-64': speedOf(64, ['allowed', 'flood', 'half']),
@@ -284,5 +295,13 @@ export const LAYOUT = {
         value('x fewer a decision', 'fewer'),
       ],
     })),
+  },
+  shedding: {
+    title: 'An overloaded process',
+    tables: [
+      sheddingTable('memory', 'Three times its capacity, memory store'),
+      sheddingTable('redis', 'Three times its capacity, Redis'),
+      sheddingTable('calm', 'Six tenths of its capacity'),
+    ],
   },
 }

@@ -49,6 +49,9 @@ decisions a second stay below what is asked for, that core is busy.`,
   'in-flight': `A token bucket, alone and with a limit of requests in flight beside it, neither of which denies anything. A request begins
 and gives its slot back, so its price is that of both. Redis's time is that of the store's commands, with three other processes that
 have slots of each subject.`,
+  shedding: `An application on Express whose every answer takes 5 ms of the processor, so about 190 a second. Requests come at random
+times whatever the answers do: 70 % of the plan free, 20 % of starter, 10 % of pro, whose demand alone fits. *Goodput* is the part of a plan's
+requests that were answered with 200 within a second. A client gives up after a second, and does not ask again.`,
 }
 
 export const TO_REACH = `What the project set itself, as medians of ratios within a round, and how far it got. Where a target is not reached, the

@@ -103,6 +103,22 @@ export function timeToDrain(parts: number, pace: number): number {
   return time
 }
 
+/**
+ * As `wait`, for more than the burst, too. A level that has drained, or is above the brim, is waited for from now on, and
+ * at the rate of the limit: above the brim it drains slower from its next write.
+ */
+export function placeTime(
+  { unit, filled, levelNow, pace, elapsed }: TokenBucketState,
+  units: number,
+  { burst, scale, rate }: TokenBucketParams,
+): number {
+  const parts = levelNow + units * unit - burst * unit
+  if (parts <= 0) return 0
+  if (levelNow > 0 && filled <= burst * unit)
+    return timeToDrain(filled + units * unit - burst * unit, pace) - elapsed
+  return timeToDrain(parts, (rate * unit) / unitOf(scale))
+}
+
 /** The longest that a bucket takes to drain, in µs, even when its level is above the brim. */
 export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): number {
   return Math.max(windowUs, (burst * 2 ** scale) / rate)

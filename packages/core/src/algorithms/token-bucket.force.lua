@@ -28,3 +28,22 @@ end
 function token_bucket.counts_for(limit)
   return drain_time(limit)
 end
+
+-- As wait, for more than the burst, too. A level that has drained, or is above the brim, is waited for from now on, and
+-- at the rate of the limit: above the brim it drains slower from its next write.
+function token_bucket.place(limit, units)
+  local parts = limit.level + units * limit.unit - limit.depth
+  if parts <= 0 then return 0 end
+  if limit.level > 0 and not limit.is_over then return until_fits(limit, units) end
+  local rate = limit.rate * limit.unit / limit.own_unit
+  local elapsed = ceil((parts - 0.5) / rate)
+  while floor(elapsed * rate + 0.5) < parts do
+    elapsed = elapsed + 1
+  end
+  return elapsed
+end
+
+-- Units in the level now, the most that it holds, and how many units drain in a µs.
+function token_bucket.flow(limit)
+  return limit.level / limit.unit, limit.burst, limit.rate / limit.own_unit
+end

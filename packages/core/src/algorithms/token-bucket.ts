@@ -9,6 +9,7 @@ import {
   measure,
   MOST_LEVEL,
   placeOf,
+  placeTime,
   raiseEarlier,
   timeToDrain,
   unitOf,
@@ -131,6 +132,13 @@ export const tokenBucket: Implementation<
     const excess = filled + (cost - burst) * unit
     return timeToDrain(excess, pace) - elapsed
   },
+
+  place: placeTime,
+  flow: ({ unit, levelNow }, { burst, scale, rate }) => ({
+    level: levelNow / unit,
+    most: burst,
+    perUs: rate / unitOf(scale),
+  }),
 
   take(state, cost, params) {
     writeLevel(state, state.levelNow + cost * state.unit, params)

@@ -1,4 +1,5 @@
 import type { Decision } from '../limiter/decision.js'
+import { isUntold } from '../limiter/settlement.js'
 
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
@@ -55,8 +56,8 @@ export function noteDecision(req: object, decision: Decision, by: CountedIn): bo
 }
 
 /** Of a plan without limits nothing was counted. */
-function isCounted({ limits, source }: Decision): boolean {
-  return limits.length > 0 || source === 'lease'
+function isCounted(decision: Decision): boolean {
+  return decision.limits.length > 0 || isUntold(decision)
 }
 
 /** The middleware need not be the same: two that share a limiter count a subject under the same, too. */

@@ -1,5 +1,5 @@
 import type { Decision } from '../limiter/decision.js'
-import { ownersOf } from '../limiter/settlement.js'
+import { isUntold, ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
 import { closestLimit, resetOf } from './closest-limit.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
@@ -39,7 +39,7 @@ const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
  * Makes a function that writes the rate limit headers of a decision. It writes none for decisions that no store made,
- * since their numbers are not known; of one from a lease only the policy, which is.
+ * since their numbers are not known; of one from a lease or a place only the policy, which is.
  *
  * @param hide hashes ids with the limiter's secret; undefined without `hashIds`
  * @throws {ConfigError} when an option is wrong
@@ -54,19 +54,19 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
     // Also without limits to report: a script must be able to read Retry-After of any denial.
     if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
     const { limits } = decision
-    const isLeased = decision.source === 'lease'
-    if (limits.length === 0 && !isLeased) return
+    const isPolicyOnly = isUntold(decision)
+    if (limits.length === 0 && !isPolicyOnly) return
     // The numbers of a limiter before this one would stand beside our policy.
-    if (isLeased && access.getHeader(res, 'RateLimit') !== undefined) return
+    if (isPolicyOnly && access.getHeader(res, 'RateLimit') !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : NO_KEYS
       const { policy, items } = fixedOf(decision, known)
       const withKeys = keys === NO_KEYS ? policy : policyOf(policiesOf(decision), keys)
       // A copy of a decision from a lease has none.
       if (withKeys !== '') access.setHeader(res, 'RateLimit-Policy', withKeys)
-      if (!isLeased) access.setHeader(res, 'RateLimit', standing(limits, items, keys))
+      if (!isPolicyOnly) access.setHeader(res, 'RateLimit', standing(limits, items, keys))
     }
-    if (isLeased || (!single && !legacy)) return
+    if (isPolicyOnly || (!single && !legacy)) return
     const limit = closestLimit(decision)
     // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
     const most = String(limit.used + limit.remaining)

@@ -1,4 +1,3 @@
-import { createLimiterFor } from '../limiter/create-limiter.js'
 import { decideBlocked, type Decision } from '../limiter/decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
@@ -9,27 +8,21 @@ import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
-import { writeDenial } from './answer.js'
 import { noteDecision, type CountedIn } from './decisions.js'
-import { DenialBodies } from './denial-bodies.js'
+import { DenialAnswers } from './denial-answers.js'
 import { contextOf } from './event-context.js'
 import { headerWriter, type HeaderWriter } from './headers.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
 import { compileList, type List } from './lists.js'
 import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
-import {
-  limiterOptions,
-  placeOptions,
-  scopeOptions,
-  type PlaceOptions,
-  type RateLimitOptions,
-} from './options.js'
-import { renderBody, statusOf } from './problem.js'
+import { makeLimiter } from './make-limiter.js'
+import { placeOptions, scopeOptions, type PlaceOptions, type RateLimitOptions } from './options.js'
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { refundLater, releaseLater } from './refund-later.js'
-import { retryOf } from './retry.js'
+import { shedderOf, type Shedder } from './shedding/shedder.js'
+import { whileHere, type Asked } from './while-here.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -71,8 +64,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
   readonly #writeHeaders: HeaderWriter<Res>
-  readonly #bodies: DenialBodies
+  readonly #denials: DenialAnswers<Req, Res>
   readonly #property: string
+  readonly #shedder: Shedder<Req, Res> | undefined
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
@@ -84,15 +78,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   /** @throws {ConfigError} when an option is wrong */
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
     checkHttpOptions(options, adapter)
-    const {
-      allowList,
-      blockList,
-      headers,
-      limiter,
-      identify,
-      namePlan,
-      requestProperty = 'rateLimit',
-    } = options
+    const { allowList, blockList, headers, limiter, identify, requestProperty = 'rateLimit' } = options
     this.#adapter = adapter
     this.#making = making
     // A copy, so that nobody changes the options after they were checked.
@@ -101,12 +87,13 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     // After all else that can be wrong: nobody could close a limiter that the caller never gets.
     this.limiter = limiter ?? makeLimiter(options)
+    this.#shedder = shedderOf(adapter, options.shed, this.limiter)
     this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
     this.isByAddress = isByAddress(identify)
     this.#writeHeaders = headerWriter(headers, internals.hide)
-    this.#bodies = new DenialBodies(namePlan)
+    this.#denials = new DenialAnswers(adapter, this.#options)
     this.#property = requestProperty
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -153,9 +140,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const subjects = readSubjects(identified) ?? ([subjectOfAddress(this.#ipOf(req))] as const)
     if (subjects.some(isIp)) warnOfProxy(this.#adapter, req, this.#warn)
     if (this.#allowList || this.#blockList) {
-      return this.#checkLists(req, res, subjects, () => this.#consume(req, res, subjects))
+      return this.#checkLists(req, res, subjects, () => this.#consumeOrShed(req, res, subjects))
     }
-    return this.#isLost(req, subjects) ? false : this.#consume(req, res, subjects)
+    return this.#isLost(req, subjects) ? false : this.#consumeOrShed(req, res, subjects)
   }
 
   /** @param next decides a request that is on neither list */
@@ -195,6 +182,12 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)
   }
 
+  #consumeOrShed(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+    if (!this.#shedder) return this.#consume(req, res, subjects)
+    const refusal = this.#await(req, this.#shedder.refusal(req, res, subjects[0]))
+    return chain(refusal, (shed) => (shed ? this.#answer(req, res, shed) : this.#consume(req, res, subjects)))
+  }
+
   #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
     const { cost = 1, refundWhen } = this.#options
     const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
@@ -204,47 +197,34 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       return this.#answer(req, res, decision)
     }
     const units = typeof cost === 'function' ? cost(req) : cost
-    if (isPromise(units)) return chain(units, (known) => chain(this.#ask(req, subjects, known), conclude))
-    return chain(this.#ask(req, subjects, units), conclude)
+    const ask = (known: number): MaybePromise<boolean> => {
+      if (!internalsOf(this.limiter).canWait())
+        return chain(this.#ask(req, subjects, { cost: known }), conclude)
+      return whileHere(
+        { adapter: this.#adapter, res },
+        (signal) => this.#ask(req, subjects, { cost: known, signal }),
+        conclude,
+      )
+    }
+    return isPromise(units) ? chain(units, ask) : ask(units)
   }
 
-  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], cost: number): MaybePromise<Decision> {
-    needCost(cost, 1, USE_SKIP)
+  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], options: Asked): MaybePromise<Decision> {
+    needCost(options.cost, 1, USE_SKIP)
     const { eventContext } = this.#options
     const who = subjects.length === 1 ? subjects[0] : subjects
-    if (!eventContext) return cost === 1 ? this.#consumer.consume(who) : this.#consumer.consume(who, { cost })
-    const context = contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
-    return this.#consumer.consume(who, context ? { cost, context } : { cost })
+    if (!eventContext && options.cost === 1 && !options.signal) return this.#consumer.consume(who)
+    const context = eventContext && contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
+    return this.#consumer.consume(who, context ? { ...options, context } : options)
   }
 
   #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
     adapter.attach(req, decision, this.#property)
     if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
+    if (decision.allowed) this.#shedder?.begin(req)
     if (adapter.isSent(res)) return decision.allowed
     this.#writeHeaders(decision, adapter, res)
-    return decision.allowed || this.#deny(req, res, decision)
+    return decision.allowed || this.#denials.answer(req, res, decision)
   }
-
-  #deny(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
-    const adapter = this.#adapter
-    const { onDenied, body } = this.#options
-    const retry = retryOf(decision, this.#options)
-    writeDenial(retry, adapter, res)
-    if (onDenied) return chain(onDenied(req, res, decision), () => false)
-    if (!body) {
-      const made = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
-      adapter.end(res, { status: made.status, contentType: made.contentType, body: made.body, decision })
-      return false
-    }
-    return chain(body(decision, req), (made) => {
-      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusOf(decision), made), decision })
-      return false
-    })
-  }
-}
-
-function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
-  const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
-  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope: scopeOptions(options) })
 }

@@ -7,7 +7,10 @@ import type { HttpAnswer } from './adapter.js'
  * Status and body are here, so that the handler can send them, or a text of its own.
  */
 export class LimitedError extends TollgateError {
-  /** 429, 403 for the block list, or 503 when the store could not answer and the failure policy is `closed`. */
+  /**
+   * 429; 403 for the block list; 503 when the store could not answer and the failure policy is `closed`, or when the
+   * process is overloaded.
+   */
   readonly statusCode: number
   /** The same as `statusCode`: some error handlers read this name. */
   readonly status: number
@@ -31,6 +34,7 @@ export class LimitedError extends TollgateError {
 function messageOf({ reason, violated }: Decision): string {
   if (reason === 'blocked') return 'This client is blocked'
   if (reason === 'store-unavailable') return 'Rate limits cannot be checked at the moment'
+  if (reason === 'overloaded') return 'This process is overloaded'
   return violated.length > 0
     ? `Over the rate limit: ${violated.join(', ')}`
     : 'Not let pass by the rate limiter'

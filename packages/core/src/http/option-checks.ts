@@ -11,6 +11,7 @@ import { isOfRequest, refuseUncalled } from './uncalled.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 import { readHeaderOptions } from './header-options.js'
+import { readShed } from './shedding/shed-option.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
@@ -68,6 +69,7 @@ export function checkHttpOptions<Req, Res>(
   }
   if (methods !== undefined) checkMethods(methods)
   if (options.headers !== undefined) readHeaderOptions(options.headers)
+  if (options.shed !== undefined) readShed(options.shed)
   checkDenialOptions(options)
   checkEventContext(options.eventContext)
   if (options.requestProperty !== undefined) checkRequestProperty(options.requestProperty, taken)

@@ -9,6 +9,7 @@ import type { HeaderOptions } from './header-options.js'
 import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answer.js'
 import type { EventContextOption } from './event-context.js'
+import type { ShedOption } from './shedding/shed-option.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
@@ -36,6 +37,13 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
    * or when a cache answered. Do not refund aborted requests: a client that always disconnects early is never limited.
    */
   readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
+  /**
+   * Refuses requests with 503 while this process is overloaded, before any limit is asked: plans in this order, those
+   * that are not named last. Default: false, never.
+   *
+   * @example shed: ['free', 'starter']
+   */
+  readonly shed?: ShedOption<Req>
   /** Which rate limit headers to send; false for none. `Retry-After` of a denial is always sent. */
   readonly headers?: HeaderOptions | false
   /** Makes the body of a denial in place of the problem details: a string, or an object that is sent as JSON. */

@@ -14,16 +14,26 @@ export interface Problem {
   readonly detail: string
   readonly 'violated-policies'?: readonly string[]
   /** The reason as a fixed text that programs can compare: these values never change. */
-  readonly code: 'rate_limit_exceeded' | 'cost_exceeds_quota' | 'rate_limit_unavailable' | 'blocked'
+  readonly code:
+    | 'rate_limit_exceeded'
+    | 'cost_exceeds_quota'
+    | 'rate_limit_unavailable'
+    | 'blocked'
+    | 'overloaded'
 }
 
-/** The status of a denial: 429 by a limit, 503 when the store could not answer, 403 for the block list. */
+/** The status of a denial: 429 by a limit, 503 when the store could not answer or the process is overloaded, 403 for the block list. */
 export function statusOf({ reason }: Decision): Problem['status'] {
   if (reason === 'blocked') return 403
-  return reason === 'store-unavailable' ? 503 : 429
+  return reason === 'store-unavailable' || reason === 'overloaded' ? 503 : 429
 }
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
+const REDUCED_CAPACITY = {
+  type: `${TYPES}temporary-reduced-capacity`,
+  title: 'Temporary Reduced Capacity',
+  status: 503,
+} as const
 
 /**
  * The problem of a denial.
@@ -43,11 +53,15 @@ export function problemOf(decision: Decision, retry: Retry | undefined, namePlan
       }
     case 'store-unavailable':
       return {
-        type: `${TYPES}temporary-reduced-capacity`,
-        title: 'Temporary Reduced Capacity',
-        status: 503,
+        ...REDUCED_CAPACITY,
         detail: 'The service cannot check rate limits at the moment. Try again shortly.',
         code: 'rate_limit_unavailable',
+      }
+    case 'overloaded':
+      return {
+        ...REDUCED_CAPACITY,
+        detail: 'The service has too much to do at the moment. Try again shortly.',
+        code: 'overloaded',
       }
     default:
       return {

@@ -15,6 +15,7 @@ export class HeldSlots implements RequestSlots {
   /** Those that the store has given, or refused. */
   readonly #answered = new Map<KeySlots, boolean>()
   #held: readonly KeySlots[] = []
+  #isConcluded = false
 
   constructor(owner: SlotsOwner) {
     this.#owner = owner
@@ -29,8 +30,10 @@ export class HeldSlots implements RequestSlots {
     this.#answered.set(slots, isGiven)
   }
 
-  /** Called once, when the request is decided. One that was let in is in flight, whoever decided it. */
+  /** Called when the request is decided: only the first call counts. One that was let in is in flight, whoever decided it. */
   conclude(isAllowed: boolean): void {
+    if (this.#isConcluded) return
+    this.#isConcluded = true
     const all = [...this.#asked.values()]
     for (const slots of all) this.#owner.concluded(slots, isAllowed, this.#answered.get(slots))
     if (isAllowed) this.#held = all

@@ -1,5 +1,5 @@
 import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
-import type { Part, Request } from '../requests/request.js'
+import { takesSlots, type Part, type Request } from '../requests/request.js'
 import { isTaken } from '../requests/verdict.js'
 import type { Answer, LimitOutcome, Outcome, StoreRequest } from '../stores/contract.js'
 import { HeldSlots, type SlotsOwner } from './held-slots.js'
@@ -55,8 +55,9 @@ export class InFlight implements SlotsOwner {
     return this.#held
   }
 
-  /** The same request with the slots that it asks for, to be concluded once. */
+  /** The same request with the slots that it asks for, to be concluded once; if it asks for none, the request itself. */
   begin(request: Request): Request {
+    if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
     const parts = new Map<Part, Part>()
     for (const part of request.parts) {

@@ -5,6 +5,8 @@ import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Store } from '../stores/contract.js'
+import { Holds } from './holds/holds.js'
+import { PathHost } from './path-host.js'
 import { StoreAccess } from './store-access.js'
 import type { Telling } from './telling.js'
 
@@ -24,6 +26,7 @@ export interface Backing {
   /** Decides when the store cannot. */
   readonly fallback: Fallback
   readonly giveBacks: GiveBacks
+  readonly holds: Holds
   /**
    * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
    * else its next step would be sent.
@@ -52,7 +55,10 @@ export function makeBacking(
   const store: StoreAccess = new StoreAccess(options.store, {
     deadlines,
     onFailure: (error, requests) => telling.storeError(error, requests),
-    onLate: (batch, answers) => fallback.late(batch, answers),
+    onLate: (batch, answers) => {
+      fallback.late(batch, answers)
+      holds.late(batch, answers)
+    },
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
     recover: async (shard) => {
       await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
@@ -68,5 +74,10 @@ export function makeBacking(
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
     onReconciled: (reconciled) => telling.reconciled(reconciled),
   })
-  return { store, fallback, giveBacks, deadlines }
+  const host = new PathHost(store, fallback, telling)
+  const holds: Holds = new Holds({
+    ...{ host, telling, canHold: options.store.holds ?? false },
+    giveBack: (request) => giveBacks.give(request),
+  })
+  return { store, fallback, giveBacks, holds, deadlines }
 }

@@ -35,6 +35,7 @@ export class CountedDecision implements Decision {
   declare readonly retryAfterMs: number | null
   declare readonly source: DecisionSource
   declare readonly reason?: DenialReason
+  declare readonly waitedMs?: number
   // What a refund needs. Apart from the fields above, which users can change.
   readonly #request: Request
   /** The store's, if it decided the request in one step: verdicts are then made only when somebody asks. */
@@ -63,6 +64,8 @@ export class CountedDecision implements Decision {
       this.retryAfterMs = denial ? retryAfterOf(denial) : 0
       this.source = (denial ?? weakestOf(origin.verdicts)).source
       if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
+      const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
+      if (waitedMs !== undefined) this.waitedMs = waitedMs
     }
     this.#request = request
     this.#outcome = outcome

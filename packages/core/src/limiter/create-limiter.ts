@@ -9,7 +9,6 @@ import type { FastPath } from '../fast-path/fast-path.js'
 import { Leases } from '../fast-path/leases/leases.js'
 import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
-import { needCost } from '../requests/cost.js'
 import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning } from '../requests/plan-warning.js'
 import { PlanResolver } from '../requests/plan-resolver.js'
@@ -25,12 +24,16 @@ import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 import { needFreeName, takeName } from './names.js'
 import { Pipeline } from './pipeline.js'
-import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
+import type { Reservation } from './reservation.js'
+import type { ReserveOptions } from './reserve-options.js'
+import { Settling } from './settling.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { needSupported } from './supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
 import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
+import { StoreWarning } from './store-warning.js'
+import { Telling } from './telling.js'
 
 /**
  * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
@@ -50,6 +53,8 @@ export interface Uses {
   readonly defaultFor?: string
   /** Where it will count. */
   readonly scope?: ScopeOptions
+  /** Throws when it needs a plan that does not exist. */
+  readonly checkPlans?: (names: readonly string[]) => void
 }
 
 /**
@@ -68,10 +73,11 @@ class StoreLimiter implements Limiter {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: Consumer
+  readonly #settling: Settling
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  constructor(options: LimiterOptions, { defaultFor, scope }: Uses = {}) {
+  constructor(options: LimiterOptions, { defaultFor, scope, checkPlans }: Uses = {}) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
@@ -83,26 +89,29 @@ class StoreLimiter implements Limiter {
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
     }
+    checkPlans?.(this.#plans.names)
     if (scope) this.#compile(scope)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
     const begin = keysOf(name)
-    this.#builder = new RequestBuilder({
-      plans: this.#plans,
-      hide,
-      begin,
-      shards: store.shards ?? 1,
-      isAtomic: store.atomic ?? false,
-      warn: warnOf,
-    })
+    const { shards = 1, atomic: isAtomic = false } = store
+    this.#builder = new RequestBuilder({ plans: this.#plans, hide, begin, shards, isAtomic, warn: warnOf })
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
+    const telling = new Telling(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
     this.#pipeline = new Pipeline(
       { ...failure, store, begin, warn: warnOf, fastPaths: fastPathsOf(options, store, failure.deadlineMs) },
-      this.#events,
+      telling,
     )
+    this.#settling = new Settling(this.#pipeline)
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
     this.#freeName = takeName(store, name)
-    this[INTERNALS] = { hide, warn: warnOf, warnRarely: onceAMinute(warnOf) }
+    this[INTERNALS] = {
+      canWait: () => this.#plans.canWait,
+      ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
+      planNames: () => this.#plans.names,
+      planOf: (subject) => this.#plans.nameOf(subject),
+      shed: (shed) => telling.shed(shed),
+    }
   }
 
   #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {
@@ -125,33 +134,16 @@ class StoreLimiter implements Limiter {
     return this.#common.peek(subjects, options)
   }
 
-  async refund(decision: Decision): Promise<boolean> {
-    const settlement = settleDecision(decision, 0, this.#pipeline)
-    const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
-    const isGiven = given.includes('given')
-    if (isGiven) noteTaken(decision, 0)
-    return isGiven
+  reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
+    return this.#common.reserve(subjects, options)
   }
 
-  async settle(decision: Decision, cost: number): Promise<number> {
-    needCost(cost, 0)
-    const settlement = settleDecision(decision, cost, this.#pipeline)
-    if (settlement) noteTaken(decision, await this.#settle(settlement, cost))
-    return takenBy(decision)
+  refund(decision: Decision): Promise<boolean> {
+    return this.#settling.refund(decision)
   }
 
-  /** Resolves to the units that the request has taken in all. */
-  async #settle(settlement: Settlement, cost: number): Promise<number> {
-    const { request, units } = settlement
-    if (units > 0) return this.#settleDown(settlement, cost)
-    if (cost === request.cost) return cost
-    return request.cost + (await this.#pipeline.takeMore(request, cost - request.cost))
-  }
-
-  /** Unless every step gave its units back, the old cost is reported: one of the subjects may still hold it. */
-  async #settleDown(settlement: Settlement, cost: number): Promise<number> {
-    const given = await this.#pipeline.refund(settlement)
-    return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost
+  settle(decision: Decision, cost: number): Promise<number> {
+    return this.#settling.settle(decision, cost)
   }
 
   async reset(subject: Subject | string): Promise<void> {

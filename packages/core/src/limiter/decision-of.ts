@@ -3,12 +3,16 @@ import type { Verdict } from '../requests/verdict.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
 import { decideWithoutLimits, type Decision } from './decision.js'
 
-/** The decision that verdicts make. */
+/** Makes the decision of the verdicts on all steps of a request. */
 export function decisionOf(request: Request, origin: Origin): Decision {
   const { verdicts } = origin
   const { source, allowed } = verdicts[0] as Verdict
-  const isUncounted =
-    source === 'unlimited' || source === 'blocked' || source === 'open' || source === 'closed'
-  if (verdicts.length === 1 && isUncounted) return decideWithoutLimits(request, { source, allowed })
-  return new CountedDecision(request, undefined, origin)
+  if (verdicts.length > 1 || isCounted(source)) return new CountedDecision(request, undefined, origin)
+  return decideWithoutLimits(request, { source, allowed })
+}
+
+type Counted = 'store' | 'place' | 'lease' | 'cache' | 'local'
+
+function isCounted(source: Verdict['source']): source is Counted {
+  return ['store', 'place', 'lease', 'cache', 'local'].includes(source)
 }

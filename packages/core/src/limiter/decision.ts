@@ -29,7 +29,8 @@ export interface LimitState {
 /**
  * What decided: the `store`; `place`: the store, in which the request waited for a place that was booked; `lease`: this process, from units that it took from the store in advance; `cache`: this
  * process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block
- * list; or, since the store could not answer, the failure policy: `local`, `open` or `closed`.
+ * list; `shed`: this process is overloaded; or, since the store could not answer, the failure policy: `local`, `open` or
+ * `closed`.
  */
 export type DecisionSource =
   | 'store'
@@ -39,15 +40,21 @@ export type DecisionSource =
   | 'unlimited'
   | 'blocked'
   | 'list'
+  | 'shed'
   | 'local'
   | 'open'
   | 'closed'
 
 /**
- * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, or a
- * subject is on the block list or on a plan that is `blocked`.
+ * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, a
+ * subject is on the block list or on a plan that is `blocked`, or this process is overloaded and sheds the plan.
  */
-export type DenialReason = 'quota-exceeded' | 'cost-exceeds-quota' | 'store-unavailable' | 'blocked'
+export type DenialReason =
+  | 'quota-exceeded'
+  | 'cost-exceeds-quota'
+  | 'store-unavailable'
+  | 'blocked'
+  | 'overloaded'
 
 /**
  * The answer to one request.
@@ -66,10 +73,10 @@ export interface Decision {
   /** The units asked for. They were taken only if the request was allowed. */
   readonly cost: number
   /**
-   * Every limit of the plan in its order, then the limits of other subjects and stacked limits. Only limits that the
+   * Every limit of the plan in its order, that of requests in flight last; then the limits of other subjects and stacked limits. Only limits that the
    * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
    * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
-   * lease, or the store did not answer.
+   * lease, or waited for a place, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
   /** The names of the limits that denied the request. */
@@ -79,6 +86,8 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
+  /** Of the source `place`: how long the request waited for it, in ms. */
+  readonly waitedMs?: number
   /**
    * Tells that the request is over, so that another of the subject may run. Only of a request that a limit such as
    * `'5 concurrent'` counts: adapters call it when the response is over. Otherwise it does nothing.
@@ -94,7 +103,7 @@ export const RETRY_AFTER_FAILURE_MS = 1000
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])
 export const NONE: readonly string[] = Object.freeze([])
 
-type Uncounted = Exclude<Verdict['source'], 'store' | 'cache' | 'lease' | 'local'>
+type Uncounted = Exclude<Verdict['source'], 'store' | 'place' | 'cache' | 'lease' | 'local'>
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(
@@ -146,4 +155,16 @@ class UncountedDecision implements Decision {
   release(): boolean {
     return false
   }
+}
+
+/** The longest that a request that was shed should stay away, in whole seconds. */
+const LONGEST_AFTER_SHEDDING = 3
+
+/** The decision for a request that is refused since this process is overloaded. No limit was asked. */
+export function decideShed(subject: Subject, plan: string): Decision {
+  const decision = new UncountedDecision(subject, plan, 0, { allowed: false, source: 'shed' })
+  // At random, so that those who are refused together do not come back together.
+  decision.retryAfterMs = 1000 * (1 + Math.floor(LONGEST_AFTER_SHEDDING * Math.random()))
+  decision.reason = 'overloaded'
+  return decision
 }

@@ -8,6 +8,7 @@ import type { BreakerState } from '../failure/breaker.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { Subject } from '../plans/subject.js'
+import type { WaitingChange } from './waiting/waiting-change.js'
 
 /** A state change of one shard's breaker. A store without shards is shard 0. */
 export interface BreakerChange {
@@ -19,6 +20,20 @@ export interface BreakerChange {
   readonly shard: number
   /** The error that opened it. */
   readonly error: StoreError | undefined
+}
+
+/** A request that was refused since this process is overloaded. */
+export interface Shed {
+  /** The subject that pays. */
+  readonly subject: Subject
+  /** The name of its plan; empty when that is not known. */
+  readonly plan: string
+  /** Requests in flight in this process. */
+  readonly inFlight: number
+  /** The most that may be in flight; undefined while there is no such limit, and the event loop was late. */
+  readonly limit: number | undefined
+  /** How late the event loop was, in ms. */
+  readonly delayMs: number
 }
 
 /**
@@ -66,6 +81,10 @@ export interface LimiterEvents {
   lease: [change: LeaseChange]
   /** Requests in flight were told to the store again, which had lost them or may have: after an outage, or a pause. */
   inFlight: [change: InFlightChange]
+  /** A request of a plan with `wait` got a place in line, or is in line no more. */
+  waiting: [change: WaitingChange]
+  /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
+  shed: [shed: Shed]
   /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
@@ -87,6 +106,8 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   evicted: (subjects) => ({ subjects }),
   lease: (change) => change,
   inFlight: (change) => change,
+  waiting: (change) => change,
+  shed: (shed) => shed,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),
 }
@@ -112,6 +133,8 @@ export class Events {
     evicted: [],
     lease: [],
     inFlight: [],
+    waiting: [],
+    shed: [],
     planError: [],
     unknownPlan: [],
   }

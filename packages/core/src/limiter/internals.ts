@@ -1,6 +1,9 @@
 import { onceAMinute } from '../base/rare-warnings.js'
 import { warn, type Warn } from '../base/warnings.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
+import type { Shed } from './events.js'
 import type { Limiter } from './limiter.js'
 
 /** What other parts of Tollgate need to know about a limiter, and users do not. */
@@ -11,6 +14,14 @@ export interface Internals {
   readonly warn: Warn
   /** The same, but each code at most once a minute: for failures that can happen at every request. */
   readonly warnRarely: Warn
+  /** Whether a request can wait in line, so that it is worth knowing when its client leaves. */
+  readonly canWait: () => boolean
+  /** The names of all plans as of now; undefined when they are not known. */
+  readonly planNames: () => readonly string[] | undefined
+  /** The name of the plan that applies to a subject, without any event. `planOf` is asked as for a decision. */
+  readonly planOf: (subject: Subject) => MaybePromise<string | undefined>
+  /** Counts and emits that a request was refused since the process is overloaded. */
+  readonly shed: (shed: Shed) => void
 }
 
 /** A registered symbol, since a process that loads both the ESM and the CommonJS build has each class twice. */
@@ -21,4 +32,12 @@ export function internalsOf(limiter: Limiter): Internals {
 }
 
 /** The internals of an object that is no limiter of ours, such as a user's wrapper around one. */
-const NONE: Internals = { hide: undefined, warn, warnRarely: onceAMinute(warn) }
+const NONE: Internals = {
+  hide: undefined,
+  warn,
+  warnRarely: onceAMinute(warn),
+  planNames: () => undefined,
+  planOf: ({ plan }) => plan ?? undefined,
+  shed: () => {},
+  canWait: () => false,
+}

@@ -10,6 +10,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   unlimited: 3,
   blocked: 3,
   store: 4,
+  place: 4,
   lease: 4,
   cache: 4,
 }

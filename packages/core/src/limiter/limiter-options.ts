@@ -74,6 +74,7 @@ export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'allowList',
   'blockList',
   'refundWhen',
+  'shed',
   'headers',
   'retryJitterMs',
   'body',

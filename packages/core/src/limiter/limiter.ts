@@ -2,6 +2,8 @@ import type { Decision } from './decision.js'
 import type { LimiterEvents } from './events.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { ScopeOptions } from '../requests/scope.js'
+import type { Reservation } from './reservation.js'
+import type { ReserveOptions } from './reserve-options.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import type { Subjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
@@ -15,6 +17,12 @@ export interface ConsumeOptions {
    * with the name of a job. `peek` emits no events, so it does not use this.
    */
   readonly context?: object
+  /**
+   * On a plan with `wait`: when it aborts, the request leaves the line, its units go back, and `consume` rejects with the
+   * signal's reason. A request that does not wait is not stopped by it. Aborted beforehand, it makes `consume` throw that reason, and
+   * nothing is taken. `peek` never waits.
+   */
+  readonly signal?: AbortSignal
 }
 
 /** Decides requests, for the whole application or for one scope of it. */
@@ -24,7 +32,8 @@ export interface Consumer<Plans extends string = string> {
    *
    * With the memory store the decision is returned as a value, unless `planOf` has to be waited for. With Redis it is
    * always a promise, which resolves within the deadline whatever the store does. A look-up by `planOf` comes first and
-   * has a deadline of its own.
+   * has a deadline of its own. On a plan with `wait`, a request that does not fit now resolves when its place has come,
+   * within `maxDelay` of it, with any store.
    *
    * @param subjects who pays: an id, `{ id, plan }`, or several of these, such as a tenant and one of its users. All
    *                 their limits must have room, or nothing is taken from any
@@ -34,6 +43,18 @@ export interface Consumer<Plans extends string = string> {
   consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /** Returns the decision that `consume` would, but takes nothing. Throws as `consume` does. */
   peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
+  /**
+   * Holds `cost` units of every limit until the cost is known: nobody else can take them. Then `commit` counts what it was.
+   * Never waits.
+   *
+   * @param options `cost`: the most that the request may cost; `for`: after which time the units come back by themselves
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for `for`, for an unknown option,
+   *                         or for a store that cannot hold units; nothing is held then
+   * @example
+   * const held = await limiter.reserve({ id: 'acme', plan: 'pro' }, { cost: 4000, for: '2min' })
+   * if (held.allowed) await held.commit(1312)
+   */
+  reserve(subjects: Subjects<Plans>, options: ReserveOptions): Promise<Reservation>
   /**
    * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
    * not refund decisions from before a reset: they can give back units that were taken after it.

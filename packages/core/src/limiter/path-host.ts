@@ -4,7 +4,6 @@ import type { Request } from '../requests/request.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import type { StoreAccess } from './store-access.js'
-import { errorOf } from './store-answer.js'
 import type { Telling } from './telling.js'
 
 /** Sends the fast paths' own requests to the store, and reports what they did. */
@@ -27,8 +26,7 @@ export class PathHost implements FastPathHost {
     void this.#store.consume(request, (_, given, sentAtMs) => {
       const isAnswer = isOutcome(given, request)
       if (isAnswer) this.#fallback.note(request, given, sentAtMs)
-      // Errors from the guard have been reported by it.
-      else if (errorOf(given) !== given) this.#telling.storeError(errorOf(given), 1)
+      else this.#telling.errorOf(given)
       onAnswer(isAnswer ? given : undefined)
     })
   }

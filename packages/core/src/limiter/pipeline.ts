@@ -3,11 +3,12 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GivenBack } from '../failure/give-backs.js'
+import { newLeaseId } from '../failure/ids.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { InFlight } from '../in-flight/in-flight.js'
-import { takesSlots, type Request } from '../requests/request.js'
+import type { Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
@@ -16,19 +17,21 @@ import { closedError } from './closed-error.js'
 import { CountedDecision, type Origin } from './counted-decision.js'
 import type { Decision } from './decision.js'
 import { decisionOf } from './decision-of.js'
-import type { EventContext, Events } from './events.js'
+import type { EventContext } from './events.js'
 import { healthOf } from './health.js'
 import { holdSlots, inFlightOf } from './slots-of-decisions.js'
+import type { Holds } from './holds/holds.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
+import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
-import { errorOf } from './store-answer.js'
-import { StoreWarning } from './store-warning.js'
-import { Telling } from './telling.js'
+import type { Telling } from './telling.js'
 import { Turns } from './turns.js'
 import { UnitsBack } from './units-back.js'
+import { waitingHostOf } from './waiting-host.js'
+import { WaitingRoom } from './waiting/waiting-room.js'
 
 export interface PipelineOptions extends BackingOptions {
   /** Tried in this order. */
@@ -41,10 +44,12 @@ export interface PipelineOptions extends BackingOptions {
  * and emitted.
  */
 export class Pipeline {
+  readonly holds: Holds
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
   readonly #fallback: Fallback
+  readonly #room: WaitingRoom
   readonly #unitsBack: UnitsBack
   readonly #inFlight: InFlight
   readonly #steps: StepsOptions
@@ -56,39 +61,38 @@ export class Pipeline {
   #closed = false
   #closing: Promise<void> | undefined
 
-  constructor(options: PipelineOptions, events: Events) {
-    this.#telling = new Telling(events, new StoreWarning(options.warn, options.onStoreFailure))
-    const { store, fallback, giveBacks, deadlines } = makeBacking(options, this.#telling, {
+  constructor(options: PipelineOptions, telling: Telling) {
+    this.#telling = telling
+    const backing = makeBacking(options, this.#telling, {
       onGivenBack: (keys) => this.#fastPaths.forget('refund', keys),
       onRecovery: (shard) => this.#inFlight.recover(shard),
     })
+    const { store, fallback, holds } = backing
     this.#inFlight = inFlightOf(store, this.#telling)
     this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
     this.#store = store
     this.#fallback = fallback
-    this.#unitsBack = new UnitsBack(fallback, giveBacks, options.store.testClock ?? elapsedMs)
-    this.#steps = {
-      deadlines,
-      ask: (step) => this.#ask(step),
-      fallBack: (step, error) => this.#fallback.decide(step, error),
-      onLate: ({ source, step, outcome }) => {
-        if (source === 'store' && outcome) this.#fallback.late([step], [outcome])
-      },
-      giveBack: (verdict, units) => void this.#unitsBack.give(verdict, units),
-      onDecided: ({ source, step }) => {
-        if (source === 'local') this.#fallback.release(step)
-      },
-    }
-    this.#unobserve = options.store.observe?.({
-      onEvicted: (subjects) => this.#telling.evicted(subjects),
-      onUnreached: (error) => this.#telling.unreached(error),
+    this.holds = holds
+    this.#unitsBack = new UnitsBack(backing, options.store.testClock ?? elapsedMs)
+    this.#steps = stepsOptionsOf(backing, this.#unitsBack, (step) => this.#ask(step))
+    const host = waitingHostOf(this.#inFlight, this.#unitsBack, {
+      isRefused: ({ shard }) => this.#closed || store.refusal(shard) !== undefined,
+      ask: (request) => this.#ask(request),
+      conclude: (request, verdict) => this.#conclude(request, [verdict]),
+      told: this.#telling,
     })
+    this.#room = new WaitingRoom(host, newLeaseId, options.store.testClock)
+    this.#unobserve = options.store.observe?.(this.#telling)
   }
 
-  consume(given: Request): MaybePromise<Decision> {
+  consume(request: Request): MaybePromise<Decision> {
+    return this.#room.join(request) ?? this.#consumeNow(request)
+  }
+
+  #consumeNow(given: Request): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(given)
     if (known) return this.#inKind(this.#conclude(given, [known]))
-    const request = takesSlots(given) ? this.#inFlight.begin(given) : given
+    const request = this.#inFlight.begin(given)
     if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
@@ -126,7 +130,6 @@ export class Pipeline {
     this.#inFlight.declareAgain(keys)
   }
 
-  /** Called when the plans were replaced. */
   plansChanged(): void {
     this.#fastPaths.forget('plans')
   }
@@ -136,6 +139,7 @@ export class Pipeline {
       pending: this.#store.pending,
       held: this.#fastPaths.held,
       inFlight: this.#inFlight.held,
+      waiting: this.#room.waiting,
     })
   }
 
@@ -153,9 +157,10 @@ export class Pipeline {
     this.#closed = true
     this.#fastPaths.forget('closed')
     this.#inFlight.end()
-    await this.#store.drain()
+    await Promise.all([this.#room.close(), this.#store.drain()])
     // Again, for what was under way.
     this.#fastPaths.forget('closed')
+    this.holds.reports.end()
     await this.#store.drain()
     await Promise.all(this.#inTurn)
     await this.#fallback.end()
@@ -184,7 +189,8 @@ export class Pipeline {
     const refused = this.#refusal(step)
     if (refused) return this.#fallback.peek(step, refused)
     return this.#store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return this.#fallback.peek(step, this.#errorOf(given))
+      if (!isOutcome(given, step))
+        return this.#fallback.peek(step, this.#telling.errorOf(given, this.#store.answersAtOnce))
       this.#learn(step, given, sentAtMs, true)
       return verdictOf('store', step, given)
     })
@@ -198,7 +204,7 @@ export class Pipeline {
     return error
   }
 
-  // Made once, since a new function per request would cost time.
+  // Made once: a function for each request would cost time.
   readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): Decision => {
     if (!isOutcome(given, request))
       return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
@@ -215,17 +221,11 @@ export class Pipeline {
       this.#learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     }
-    const error = this.#errorOf(given)
+    const error = this.#telling.errorOf(given, this.#store.answersAtOnce)
+    this.holds.reports.cancel(step)
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.#fallback.decide(step, error)
-  }
-
-  #errorOf(given: unknown): StoreError {
-    const error = errorOf(given)
-    // Errors from the guard have been reported by it, once per batch.
-    if (this.#store.answersAtOnce || error !== given) this.#telling.storeError(error, 1)
-    return error
   }
 
   #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {

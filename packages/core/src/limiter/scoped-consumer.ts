@@ -4,45 +4,69 @@ import type { Pipeline } from './pipeline.js'
 import type { Request } from '../requests/request.js'
 import type { Scope } from '../requests/scope.js'
 import type { Subjects } from '../requests/subject.js'
-import { ConfigError } from '../base/errors.js'
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
 import type { Subject } from '../plans/subject.js'
-import { needOptions, type KnownOptions } from '../base/option-checks.js'
+import { newLeaseId } from '../failure/ids.js'
 import { quiet } from '../base/quiet.js'
-import { needCost } from '../requests/cost.js'
+import { readConsumeOptions, withOptions } from './consume-options.js'
+import { HeldReservation, reserving, type Reservation } from './reservation.js'
+import { readReserveOptions, type ReserveOptions } from './reserve-options.js'
+import { Settling } from './settling.js'
 
 /** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #scope: Scope
+  readonly #settling: Settling
 
   constructor(builder: RequestBuilder, pipeline: Pipeline, scope: Scope) {
     this.#builder = builder
     this.#pipeline = pipeline
     this.#scope = scope
+    this.#settling = new Settling(pipeline)
     builder.add(scope)
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, options)
-    const context = options?.context
-    if (request instanceof Promise)
-      return request.then((built) => this.#pipeline.consume(withContext(built, context)))
-    return this.#pipeline.consume(withContext(request, context))
+    const read = (): number => {
+      const cost = readConsumeOptions(options)
+      options?.signal?.throwIfAborted()
+      return cost
+    }
+    const request = this.#build(subjects, read, options)
+    if (request instanceof Promise) return request.then((built) => this.#consume(built, options))
+    return this.#pipeline.consume(withOptions(request, options))
+  }
+
+  /** After a look-up of the plan, in which the signal may have aborted. */
+  #consume(request: Request, options: ConsumeOptions | undefined): MaybePromise<Decision> {
+    options?.signal?.throwIfAborted()
+    return this.#pipeline.consume(withOptions(request, options))
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, options)
+    const request = this.#build(subjects, () => readConsumeOptions(options), options)
     return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built))
       : this.#pipeline.peek(request)
   }
 
-  #build(subjects: Subjects, options: ConsumeOptions | undefined): MaybePromise<Request> {
+  async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
+    const { cost, lengthMs, context } = readReserveOptions(options)
+    this.#pipeline.holds.need()
+    const request = await this.#build(subjects, () => cost, options)
+    const asked = reserving(withOptions(request, context && { context }), newLeaseId(), lengthMs)
+    const decision = await this.#pipeline.consume(asked)
+    const isHeld = decision.allowed && decision.source !== 'unlimited'
+    const onOver = isHeld ? this.#pipeline.holds.reserved(lengthMs) : (): void => {}
+    return new HeldReservation(decision, { settling: this.#settling, onOver })
+  }
+
+  #build(subjects: Subjects, costOf: () => number, options: object | undefined): MaybePromise<Request> {
     try {
-      return this.#builder.build(subjects, readCost(options), this.#scope)
+      return this.#builder.build(subjects, costOf(), this.#scope)
     } catch (error) {
       quiet(subjects)
       quiet(options)
@@ -53,29 +77,4 @@ export class ScopedConsumer implements Consumer {
   async reset(subject: Subject | string): Promise<void> {
     await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
   }
-}
-
-function withContext(request: Request, context: object | undefined): Request {
-  return context === undefined ? request : { ...request, context }
-}
-
-const CONSUME_OPTIONS: KnownOptions = {
-  names: ['cost', 'context'],
-  example: '{ cost: 5 }',
-  remedyOf: () => undefined,
-}
-
-/** Checks all options. */
-function readCost(options: ConsumeOptions | undefined): number {
-  if (options === undefined) return 1
-  needOptions(options, CONSUME_OPTIONS)
-  const { cost = 1, context } = options
-  needCost(cost, 1)
-  if (context !== undefined) needContext(context)
-  return cost
-}
-
-function needContext(given: unknown): void {
-  if (typeof given === 'object' && given !== null && !isPromise(given)) return
-  throw ConfigError.wrong('context', given, "an object, such as { job: 'export' }")
 }

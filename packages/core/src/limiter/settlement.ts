@@ -52,23 +52,28 @@ export function noteTaken(decision: Decision, units: number): void {
 
 /** The subject of each limit of a decision, as `limitsOf` gives them. */
 export function ownersOf(decision: Decision): readonly Subject[] {
-  if (isServedFromLease(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
+  if (isWithoutNumbers(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
   if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
   return decision.limits.map(() => decision.subject)
 }
 
 /**
- * The limits that a decision reports; if it was served from a lease, which reports no numbers, all limits of its
- * request. Decisions about the same limits share one array until the plans change.
+ * The limits that a decision reports; if it was served from a lease or waited for a place, which reports no numbers, all
+ * limits of its request. Decisions about the same limits share one array until the plans change.
  */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
-  if (isServedFromLease(decision)) return CountedDecision.requestOf(decision).limits
+  if (isWithoutNumbers(decision)) return CountedDecision.requestOf(decision).limits
   return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
 }
 
 /** One with limits was decided by the store in part. */
-function isServedFromLease(decision: Decision): decision is CountedDecision {
-  return CountedDecision.is(decision) && decision.source === 'lease' && decision.limits.length === 0
+function isWithoutNumbers(decision: Decision): decision is CountedDecision {
+  return CountedDecision.is(decision) && isUntold(decision) && decision.limits.length === 0
+}
+
+/** Whether a decision counted units and tells no numbers: others may have used units since the store was asked. */
+export function isUntold({ source }: Decision): boolean {
+  return source === 'lease' || source === 'place'
 }
 
 function isCounted(decision: Decision): decision is CountedDecision {
@@ -86,4 +91,5 @@ const OTHER_SOURCES: readonly unknown[] = [
   'open',
   'closed',
   'list',
+  'shed',
 ] satisfies DecisionSource[]

@@ -4,7 +4,6 @@ import type { RequestSlots } from '../requests/request.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import type { Decision } from './decision.js'
 import type { StoreAccess } from './store-access.js'
-import { errorOf } from './store-answer.js'
 import type { Telling } from './telling.js'
 
 /** Makes what counts requests in flight, with a store to tell of them. */
@@ -15,8 +14,7 @@ export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
       if (store.refusal(request.shard)) return onAnswer(undefined)
       void store.consume(request, (_, given) => {
         const isAnswer = isOutcome(given, request)
-        // Errors from the guard have been reported by it.
-        if (!isAnswer && errorOf(given) !== given) telling.storeError(errorOf(given), 1)
+        if (!isAnswer) telling.errorOf(given)
         onAnswer(isAnswer ? given : undefined)
       })
     },

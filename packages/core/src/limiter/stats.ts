@@ -1,22 +1,29 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import { ReservationCounts, type ReservationStats } from './reservation-counts.js'
+import type { WaitingChange } from './waiting/waiting-change.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
   /**
-   * The number of requests for each source of their decision. Decisions by a list are not counted: they never reach the
-   * limiter.
+   * The number of requests for each source of their decision. Decisions by a list and requests that were shed are not
+   * counted: they never reach the limiter.
    */
-  readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list'>, DecisionCounts>>
+  readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list' | 'shed'>, DecisionCounts>>
   /** Requests, peeks, refunds and resets at which the store failed, or that came after `close`. */
   readonly storeErrors: number
   /** Units admitted without the store: charged to it later, or never (`dropped`). */
   readonly reconciled: Reconciled
   /** Subjects that the store forgot while their units still counted. */
   readonly evicted: number
+  /** Requests that were refused since this process is overloaded. */
+  readonly shed: number
   /** Units that this process took in advance. */
   readonly leases: LeaseStats
+  /** Requests that wait in line, on plans with `wait`. */
+  readonly waiting: WaitingStats
+  readonly reservations: ReservationStats
   /** Requests that are waiting for the store. */
   readonly pending: number
   /** Requests of this process that are in flight, of subjects whose plan limits that. */
@@ -44,6 +51,19 @@ export interface LeaseStats {
   readonly held: number
 }
 
+/** Each request that was booked was admitted, has left, was late or denied as the limiter closed, or waits now. */
+export interface WaitingStats {
+  readonly now: number
+  /** Places that requests got. One that was late can get another. */
+  readonly booked: number
+  readonly admitted: number
+  readonly left: number
+  readonly late: number
+  readonly closed: number
+  /** Requests that did not fit and could not wait: the line was full or too long, or too many wait in this process. */
+  readonly refused: number
+}
+
 /** For a readiness probe. */
 export interface LimiterHealth {
   /**
@@ -64,6 +84,8 @@ export interface StatsOfNow {
   /** Leases that can be served from. */
   readonly held: number
   readonly inFlight: number
+  /** Requests that wait in line. */
+  readonly waiting: number
 }
 
 /** Counts what a limiter does. */
@@ -88,13 +110,16 @@ export class Stats {
     returned: 0,
     lost: 0,
   }
+  readonly #waiting = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0 }
+  readonly reservations = new ReservationCounts()
   #units = 0
   #dropped = 0
   #storeErrors = 0
   #evicted = 0
+  #shed = 0
 
   decision({ source, allowed }: Decision): void {
-    if (source === 'list') return
+    if (source === 'list' || source === 'shed') return
     const counts = this.#decisions[source]
     if (allowed) counts.allowed += 1
     else counts.denied += 1
@@ -113,6 +138,10 @@ export class Stats {
     this.#evicted += subjects
   }
 
+  shed(): void {
+    this.#shed += 1
+  }
+
   lease({ kind, units }: LeaseChange, isRenewal: boolean): void {
     const counts = this.#leases
     if (kind === 'returned' || kind === 'lost') counts[kind] += units
@@ -126,13 +155,24 @@ export class Stats {
     this.#leases.used += units
   }
 
-  read({ pending, held, inFlight }: StatsOfNow): LimiterStats {
+  waiting({ kind }: WaitingChange): void {
+    this.#waiting[kind] += 1
+  }
+
+  refusedPlace(): void {
+    this.#waiting.refused += 1
+  }
+
+  read({ pending, held, inFlight, waiting }: StatsOfNow): LimiterStats {
     return {
       decisions: structuredClone(this.#decisions),
       storeErrors: this.#storeErrors,
       reconciled: { units: this.#units, dropped: this.#dropped },
       evicted: this.#evicted,
+      shed: this.#shed,
       leases: { ...this.#leases, held },
+      waiting: { now: waiting, ...this.#waiting },
+      reservations: this.reservations.read(),
       pending,
       inFlight,
     }

@@ -5,8 +5,8 @@ import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
 
 /**
- * Refuses a plan with a limit whose algorithm the store does not support, or with leases that it does not grant. A
- * synchronous store need not: it is this process's memory already.
+ * Refuses a plan with a limit whose algorithm the store does not support, with leases that it does not grant, or with
+ * what it cannot hold. A synchronous store need not grant leases: it is this process's memory already.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}
@@ -14,6 +14,14 @@ import { unsupportedBy } from '../stores/store-check.js'
 export function needSupported(store: StoreAbilities, plan: Plan | undefined, path: string): void {
   if (plan?.set?.lease && !store.synchronous && !store.leases) {
     throw new ConfigError(path, 'this store grants no leases: leave lease out, or use redisStore')
+  }
+  if (plan?.set?.slots !== undefined && !store.slots) {
+    const problem = 'this store cannot count requests in flight'
+    const quota = plan.limits[plan.set.slots]?.quota
+    throw new ConfigError(path, `${problem}: leave '${quota} concurrent' out, or use redisStore`)
+  }
+  if (plan?.set?.wait && !store.holds) {
+    throw new ConfigError(path, 'this store books no places for requests: leave wait out, or use redisStore')
   }
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (missing === undefined) return

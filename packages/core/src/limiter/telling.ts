@@ -3,12 +3,15 @@ import type { Reconciled } from '../failure/reconciliation.js'
 import type { Decision } from './decision.js'
 import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
-import type { BreakerChange, EventContext, Events, LimiterEvents } from './events.js'
+import type { WaitingChange, WaitingListener } from './waiting/waiting-change.js'
+import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
+import type { StoreListener } from '../stores/contract.js'
+import { errorOf } from './store-answer.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
-export class Telling implements LeaseListener {
+export class Telling implements LeaseListener, WaitingListener, StoreListener {
   readonly #events: Events
   readonly #warning: StoreWarning
   readonly #stats = new Stats()
@@ -34,13 +37,23 @@ export class Telling implements LeaseListener {
     }
   }
 
+  /**
+   * The error for a store's answer to one request that is none.
+   *
+   * @param isNew whether nothing can have told of it. Errors that the guard gave have been told, once for a batch
+   */
+  errorOf(given: unknown, isNew = false): StoreError {
+    const error = errorOf(given)
+    if (isNew || error !== given) this.storeError(error, 1)
+    return error
+  }
+
   storeError(error: StoreError, requests: number): void {
     this.#stats.storeError(requests)
     this.#events.emit('storeError', error, requests)
   }
 
-  /** The store has never been reached: its first connection failed. */
-  unreached(error: StoreError): void {
+  onUnreached(error: StoreError): void {
     this.#warning.atStart(error)
   }
 
@@ -54,9 +67,14 @@ export class Telling implements LeaseListener {
     this.#events.emit('reconciliation', reconciled)
   }
 
-  evicted(subjects: number): void {
+  onEvicted(subjects: number): void {
     this.#stats.evicted(subjects)
     this.#events.emit('evicted', subjects)
+  }
+
+  shed(shed: Shed): void {
+    this.#stats.shed()
+    this.#events.emit('shed', shed)
   }
 
   /** @param isRenewal whether the process held a lease of the subject when it asked for this one */
@@ -68,6 +86,20 @@ export class Telling implements LeaseListener {
   /** Units of leases that requests used. No event, since that is every request served from one. */
   leaseUsed(units: number): void {
     this.#stats.leaseUsed(units)
+  }
+
+  waiting(change: WaitingChange): void {
+    this.#stats.waiting(change)
+    this.#events.emit('waiting', change)
+  }
+
+  refusedPlace(): void {
+    this.#stats.refusedPlace()
+  }
+
+  /** A reservation was made. Returns what counts how it ended. */
+  reserved(endsAtMs: number): (how: 'committed' | 'cancelled') => void {
+    return this.#stats.reservations.made(endsAtMs)
   }
 
   /** Slots were told again that the store had lost, or may have lost. */

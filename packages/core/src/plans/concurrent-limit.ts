@@ -1,6 +1,6 @@
 import { ConfigError, show } from '../base/errors.js'
 import { isOptions, nearestOf, needOptions, type KnownOptions } from '../base/option-checks.js'
-import type { ConcurrentLimitOptions, Limit } from './limit.js'
+import type { ConcurrentLimitOptions, Limit } from './limit-options.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
 import { CONCURRENT_REMEDIES } from './limit-remedies.js'
 
@@ -63,7 +63,7 @@ export function needOneConcurrent(limits: readonly Limit[], path: string): void 
 
 /** The error for the algorithm `concurrent`, which users do not name. */
 export function namedConcurrent(path: string, quota: unknown): ConfigError {
-  const written = isSlots(quota) ? quota : 20
+  const written = isSlots(quota) ? Number(quota) : 20
   return ConfigError.wrong(
     `${path}.algorithm`,
     'concurrent',

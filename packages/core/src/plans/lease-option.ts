@@ -63,6 +63,11 @@ export function compileLease(said: readonly LeaseSaid[], limits: readonly Limit[
   if (limits.length === 0) {
     throw new ConfigError(path, 'this plan has no limits, so there is nothing to lease: leave lease out')
   }
+  if (limits.some(({ windowMs }) => windowMs === 0)) {
+    const problem =
+      'units of requests in flight come back when a request ends, so none can be taken in advance'
+    throw new ConfigError(path, `${problem}: leave lease out, or the limit of requests in flight`)
+  }
   for (const limit of limits) needUnits(limit, maxShare, path)
   const isSmooth = mode === 'smooth'
   const longestMs = Math.min(...limits.map((limit) => longestOf(limit, { maxMs, isSmooth, path })))

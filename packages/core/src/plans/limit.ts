@@ -1,7 +1,6 @@
 import {
   DEFAULT_ALGORITHM,
   implementations,
-  type Algorithm,
   type AlgorithmName,
   type AnyImplementation,
   type OwnOptions,
@@ -12,67 +11,14 @@ import { ConfigError, show } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
-import type { LeaseOption } from './lease-option.js'
 import { notALimit, readNotation } from './limit-notation.js'
+import type { ConcurrentLimitOptions, Limit, LimitOptions } from './limit-options.js'
 import { limitRemedy } from './limit-remedies.js'
-import { compileLimit, type CompiledLimit } from './limit-set.js'
+import { compileLimit } from './limit-set.js'
 import { capacityOf } from './scaled-limits.js'
 import { isConcurrent, namedConcurrent, readConcurrent } from './concurrent-limit.js'
-import type { ConcurrentOptions } from '../algorithms/concurrent.js'
 
-/**
- * How a limit counts.
- * - `sliding-log` (the default): exact; no window of the length holds more than the quota, wherever it starts.
- * - `sliding-window`: two counters, the previous one weighted by its overlap; just under 2 x quota at worst.
- * - `fixed-window`: one counter, from the first request or by the calendar; 2 x quota at worst, around a boundary.
- * - `token-bucket`: GCRA; an even rate with a burst; quota + burst at worst.
- */
-export type { Algorithm }
-
-/** One quota policy in its long form. */
-export interface LimitOptions extends OwnOptions {
-  /** Units allowed in a window: a whole number from 1 to 10^12. */
-  readonly quota: number
-  /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
-  readonly window: string | number
-  /**
-   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`.
-   */
-  readonly algorithm?: Algorithm
-  /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
-  readonly name?: string
-  /**
-   * Whether processes take units of a busy subject in advance, as in a plan. All limits that apply together are leased
-   * together, so it holds for the whole plan.
-   */
-  readonly lease?: LeaseOption
-}
-
-/** A limit of the requests of a subject that are in flight at a time, in its long form. */
-export interface ConcurrentLimitOptions extends ConcurrentOptions {
-  /** Requests at a time: a whole number from 1 to 10^6. */
-  readonly concurrent: number
-  /** The name that clients see in headers and errors. Default: `concurrent`. */
-  readonly name?: string
-}
-
-/**
- * `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, `'20 concurrent'`, or the long form of one of
- * these.
- */
-export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
-
-/** A valid, compiled limit. */
-export interface Limit {
-  readonly name: string
-  readonly quota: number
-  /** In ms; a calendar month counts as 30 days. 0 of a limit of requests in flight. */
-  readonly windowMs: number
-  /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
-  readonly capacity: number
-  /** The form that stores get. */
-  readonly compiled: CompiledLimit
-}
+export type { Algorithm, ConcurrentLimitOptions, Limit, LimitInput, LimitOptions } from './limit-options.js'
 
 const all = (Object.entries(implementations) as [AlgorithmName, AnyImplementation][]).filter(
   ([, { inFlight }]) => !inFlight,

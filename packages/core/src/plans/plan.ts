@@ -6,6 +6,7 @@ import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Limit, type LimitInput } from './limit.js'
+import { compileWait, type WaitOptions } from './wait-option.js'
 
 /**
  * One limit, several that all apply at once, `unlimited`, or `blocked`, which denies every request. The long form can
@@ -19,6 +20,8 @@ export interface PlanInputOptions {
   readonly onStoreFailure?: FailurePolicyOption
   /** Whether processes take units of a busy subject in advance and serve it from memory. Default: no. */
   readonly lease?: LeaseOption
+  /** Whether requests that do not fit wait in line for a while instead of being denied. Default: no. */
+  readonly wait?: WaitOptions | false
 }
 
 export interface Plan {
@@ -36,7 +39,7 @@ export interface Plan {
 
 const IN_FLIGHT = "write it among the limits: { limits: ['100/min', '20 concurrent'] }"
 const KNOWN: KnownOptions = {
-  names: ['limits', 'onStoreFailure', 'lease'],
+  names: ['limits', 'onStoreFailure', 'lease', 'wait'],
   example: "{ limits: '100/min' }",
   remedyOf: (name) => (/^(?:max)?(?:concurren|inflight|parallel)/i.test(name) ? IN_FLIGHT : undefined),
 }
@@ -56,9 +59,9 @@ export function compilePlan(name: string, input: unknown, path: string): Plan {
   }
   if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
   needOptions(input, KNOWN, path)
-  const { limits, onStoreFailure, lease } = input as Partial<PlanInputOptions>
-  const said = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
-  const plan = planOfLimits(name, limits, `${path}.limits`, said)
+  const { limits, onStoreFailure, lease, wait } = input as Partial<PlanInputOptions>
+  const leases = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
+  const plan = planOfLimits(name, limits, `${path}.limits`, { leases, wait, waitPath: `${path}.wait` })
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -69,11 +72,23 @@ function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
 }
 
-/** @param leases what the plan itself says of leases */
-function planOfLimits(name: string, input: unknown, path: string, leases: readonly LeaseSaid[] = []): Plan {
+/** What the plan itself says, and not its limits. */
+interface OfPlan {
+  readonly leases: readonly LeaseSaid[]
+  readonly wait?: unknown
+  readonly waitPath: string
+}
+
+function planOfLimits(
+  name: string,
+  input: unknown,
+  path: string,
+  { leases, wait, waitPath }: OfPlan = { leases: [], waitPath: '' },
+): Plan {
   serial += 1
   if (isWithoutLimits(input)) {
     compileLease(leases, [])
+    compileWait(wait, { limits: [], lease: undefined, path: waitPath })
     return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
   }
   if (Array.isArray(input) && input.length === 0) {
@@ -86,7 +101,8 @@ function planOfLimits(name: string, input: unknown, path: string, leases: readon
   refuseSameNames(read, path)
   const limits = slotsLast(read)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
-  return { name, serial, limits, set: limitSet(limits, { lease }), isBlocked: false }
+  const waits = compileWait(wait, { limits, lease, path: waitPath })
+  return { name, serial, limits, set: limitSet(limits, { lease, wait: waits }), isBlocked: false }
 }
 
 function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {

@@ -1,3 +1,4 @@
+import { mostRestrictive } from './most-restrictive.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 import type { LimitInput } from './limit.js'
 import { ConfigError, show } from '../base/errors.js'
@@ -36,6 +37,8 @@ export interface Plans {
   readonly fallback: Plan
   /** Whether there is a plan whose subjects are denied. */
   readonly canBlock: boolean
+  /** Whether there is a plan whose requests can wait in line. */
+  readonly canWait: boolean
   /** Whether the fallback was chosen by the user, or is the only plan with limits. */
   readonly hasDefault: boolean
 }
@@ -53,7 +56,8 @@ export function compilePlans(options: PlanOptions, defaultPlan = options.default
   const all = [...byName.values()]
   const limited = all.filter((plan) => plan.limits.length > 0)
   if (limited.length === 0) throw noLimits(options)
-  const plans = { byName, inputs, canBlock: all.some((plan) => plan.isBlocked) }
+  const canWait = all.some((plan) => plan.set?.wait)
+  const plans = { byName, inputs, canBlock: all.some((plan) => plan.isBlocked), canWait }
   if (defaultPlan === undefined) {
     return { ...plans, fallback: mostRestrictive(limited), hasDefault: limited.length === 1 }
   }
@@ -131,28 +135,4 @@ function nothingGiven(options: PlanOptions): ConfigError {
   if ('plans' in options) return ConfigError.wrong('plans', undefined, `plans by name, such as ${SOME_PLANS}`)
   if ('limit' in options) return ConfigError.wrong('limit', undefined, `'100/min', or plans: ${SOME_PLANS}`)
   return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
-}
-
-/**
- * The plan with the lowest sustained rate; of equal ones, the one with the fewest requests in flight. A plan without a
- * rate lets any number pass if they are short, so it is less restrictive than any that has one.
- */
-function mostRestrictive(plans: readonly Plan[]): Plan {
-  let [least] = plans as [Plan, ...Plan[]]
-  for (const plan of plans) if (isTighter(plan, least)) least = plan
-  return least
-}
-
-function isTighter(plan: Plan, other: Plan): boolean {
-  const rate = sustained(plan)
-  const its = sustained(other)
-  return rate === its ? atATime(plan) < atATime(other) : rate < its
-}
-
-function sustained({ limits }: Plan): number {
-  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? quota / windowMs : Infinity)))
-}
-
-function atATime({ limits }: Plan): number {
-  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? Infinity : quota)))
 }

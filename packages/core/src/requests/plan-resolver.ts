@@ -1,5 +1,5 @@
 import { ConfigError, show, type TollgateError } from '../base/errors.js'
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'
@@ -45,9 +45,18 @@ export class PlanResolver {
     return this.#plans.byName.values()
   }
 
+  get names(): readonly string[] {
+    return [...this.#plans.byName.keys()]
+  }
+
   /** Whether a subject can be on a plan that lets nothing pass. */
   get canBlock(): boolean {
     return this.#plans.canBlock
+  }
+
+  /** Whether a request can wait in line. */
+  get canWait(): boolean {
+    return this.#plans.canWait
   }
 
   /**
@@ -86,12 +95,27 @@ export class PlanResolver {
   }
 
   find(subject: Subject): MaybePromise<Plan> {
+    const found = this.#nameFor(subject)
+    // No function is made where nothing is looked up.
+    if (isPromise(found)) return found.then((name) => this.#named(subject, name))
+    return this.#named(subject, found)
+  }
+
+  /** The name of the plan that `find` would give. Tells the listener nothing of an unknown one. */
+  nameOf(subject: Subject): MaybePromise<string> {
+    return chain(this.#nameFor(subject), (name) => {
+      const { byName, fallback } = this.#plans
+      return name !== undefined && byName.has(name) ? name : fallback.name
+    })
+  }
+
+  /** The name that the subject or `planOf` gives. */
+  #nameFor(subject: Subject): MaybePromise<string | undefined> {
     const name = subject.plan ?? undefined
-    if (!this.#lookup) return this.#named(subject, name)
+    if (name !== undefined || !this.#lookup) return name
     // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
     const asked = subject.kind === 'ip' ? asWritten(subject) : subject
-    if (name !== undefined || !asked) return this.#named(subject, name)
-    return chain(this.#lookup.find(asked), (found) => this.#named(subject, found))
+    return asked ? this.#lookup.find(asked) : undefined
   }
 
   /** Asks `planOf` again at the subject's next request. */

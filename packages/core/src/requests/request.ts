@@ -36,6 +36,8 @@ export interface Request extends StoreRequest {
   readonly steps?: readonly Request[] | undefined
   /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true
+  /** While it waits for a place, it gives that back when this aborts. */
+  readonly signal?: AbortSignal | undefined
   /** The second argument of listeners, beside the decision. */
   readonly context?: object
   /** Set while it is decided if it takes slots: of a request and all its steps the same. */
@@ -59,7 +61,7 @@ export function ownersOf(parts: readonly Part[]): Subject[] {
 export interface RequestSlots {
   /** @param isGiven whether the store gave the slot */
   answered(slots: SlotHolder, isGiven: boolean): void
-  /** Called once, when the request is decided. */
+  /** Called when the request is decided: only the first call counts. */
   conclude(isAllowed: boolean): void
   /** Gives the slots back. Returns whether there were any: true once. */
   release(): boolean

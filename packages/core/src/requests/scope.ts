@@ -74,9 +74,17 @@ export function compileScope(options: ScopeOptions): Scope {
   }
 }
 
-/** Refuses `blocked`, which is for the plan of a subject and not for a part of the application. */
+/** Refuses `blocked` and `wait`, which are for the plan of a subject and not for a part of the application. */
 function compileLimits(name: string, input: unknown, path: string): Plan {
   const plan = compilePlan(name, input, path)
+  if (plan.set?.wait) {
+    const remedy =
+      "leave it out here, and write it on the plan: plans: { batch: { limits, wait: { maxDelay: '2s' } } }"
+    throw new ConfigError(
+      `${path}.wait`,
+      `requests wait by the plan of their subject, in groups, too: ${remedy}`,
+    )
+  }
   if (!plan.isBlocked) return plan
   throw ConfigError.wrong(path, 'blocked', "a limit; 'blocked' is a plan: plans: { suspended: 'blocked' }")
 }
@@ -101,7 +109,7 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
   const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])
-  return JSON.stringify([counts ?? [], plan.set?.lease])
+  return JSON.stringify([counts ?? [], plan.set?.lease, plan.set?.wait])
 }
 
 /** @throws {ConfigError} when it cannot be part of a key */

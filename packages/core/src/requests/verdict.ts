@@ -15,7 +15,16 @@ export interface LeasedUnits {
 
 /** The answer to a request, or to one step of it, and what gave it. */
 export interface Verdict {
-  readonly source: 'store' | 'lease' | 'cache' | 'unlimited' | 'blocked' | 'local' | 'open' | 'closed'
+  readonly source:
+    | 'store'
+    | 'place'
+    | 'lease'
+    | 'cache'
+    | 'unlimited'
+    | 'blocked'
+    | 'local'
+    | 'open'
+    | 'closed'
   readonly allowed: boolean
   readonly step: Request
   /** From the store, from its remembered denial, or from the local limiter. */
@@ -24,6 +33,8 @@ export interface Verdict {
   readonly parts?: readonly Part[]
   /** Of the source `lease`: the units of each part. */
   readonly uses?: readonly LeasedUnits[]
+  /** Of the source `place`: how long the request waited, in ms. */
+  readonly waitedMs?: number
   /** Why the store did not decide. */
   readonly error?: StoreError
 }
@@ -42,12 +53,12 @@ export function isTaken({ limits }: Outcome): boolean {
   return true
 }
 
-/** Units taken from each limit, by an outcome. Those on lease are not taken yet. */
+/** Units taken from each limit, by an outcome. Those on lease, reserved or in a place are not taken yet. */
 export function unitsTaken(
   { grant, parts }: Pick<StoreRequest, 'grant' | 'parts'>,
   outcome: Outcome,
 ): number {
-  if (grant === 'lease') return 0
+  if (grant === 'lease' || (outcome.hold && outcome.hold.endsInUs > 0)) return 0
   if (grant === 'upTo') return outcome.limits[0]?.granted ?? 0
   return isTaken(outcome) ? (parts[0]?.cost ?? 0) : 0
 }

@@ -1,16 +1,25 @@
 import { NEVER } from '../algorithms/implementation.js'
-import type { LeaseOrder, LimitOutcome, Outcome, StoreRequest, SubRequest } from './contract.js'
+import type {
+  Hold,
+  HoldOutcome,
+  LeaseOrder,
+  LimitOutcome,
+  Outcome,
+  StoreRequest,
+  SubRequest,
+} from './contract.js'
 
-type Asked = Pick<StoreRequest, 'parts' | 'grant' | 'order'>
+type Asked = Pick<StoreRequest, 'parts' | 'grant' | 'order' | 'hold'>
 
 /** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
-export function isOutcome(given: unknown, { parts, grant, order }: Asked): given is Outcome {
+export function isOutcome(given: unknown, { parts, grant, order, hold }: Asked): given is Outcome {
   try {
     const { at, limits, lease } = (given ?? {}) as Partial<Outcome>
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
-    if (grant === 'all') return true
+    if (grant === 'all') return hold === undefined || isHold((given as Partial<Outcome>).hold, limits, hold)
+    if (grant === 'declare' || grant === 'release') return true
     if (grant === 'lease') return isLease(lease, limits, order)
     return grant === 'upTo' ? isSameForAll(limits, leastCost(parts)) : isOfEach(limits, parts)
   } catch {
@@ -64,6 +73,16 @@ function isLease(
   const { endsInUs, isKnown } = lease ?? {}
   const isInTime = isCount(endsInUs) && endsInUs <= (wish?.lengthUs ?? 0)
   return isInTime && typeof isKnown === 'boolean' && isSameForAll(limits, wish?.most ?? 0)
+}
+
+/** A place that came later than asked for, or a hold that lasted longer, would keep units that nobody waits for. */
+function isHold(held: HoldOutcome | undefined, limits: readonly LimitOutcome[], hold: Hold): boolean {
+  if (limits.some(({ wait }) => wait !== 0)) return held === undefined
+  const { delayUs, endsInUs } = held ?? {}
+  if (!isCount(delayUs) || !isCount(endsInUs)) return false
+  const { kind, lengthUs, slackUs } = hold
+  if (kind === 'reservation') return delayUs === 0 && endsInUs <= lengthUs + lengthUs / 64 + 1000
+  return delayUs <= lengthUs && endsInUs <= delayUs + slackUs && (delayUs === 0 || endsInUs >= delayUs)
 }
 
 /** With `force`: each limit has its own `granted`, at most the units used of it. */

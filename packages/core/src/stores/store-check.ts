@@ -57,8 +57,15 @@ function isRedisClient(given: Partial<Record<string, unknown>> | null | undefine
   return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
 }
 
+/** Abilities that a store is asked for only if it claims them, with what it then does. */
+const ASKED_ABILITIES = [
+  ['leases', 'decides requests with the grant lease'],
+  ['slots', 'counts requests in flight'],
+  ['holds', 'makes reservations and books places'],
+] as const
+
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, leases, clock, space } = store
+  const { synchronous, atomic, shards, algorithms, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -68,12 +75,11 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   if (shards !== undefined && !(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
     refuse(`${path}.shards`, shards, 'in how many shards its keys are: a whole number from 1, or nothing')
   }
-  if (leases !== undefined && typeof leases !== 'boolean') {
-    refuse(
-      `${path}.leases`,
-      leases,
-      'true if it decides requests with the grant lease, else false or nothing',
-    )
+  for (const [name, does] of ASKED_ABILITIES) {
+    const has = store[name]
+    if (has !== undefined && typeof has !== 'boolean') {
+      refuse(`${path}.${name}`, has, `true if it ${does}, else false or nothing`)
+    }
   }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)

@@ -101,9 +101,9 @@ test('a request takes one slot, whatever it costs', () => {
 })
 
 test('units in time are charged afterwards, and slots are not', () => {
-  const mixed = new Process(1 / 2, '10 concurrent', '100/min')
+  const mixed = new Process(1 / 2, '100/min', '10 concurrent')
   expect(mixed.begin(3)).toBe(3)
-  expect(mixed.owed()).toEqual([[0, 1]])
+  expect(mixed.owed()).toEqual([[1, 0]])
   const alone = new Process(1 / 2, '10 concurrent')
   expect(alone.begin(3)).toBe(3)
   expect(alone.owed()).toEqual([])

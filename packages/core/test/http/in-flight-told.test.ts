@@ -62,20 +62,20 @@ test('headers of an allowed request: the policy has the unit, and no item says w
 })
 
 test('headers with room for one limit tell of the one that counts in time, if it denied or nothing did', async () => {
-  const plans = { pro: ['5 concurrent', '100/min'] }
-  expect(headersOf(await decide(plans, [TWO_LEFT, UNITS_LEFT]))).toEqual({
-    'RateLimit-Policy': '"concurrent";q=5;qu="concurrent-requests", "minute";q=100;w=60',
-    RateLimit: '"concurrent";r=2, "minute";r=60;t=60',
+  const plans = { pro: ['5 concurrent', '100/min'] } // which is told last, wherever it is written
+  expect(headersOf(await decide(plans, [UNITS_LEFT, TWO_LEFT]))).toEqual({
+    'RateLimit-Policy': '"minute";q=100;w=60, "concurrent";q=5;qu="concurrent-requests"',
+    RateLimit: '"minute";r=60;t=60, "concurrent";r=2',
     'RateLimit-Limit': '100',
     'RateLimit-Remaining': '60',
     'RateLimit-Reset': '60',
   })
-  expect(headersOf(await decide(plans, [TWO_LEFT, UNITS_USED]))).toMatchObject({
+  expect(headersOf(await decide(plans, [UNITS_USED, TWO_LEFT]))).toMatchObject({
     'RateLimit-Remaining': '0',
     'RateLimit-Reset': '48',
     'Retry-After': '48',
   })
-  expect(headersOf(await decide(plans, [FULL, UNITS_USED]))).toMatchObject({
+  expect(headersOf(await decide(plans, [UNITS_USED, FULL]))).toMatchObject({
     'RateLimit-Limit': '100',
     'RateLimit-Reset': '48',
     'Retry-After': '48',

@@ -6,6 +6,8 @@ import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/events.js'
 import { settleDecision } from '../../src/limiter/settlement.js'
 import { Pipeline } from '../../src/limiter/pipeline.js'
+import { StoreWarning } from '../../src/limiter/store-warning.js'
+import { Telling } from '../../src/limiter/telling.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Request } from '../../src/requests/request.js'
 import { asyncStore } from '../support/stores.js'
@@ -85,7 +87,8 @@ function start(make: (asked: string[]) => Store): {
     warn: keepSilent,
     fastPaths: paths,
   } as const
-  return { pipeline: new Pipeline(options, new Events({}, keepSilent)), paths, asked }
+  const telling = new Telling(new Events({}, keepSilent), new StoreWarning(keepSilent, 'closed'))
+  return { pipeline: new Pipeline(options, telling), paths, asked }
 }
 
 /** A memory store that records its calls. */

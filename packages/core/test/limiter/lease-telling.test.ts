@@ -39,7 +39,7 @@ test('each kind of change is counted by its leases or its units', () => {
   told.lease(change('returned', 5))
   told.lease(change('lost', 7))
   told.lease(change('lost', 0))
-  expect(told.stats({ pending: 0, held: 3, inFlight: 0 }).leases).toEqual({
+  expect(told.stats({ pending: 0, held: 3, inFlight: 0, waiting: 0 }).leases).toEqual({
     granted: 2,
     refused: 1,
     renewals: 1,
@@ -53,7 +53,7 @@ test('each kind of change is counted by its leases or its units', () => {
 
 test('counts that were read do not change afterwards', () => {
   const told = telling()
-  const before = told.stats({ pending: 0, held: 0, inFlight: 0 })
+  const before = told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 })
   told.lease(change('granted', 100))
   expect(before.leases).toEqual(NONE)
 })
@@ -83,7 +83,7 @@ test('a decision from a lease is counted under its source', async () => {
   const told = telling()
   const decision = await createLimiter({ limit: '5/min' }).consume('acme')
   told.decision(asServedFromLease(decision), undefined, undefined)
-  expect(told.stats({ pending: 0, held: 0, inFlight: 0 }).decisions).toMatchObject({
+  expect(told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 }).decisions).toMatchObject({
     lease: { allowed: 1, denied: 0 },
     store: { allowed: 0 },
   })

@@ -82,7 +82,7 @@ describe('an option that does not exist', () => {
     [
       (options) => limiter.consume('acme', options as never),
       { weight: 2 },
-      'weight: there is no such option here; there are cost, context',
+      'weight: there is no such option here; there are cost, context, signal',
     ],
     [
       (options) => limiter.consume('acme', options as never),

@@ -3,10 +3,17 @@ import { memoryStore, storeContract, type Store, type StoreRequest } from '../..
 import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
 import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'
+import { faultsOfHolds } from './faults/holds.js'
 import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
 import { faultsOfLeases } from './faults/leases.js'
 
-const FAULTS = [...faultsOfDeciding, ...faultsOfForceAndRefunds, ...faultsOfKeysAndAnswers, ...faultsOfLeases]
+const FAULTS = [
+  ...faultsOfDeciding,
+  ...faultsOfForceAndRefunds,
+  ...faultsOfKeysAndAnswers,
+  ...faultsOfLeases,
+  ...faultsOfHolds,
+]
 
 function brokenBy(make: Broken): Store {
   const inner = memoryStore()
@@ -14,6 +21,7 @@ function brokenBy(make: Broken): Store {
     synchronous: true,
     atomic: true,
     leases: true,
+    holds: true,
     clock: 'process',
     consume: (batch) => inner.consume(batch),
     peek: (batch) => inner.peek(batch),
@@ -66,6 +74,7 @@ test('abilities that a store does not claim are not tested', async () => {
   const names = await failing((inner) => ({
     atomic: false,
     leases: false,
+    holds: false,
     algorithms: ['token-bucket'],
     consume: (batch) => {
       seen.push(...batch)
@@ -73,7 +82,7 @@ test('abilities that a store does not claim are not tested', async () => {
     },
   }))
   expect(names).toEqual([])
-  expect(seen.filter(({ parts, grant }) => parts.length !== 1 || grant === 'lease')).toEqual([])
+  expect(seen.filter(({ parts, grant, hold }) => parts.length !== 1 || grant === 'lease' || hold)).toEqual([])
   const algorithms = seen.flatMap(({ parts }) =>
     parts.flatMap(({ set }) => set.limits.map(({ algorithm }) => algorithm)),
   )

@@ -1,6 +1,6 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import { limitSetOf } from '../../src/plans/limit-set-of.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet, WaitTerms } from '../../src/plans/limit-set.js'
 import type { LimitInput } from '../../src/plans/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 
@@ -32,4 +32,9 @@ export function needOutcome(answer: Answer | undefined): Outcome {
 /** The receipts for giving back units that a request with this outcome took. */
 export function receiptsOf({ at, limits }: Outcome, units: number): Receipt[] {
   return limits.map(({ remaining, reset }) => ({ units, at, remaining, reset }))
+}
+
+/** The same limits, of a plan whose requests wait in line. */
+export function waiting(set: LimitSet, terms: Partial<WaitTerms> = {}): LimitSet {
+  return { ...set, wait: { delayUs: 2_000_000, slackUs: 20_000, most: 100, ...terms } }
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import {
   redisStore,
   type Decision,
@@ -11,12 +12,15 @@ import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
+import { concurrencyContract } from './concurrency-contract.ts'
 import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
+import { shedContract } from './shed-contract.ts'
 
 /**
  * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
@@ -31,8 +35,17 @@ export interface ServeOptions {
   readonly more?: readonly ServeOptions['options'][]
   /** Makes the body of `GET /` in place of the default. `at` is the object on which the framework keeps decisions. */
   readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
+  /**
+   * Makes the answer of `GET /`, in place of `look`: an object, or a stream. With undefined the response is its own, as
+   * of a socket that was upgraded.
+   *
+   * @param raw Node's response
+   */
+  readonly handle?: (req: AnyRequest, raw: ServerResponse) => Promise<object | Readable | undefined>
   /** Called for each request that reaches `GET /`. */
   readonly onHandled?: () => void
+  /** Awaited by `GET /` before it answers, after `onHandled`. */
+  readonly hold?: () => Promise<void>
   /** Called for each error that reaches the application's error handler, which answers with a 500. */
   readonly onError?: (error: unknown) => void
 }
@@ -72,9 +85,12 @@ export function adapterContract(name: string, serve: Serve): void {
     roadContract(`${name}, ${store}`, serve, makeStore)
     httpContract(`${name}, ${store}`, serve, makeStore)
     refundContract(`${name}, ${store}`, serve, makeStore)
+    waitContract(`${name}, ${store}`, serve, makeStore)
     denialContract(`${name}, ${store}`, serve, makeStore)
     requestContract(`${name}, ${store}`, serve, makeStore)
     hostileContract(`${name}, ${store}`, serve, makeStore)
+    concurrencyContract(`${name}, ${store}`, serve, makeStore)
+    shedContract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))

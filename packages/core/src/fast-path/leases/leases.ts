@@ -48,7 +48,7 @@ export class Leases implements FastPath {
   }
 
   answer(request: Request, isPeek: boolean): Verdict | undefined {
-    if (this.#holders.size === 0 || isPeek) return undefined
+    if (this.#holders.size === 0 || isPeek || request.hold) return undefined
     const { parts } = request
     const [part] = parts
     if (parts.length !== 1 || !part) return this.#answerJoint(request)
@@ -66,11 +66,12 @@ export class Leases implements FastPath {
   }
 
   learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
-    const { parts, plan, grant } = request
+    const { parts, plan, grant, hold } = request
     if (grant !== 'all' || isPeek || this.#isEnded) return
     // Unless all parts are on lease, none of them is served.
     for (const { set } of parts) if (!set.lease) return
-    if (!isTaken(outcome)) return this.#denied(parts)
+    if (!isTaken(outcome)) return this.#denied(parts, hold !== undefined)
+    if (hold) return
     // Without holders nothing is looked up, for tenants that are never hot.
     let isMissing = this.#holders.size === 0
     if (!isMissing) for (const part of parts) isMissing ||= !this.#holderOf(part)
@@ -124,9 +125,12 @@ export class Leases implements FastPath {
     return undefined
   }
 
-  /** Of several subjects, one can hold units here that the store therefore refused to the next request. */
-  #denied(parts: readonly Part[]): void {
-    if (parts.length === 1) return
+  /**
+   * Of several subjects, one can hold units here that the store therefore refused to the next request. A reservation is
+   * never served from a lease, so units here are in its way, too.
+   */
+  #denied(parts: readonly Part[], isReservation: boolean): void {
+    if (parts.length === 1 && !isReservation) return
     for (const part of parts) {
       const holder = this.#holderOf(part)
       if (holder) this.#send(holder, holder.giveBack())

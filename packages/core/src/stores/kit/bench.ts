@@ -15,9 +15,10 @@ import { isOutcome, isRefundAnswer } from '../outcome-check.js'
 /** One requirement for every store, as a check. */
 export interface Check {
   readonly name: string
-  /** Only for stores that decide several keys in one step, or that grant leases. */
+  /** Only for stores that decide several keys in one step, that grant leases, or that make reservations and book places. */
   readonly needsAtomic?: boolean
   readonly needsLeases?: boolean
+  readonly needsHolds?: boolean
   run(bench: Bench): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-import type { LeaseReport, LeaseWish } from '../contract.js'
+import type { Hold, LeaseReport } from '../contract.js'
 
 /** Units that are out, and units told as used. */
 interface Lease {
@@ -7,13 +7,16 @@ interface Lease {
 }
 
 /**
- * Leases that end together and are of the same limits. They stand beside the limits' states, the oldest group first.
- * The twin of leases.lua and lease-order.lua in stores/redis: change both, law 5 (one truth) compares them.
+ * Leases that end together and are of the same limits. They stand beside the limits' states, the oldest group first. A
+ * reservation or a place is a lease in a group of another kind. The twin of leases.lua and lease-order.lua in stores/redis: change both, law 5 (one truth) compares them.
  */
 export interface LeaseGroup {
+  readonly kind: 'lease' | Hold['kind']
   readonly endUs: number
-  /** How long before the end its units count as used, in µs. */
+  /** How long before the end its units count as used, in µs: 0 of holds. */
   readonly lagUs: number
+  /** Of places: how long before the end their time is, in µs; else 0. */
+  readonly slackUs: number
   /** When nothing of it counts any more. */
   readonly expiresUs: number
   /** The limits that its units have not entered. */
@@ -45,7 +48,8 @@ export function groupsAt(book: LeaseBook, last: number, now: number): LeaseBook 
  */
 export function entriesOf(book: LeaseBook, stateId: number, now: number): Entry[] {
   return book
-    .filter((group) => group.endUs <= now && group.stateIds.includes(stateId))
+    .filter(({ kind, endUs }) => endUs <= now && kind !== 'reservation')
+    .filter(({ stateIds }) => stateIds.includes(stateId))
     .map(({ out, endUs, lagUs }) => ({ units: out, ageUs: now - (endUs - lagUs) }))
 }
 
@@ -94,15 +98,15 @@ export function settleReport(
   return { book: kept, used: { units, ageUs }, isKnown: true }
 }
 
-/** A lease that lives. */
+/** A lease that lives, and its group. */
 export function findLease(
   book: LeaseBook,
   id: string,
   now: number,
-): { units: number; endsInUs: number } | undefined {
+): { readonly units: number; readonly group: LeaseGroup } | undefined {
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
-  return group && lease && { units: lease.out, endsInUs: group.endUs - now }
+  return group && lease && { units: lease.out, group }
 }
 
 /** When a lease of this length ends. So leases of many processes end at few times. */
@@ -111,36 +115,31 @@ export function endAfter(now: number, lengthUs: number): number {
   return Math.floor((now + lengthUs) / grid) * grid
 }
 
-/** Puts a lease into the group of its end and lag, of these limits. */
+/** Puts a lease into the group of its kind, end, lag and slack, of these limits. Without any limit it stands nowhere. */
 export function addLease(
   book: LeaseBook,
-  { id, lagUs }: LeaseWish,
-  units: number,
-  { endUs, expiresUs, stateIds }: Pick<LeaseGroup, 'endUs' | 'expiresUs' | 'stateIds'>,
+  { id, units }: { readonly id: string; readonly units: number },
+  group: Omit<LeaseGroup, 'leases' | 'out'>,
 ): LeaseBook {
-  const own = String([...new Set(stateIds)])
-  const same = book.find(
-    (group) => group.endUs === endUs && group.lagUs === lagUs && String(group.stateIds) === own,
-  )
+  if (group.stateIds.length === 0) return book
   const lease = [id, { out: units, told: 0 }] as const
-  if (same) {
-    const joined = {
-      ...same,
-      leases: new Map([...same.leases, lease]),
-      out: same.out + units,
-      expiresUs: Math.max(same.expiresUs, expiresUs),
-    }
-    return book.map((group) => (group === same ? joined : group))
+  const same = book.find((other) => isSame(other, group))
+  if (!same) {
+    const made = { ...group, leases: new Map([lease]), out: units }
+    return [...book, made].sort((a, b) => a.endUs - a.lagUs - (b.endUs - b.lagUs))
   }
-  const made = {
-    endUs,
-    lagUs,
-    expiresUs,
-    stateIds: [...new Set(stateIds)],
-    leases: new Map([lease]),
-    out: units,
+  const joined = {
+    ...same,
+    leases: new Map([...same.leases, lease]),
+    out: same.out + units,
+    expiresUs: Math.max(same.expiresUs, group.expiresUs),
   }
-  return [...book, made].sort((a, b) => a.endUs - a.lagUs - (b.endUs - b.lagUs))
+  return book.map((other) => (other === same ? joined : other))
+}
+
+function isSame(a: Omit<LeaseGroup, 'leases' | 'out'>, b: Omit<LeaseGroup, 'leases' | 'out'>): boolean {
+  const isOfKind = a.kind === b.kind && a.lagUs === b.lagUs && a.slackUs === b.slackUs
+  return isOfKind && a.endUs === b.endUs && String(a.stateIds) === String(b.stateIds)
 }
 
 function groupWith(book: LeaseBook, id: string, now: number): LeaseGroup | undefined {

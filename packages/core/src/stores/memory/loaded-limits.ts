@@ -57,7 +57,7 @@ export class LoadedLimits {
   /** How many units fit all limits now. */
   fitting(): number {
     let least = Number.MAX_SAFE_INTEGER
-    for (const limit of this.limits) least = Math.min(least, limit.remaining())
+    for (const limit of this.limits) if (!limit.isInFlight) least = Math.min(least, limit.remaining())
     return least
   }
 
@@ -107,7 +107,7 @@ export class LoadedLimits {
       if (!settled.isKnown) isKnown = false
     }
     for (const { units, ageUs } of used.sort((a, b) => b.ageUs - a.ageUs)) {
-      if (units > 0) for (const limit of this.limits) limit.enter(units, ageUs)
+      for (const limit of this.limits) if (units > 0 && !limit.isInFlight) limit.enter(units, ageUs)
     }
     const hasChanged = this.leases !== before
     if (hasChanged) this.countLeased(now)
@@ -117,14 +117,21 @@ export class LoadedLimits {
   /** Grants a wish. `ttlUs`: how long units of these limits count at most. */
   lease(wish: LeaseWish, ttlUs: number, now: number): Granted {
     const living = findLease(this.leases, wish.id, now)
-    if (living) return { ...living, isNew: false }
+    if (living) return { units: living.units, endsInUs: living.group.endUs - now, isNew: false }
+    const { id, lagUs } = wish
     const endUs = endAfter(now, wish.lengthUs)
     const units = Math.min(wish.most, Math.floor(this.fitting() * wish.share))
     if (units < Math.max(wish.least, 1) || endUs <= now) return NOTHING_GRANTED
-    const stateIds = this.limits.map(({ stateId }) => stateId)
-    this.leases = addLease(this.leases, wish, units, { endUs, expiresUs: endUs + ttlUs, stateIds })
+    const stateIds = this.leasedIds()
+    const group = { kind: 'lease', endUs, lagUs, slackUs: 0, expiresUs: endUs + ttlUs, stateIds } as const
+    this.leases = addLease(this.leases, { id, units }, group)
     this.countLeased(now)
     return { units, endsInUs: endUs - now, isNew: true }
+  }
+
+  /** The limits whose units come back with time, each once. */
+  protected leasedIds(): number[] {
+    return [...new Set(this.limits.filter(({ isInFlight }) => !isInFlight).map(({ stateId }) => stateId))]
   }
 
   protected countLeased(now: number): void {

@@ -1,8 +1,8 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { SlotHolder } from '../contract.js'
+import type { Hold, SlotHolder, SubRequest } from '../contract.js'
+import { HeldLimits } from './held-limits.js'
 import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
-import { LoadedLimits } from './loaded-limits.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
 import { PreparedSets, type PreparedLimit } from './prepared-set.js'
 import {
@@ -23,7 +23,7 @@ const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
  * collection of an object per request is expensive.
  */
-export class LoadedSubject extends LoadedLimits {
+export class LoadedSubject extends HeldLimits {
   /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0
@@ -95,6 +95,12 @@ export class LoadedSubject extends LoadedLimits {
     if ((page[at + MORE] as number) >= MORE_LIMITS || this.leases.length > 0) return this.#writeAnew(id, now)
     this.#store(id, page, at, now)
     records.use(id, now)
+  }
+
+  /** Puts a cost beside the limits, and writes that. */
+  hold(part: SubRequest, hold: Hold, delayUs: number, now: number): void {
+    this.putBeside(part, hold, { delayUs, ttlUs: this.#ttlUs }, now)
+    this.write(now)
   }
 
   /** Writes a record that is new, or in which there are other limits. */

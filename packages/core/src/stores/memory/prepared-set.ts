@@ -2,6 +2,7 @@ import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
+import { timeInLine, type Sought } from './hold-book.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
@@ -10,6 +11,8 @@ const ZEROS = new Float64Array(16)
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
+  /** Whether it counts requests in flight: then none of its units are ever on lease. */
+  readonly isInFlight: boolean
   readonly stateId: number
   readonly paramsAt: (nowMs: number) => Params
   readonly packing: Packing<object, Params> | undefined
@@ -27,6 +30,7 @@ export class PreparedLimit {
   constructor({ limits }: LimitSet, i: number, first: number) {
     const { algorithm, stateId, paramsAt } = limits[i] as LimitSet['limits'][number]
     this.algorithm = implementations[algorithm]
+    this.isInFlight = this.algorithm.inFlight === true
     this.stateId = stateId
     this.paramsAt = paramsAt
     this.packing = this.algorithm.packing
@@ -71,6 +75,14 @@ export class PreparedLimit {
     const wait = algorithm.wait(state, cost + leased, params)
     if (leased === 0 || wait !== NEVER || algorithm.wait(state, cost, params) === NEVER) return wait
     return this.#leasesEndInUs + Math.ceil(algorithm.countsForUs(params))
+  }
+
+  /** In how many µs the cost can have a place beside what is on lease. */
+  timeInLine(book: LeaseBook, sought: Sought, now: number): number {
+    const { algorithm, state, params, stateId } = this
+    const wait = (units: number): number =>
+      algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
+    return timeInLine(book, { stateId, wait, flow: algorithm.flow?.(state, params) }, sought, now)
   }
 
   /** Units that fit now, beside those on lease. */

@@ -2,6 +2,7 @@ import { microsecondClock } from '../../base/microsecond-clock.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
+  type HoldOutcome,
   type Outcome,
   type RefundPart,
   type RefundRequest,
@@ -10,6 +11,7 @@ import {
   type SubRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
+import { isHeld, planHold, type HoldRequest } from './hold-decision.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
@@ -18,12 +20,17 @@ import { QuickWay } from './quick-way.js'
 import { RememberedIds } from './remembered-ids.js'
 import { NONE, Records } from './records.js'
 
+const NOTHING_HELD: HoldOutcome = { delayUs: 0, endsInUs: 0 }
+
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
 export class ProcessStore implements Store {
   readonly synchronous = true
   readonly atomic = true
   readonly leases = true
+  readonly slots = true
+  readonly holds = true
   readonly clock = 'process'
+  readonly testClock?: () => number
   readonly #now: () => number
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
@@ -39,6 +46,7 @@ export class ProcessStore implements Store {
   /** @param now returns ms since 1970; default: the system's clock */
   constructor(maxSubjects: number, now?: () => number) {
     this.#now = now ?? microsecondClock()
+    if (now) this.testClock = now
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
@@ -114,13 +122,10 @@ export class ProcessStore implements Store {
       subject.take(0)
       subject.write(now)
     }
-    const limits = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     subject.tell(told, 0)
-    return {
-      at: now,
-      limits: limits.map((none, i) => (i === set.slots ? (told[i] as LimitOutcomeDraft) : none)),
-    }
+    const none = { wait: 0, remaining: 0, reset: 0 }
+    return { at: now, limits: told.map((limit, i) => (i === set.slots ? limit : none)) }
   }
 
   #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
@@ -138,9 +143,9 @@ export class ProcessStore implements Store {
     return { at: now, limits, lease: { endsInUs: given?.endsInUs ?? 0, isKnown } }
   }
 
-  #decide({ parts, grant }: StoreRequest, mayTake: boolean): Outcome {
+  #decide({ parts, grant, hold }: StoreRequest, mayTake: boolean): Outcome {
     const now = this.#clock()
-    if (grant === 'all' && parts.length === 1) {
+    if (grant === 'all' && parts.length === 1 && !hold) {
       const limits = this.#quickWay.decide(parts[0] as SubRequest, mayTake, now)
       if (limits) return { at: now, limits }
     }
@@ -156,6 +161,7 @@ export class ProcessStore implements Store {
       first += subject.limitCount
       if (grant === 'upTo') most = Math.min(most, cost, subject.fitting())
     }
+    if (hold && mayTake) return this.#hold({ hold, parts, subjects: this.#loaded, limits }, now)
     first = 0
     for (let i = 0; i < parts.length; i += 1) {
       const subject = this.#loaded[i] as LoadedSubject
@@ -170,7 +176,27 @@ export class ProcessStore implements Store {
       subject.tell(limits, first)
       first = end
     }
-    return { at: now, limits }
+    return hold && fits ? { at: now, limits, hold: NOTHING_HELD } : { at: now, limits }
+  }
+
+  /** Decides a request with a hold, whose subjects are loaded. */
+  #hold(request: HoldRequest, now: number): Outcome {
+    const { hold, parts, limits } = request
+    const plan = planHold(request, now)
+    let first = 0
+    for (const [i, part] of parts.entries()) {
+      const subject = this.#loaded[i] as LoadedSubject
+      const cost = plan && !plan.isKnown ? part.cost : 0
+      if (plan && isHeld(hold, plan, part)) subject.hold(part, hold, plan.delayUs, now)
+      else if (this.#settle(subject, cost, now) && !plan) subject.wait(part.cost, limits, first)
+      const end = first + subject.limitCount
+      if (plan) for (let j = first; j < end; j += 1) (limits[j] as LimitOutcomeDraft).wait = 0
+      subject.tell(limits, first)
+      first = end
+    }
+    if (!plan) return { at: now, limits }
+    const { delayUs, endsInUs } = plan
+    return { at: now, limits, hold: { delayUs, endsInUs } }
   }
 
   #force({ parts, id }: StoreRequest): Outcome {

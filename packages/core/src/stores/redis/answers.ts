@@ -1,6 +1,13 @@
 import { OUTSIDE_CALENDAR } from '../../algorithms/implementation.js'
 import { StoreError } from '../../base/errors.js'
-import type { Answer, LeaseOutcome, LimitOutcome, RefundAnswer, StoreRequest } from '../contract.js'
+import type {
+  Answer,
+  HoldOutcome,
+  LeaseOutcome,
+  LimitOutcome,
+  RefundAnswer,
+  StoreRequest,
+} from '../contract.js'
 import { requestErrorOf } from './replies.js'
 
 /**
@@ -81,7 +88,7 @@ class Reader {
     this.#reply = reply
   }
 
-  read({ parts, grant }: StoreRequest): Answer | typeof OUTSIDE {
+  read({ parts, grant, hold }: StoreRequest): Answer | typeof OUTSIDE {
     const error = errorIn(this.#reply[this.#next])
     if (error) {
       this.#next += 1
@@ -101,12 +108,18 @@ class Reader {
       }
     }
     const lease = grant === 'lease' ? this.#readLease() : undefined
+    const held = hold && this.#readHold()
     if (isOutside) return OUTSIDE
+    if (held && limits.every(({ wait }) => wait === 0)) return { at: this.#at, limits, hold: held }
     return lease ? { at: this.#at, limits, lease } : { at: this.#at, limits }
   }
 
   #readLease(): LeaseOutcome {
     return { endsInUs: this.#number(), isKnown: this.#number() === 1 }
+  }
+
+  #readHold(): HoldOutcome {
+    return { delayUs: this.#number(), endsInUs: this.#number() }
   }
 
   #readLimit(hasGranted: boolean): LimitOutcome {

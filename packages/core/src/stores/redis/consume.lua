@@ -10,23 +10,26 @@
   ARGV[4]       how long an id is remembered, in ms
   ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
                 1), number of keys, how many of them are asked several times, and for each of these: its place in the
-                run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in flight:
-                -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the holder (empty if there is
-                none), and a JSON list, for each key: slots held, number of the last slot that the holder knows of, and how
-                many times it is asked. Any other request: 0, number of its
-                subjects, its grant (all, upTo, force, once: force with an id, or lease), then for each subject: limit
-                set, and cost; with force, in place of the cost, JSON: for each limit a list of units and how many µs
-                ago they were used, the oldest first. Then for each of these sets with requests in flight: holder, held and
-                known, as in runs; not with lease. With lease, an order follows: number of reports, and of each its
-                id, used and left; then 0, or 1 and a wish: id, most, least, share, length and lag in µs, and how long
-                units of the set count at most, in µs
+                run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in
+                flight: -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the
+                holder (empty if there is none), and a JSON list, for each key: slots held, number of the last slot that
+                the holder knows of, and how many times it is asked. Any other request: 0, number of its
+                subjects, its grant (all, hold: all with a hold, upTo, force, once: force with an id, or lease), then
+                for each subject: limit set, and cost; with force, in place of the cost, JSON: for each limit a list of
+                units and how many µs ago they were used, the oldest first. Then for each of these sets with requests in
+                flight: holder, held and known, as in runs; not with lease. With lease, an order follows: number of
+                reports, and of each its id, used and left; then 0, or 1 and a wish: id, most, least, share, length and
+                lag in µs, and how long units of the set count at most, in µs. With hold, it follows: its kind
+                (reservation or place), id, length and slack in µs, and most; then for each subject: whether it may wait
+                (1 or 0), and how long units of its set count at most, in µs
 
   Returns       now, then for each request, for each limit of its sets: remaining and reset if the cost fits the limit,
                 else -1 - remaining, wait and reset; then, unless the grant is all, granted. A limit with units on lease
                 has -2^52 minus these units before all that. With lease, two numbers follow: in how many µs the lease
-                ends, 0 if there is none, and whether each reported lease with units left is known, 1 or 0. Of the
-                requests for one key of a run, a denial is the answer to all that follow. A request that could not be
-                decided has one error text instead, which is also the answer to those that follow it in the same way;
+                ends, 0 if there is none, and whether each reported lease with units left is known, 1 or 0. With hold,
+                two: in how many µs the time of the place comes, and in how many the hold ends, 0 if nothing is held. Of
+                the requests for one key of a run, a denial is the answer to all that follow. A request that could not
+                be decided has one error text instead, which is also the answer to those that follow it in the same way;
                 others are not affected. A list; or, of many numbers without an error text, one text, with a blank after
                 each
     wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:

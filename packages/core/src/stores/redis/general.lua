@@ -19,9 +19,22 @@ end
 -- Made when first needed: only hot subjects are leased.
 local read_order
 
--- Reads and decides one request with several subjects, or one with a grant other than `all`.
+-- Reads what follows the parts of a request with a hold.
+local function read_hold(parts)
+  local hold = {
+    kind = ARGV[at], id = ARGV[at + 1], length = tonumber(ARGV[at + 2]), slack = tonumber(ARGV[at + 3]),
+    most = tonumber(ARGV[at + 4]),
+  }
+  at = at + 5
+  for i = 1, #parts do
+    parts[i].may_wait, parts[i].counts_for, at = ARGV[at] == '1', tonumber(ARGV[at + 1]), at + 2
+  end
+  return hold
+end
+
+-- Reads and decides one request with several subjects, one with a grant other than `all`, or one with a hold.
 local function read_together()
-  local grant, id_key = ARGV[at + 2], nil
+  local grant, id_key, hold = ARGV[at + 2], nil, nil
   if grant == 'lease' then
     if not read_order then
       leasing = leasing or make_leasing()
@@ -50,5 +63,8 @@ local function read_together()
       at = at + 3
     end
   end
-  decide_or_tell(decide_parts, parts, grant, id_key)
+  if grant == 'hold' then
+    grant, hold = 'all', read_hold(parts)
+  end
+  decide_or_tell(decide_parts, parts, grant, id_key, hold)
 end

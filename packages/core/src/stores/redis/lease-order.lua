@@ -1,37 +1,6 @@
--- Requests with the grant `lease`: reports of leases, and a wish for the next one.
-local enter, count_leased, id_of, own_leases = leasing.enter, leasing.count, leasing.id_of, leasing.own
-local find_piece, without_piece, LEASE, LEASE_FORMAT = leasing.find, leasing.without, leasing.size, leasing.format
-local find = string.find
-
--- The group that has a lease at this place of the value.
-local function group_at(groups, at)
-  for i = 1, #groups do
-    local group = groups[i]
-    local is_in = not group.leases and at >= group.from and at <= group.to
-    if is_in and (at - group.from) % LEASE == 0 then return i end
-  end
-end
-
--- The group of a living lease, and where the lease is in it.
-local function find_lease(groups, id)
-  local at = find(groups.value, id, groups.at, true)
-  while at do
-    local i = group_at(groups, at)
-    if i then
-      own_leases(groups, groups[i])
-      return i, at - groups[i].from + 1
-    end
-    at = find(groups.value, id, at + 1, true)
-  end
-  for j = 1, #groups do
-    at = groups[j].leases and find_piece(groups[j].leases, id, LEASE)
-    if at then return j, at end
-  end
-end
-
-local function no_leases()
-  return { value = '', at = 1, count = 0 }
-end
+-- Requests with the grant `lease`: reports of leases, reservations and places, and a wish for the next lease.
+-- @include lease-rows.lua
+local enter, count_leased, without_piece, lag_of = leasing.enter, leasing.count, leasing.without, leasing.lag_of
 
 -- Keeps what a report leaves of a lease. Returns how many of its units were used since the report before, and whether
 -- anything changed.
@@ -58,9 +27,9 @@ local function settle_reports(set, reports)
   local groups, used, has_changed, is_known = set.leases or no_leases(), {}, false, true
   for n = 1, #reports do
     local report = reports[n]
-    local i, at = find_lease(groups, report.id)
+    local i, at = find_row(groups, report.id)
     if i then
-      local lag, ends = groups[i].lag, groups[i].ends
+      local lag, ends = lag_of(groups[i]), groups[i].ends
       local entered, changes = settle_report(groups, report, i, at)
       has_changed = has_changed or changes
       used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0 }
@@ -72,38 +41,15 @@ local function settle_reports(set, reports)
   table.sort(used, function(a, b) return a.age > b.age end)
   for n = 1, #used do
     for i = 1, used[n].units > 0 and #set or 0 do
-      enter(set[i], used[n].units, used[n].age)
+      if not set[i].algorithm.in_flight then enter(set[i], used[n].units, used[n].age) end
     end
   end
   return has_changed, is_known
 end
 
--- Puts a lease into the group of its end and lag, with limits that are all those of the set.
-local function add_lease(set, wish, ends, units)
-  local ids = ''
-  for i = 1, #set do
-    local id = id_of(set[i])
-    if not find_piece(ids, id, STATE_ID) then ids = ids .. id end
-  end
-  set.leases = set.leases or no_leases()
-  local groups, place, found = set.leases, 1, nil
-  for i = 1, #groups do
-    local group = groups[i]
-    if group.ends == ends and group.lag == wish.lag and group.ids == ids then found = group end
-    if group.ends - group.lag <= ends - wish.lag then place = i + 1 end
-  end
-  if not found then
-    found = { ends = ends, lag = wish.lag, expires = 0, out = 0, ids = ids, leases = '' }
-    table.insert(groups, place, found)
-  end
-  found.expires, found.out = max(found.expires, ends + wish.counts_for), found.out + units
-  found.leases = own_leases(groups, found) .. pack_bytes(LEASE_FORMAT, wish.id, units, 0)
-  groups.has_new = true
-end
-
 -- Grants a wish. Returns the units, in how many µs their lease ends, and whether it is a new one.
 local function grant(set, wish)
-  local i, at = find_lease(set.leases or no_leases(), wish.id)
+  local i, at = find_row(set.leases or no_leases(), wish.id)
   if i then
     local group = set.leases[i]
     local _, out = unpack_bytes(LEASE_FORMAT, group.leases, at)
@@ -112,13 +58,15 @@ local function grant(set, wish)
   local free = 2 ^ 53
   for j = 1, #set do
     local limit = set[j]
-    free = min(free, ((limit.leased and leasing or limit.algorithm).left(limit)))
+    if not limit.algorithm.in_flight then
+      free = min(free, ((limit.leased and leasing or limit.algorithm).left(limit)))
+    end
   end
   local grid = max(1000, floor(wish.length / 8))
   local ends = floor((now + wish.length) / grid) * grid
   local units = min(wish.most, floor(free * wish.share))
   if units < max(wish.least, 1) or ends <= now then return 0, 0, false end
-  add_lease(set, wish, ends, units)
+  add_row(set, wish.id, units, wish.lag, ends, ends + wish.counts_for)
   return units, ends - now, true
 end
 

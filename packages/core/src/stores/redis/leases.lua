@@ -1,11 +1,14 @@
 --[[
-  Units on lease, which processes have taken in advance. They are kept beside the limits' states: nobody else can take
-  them, and they enter the states when they are reported as used, or when their lease ends. They stand at the end of a
-  value, behind a state id of 1: leases that end together are a group, of the same limits, the oldest first.
+  Units on lease, which processes have taken in advance, reserved units, and units in places, which are used at a time
+  that was booked. They are kept beside the limits' states: nobody else can take them, and they enter the states when
+  they are reported as used, or at their end; reserved ones come back at their end. They stand at the end of a value,
+  behind a state id of 1: leases that end together are a group, of the same limits, the oldest first. A reservation or a
+  place is a lease in a group of another kind, which the lag tells.
 
-  Group         7 bytes: end in µs; 7 bytes: lag, how long before the end its units count as used, in µs; 7 bytes: when
-                nothing of it counts any more, in µs; 2 bytes: number of limits; 4 bytes: number of leases; 7 bytes:
-                units that are out, of all its leases; then the state ids of the limits that these units have not
+  Group         7 bytes: end in µs; 7 bytes: lag, how long before the end its units count as used, in µs; or 2^51 of
+                reservations; or of places 2^50 plus their slack, how long before the end their time is, in µs; 7 bytes:
+                when nothing of it counts any more, in µs; 2 bytes: number of limits; 4 bytes: number of leases; 7
+                bytes: units that are out, of all its leases; then the state ids of the limits that these units have not
                 entered, and its leases
   Lease         12 bytes: id; 5 bytes: units that are out; 5 bytes: units told as used
 
@@ -14,6 +17,7 @@
 ]]
 local GROUP, GROUP_FORMAT = 34, '>I7I7I7I2I4I7'
 local LEASE, LEASE_FORMAT = 22, '>c12I5I5'
+local PLACE, RESERVED = 2 ^ 50, 2 ^ 51
 local find = string.find
 
 -- Where a piece that begins like this is in a list of pieces of one size.
@@ -35,6 +39,7 @@ local function complete(algorithm)
     if known == algorithm then
       local whole = make(name, true)
       algorithm.force, algorithm.enter, algorithm.counts_for = whole.force, whole.enter, whole.counts_for
+      algorithm.place, algorithm.flow = whole.place, whole.flow
     end
   end
   return algorithm
@@ -57,11 +62,20 @@ local function own_leases(groups, group)
   return group.leases
 end
 
+local function lag_of(group)
+  return group.lag < PLACE and group.lag or 0
+end
+
+-- When what is out at the end counts as used.
+local function entry_of(group)
+  return group.ends - lag_of(group)
+end
+
 -- What is out of a group that has ended enters the limits of the set. Limits of other plans wait until they are loaded.
 local function enter_group(set, group)
   for i = 1, #set do
     if find_piece(group.ids, id_of(set[i]), STATE_ID) then
-      enter(set[i], group.out, now - (group.ends - group.lag))
+      enter(set[i], group.out, now - entry_of(group))
     end
   end
   for i = 1, #set do
@@ -100,7 +114,7 @@ local function load_leases(set, at, last)
     groups.count, at = groups.count + 1, group.to + 1
     if back > 0 then own_leases(groups, group) end
     -- Also what counts no more: it can be in the window of what still does.
-    if group.ends <= now then enter_group(set, group) end
+    if group.ends <= now and lag ~= RESERVED then enter_group(set, group) end
     if group.expires > now and group.ids ~= '' then groups[#groups + 1] = group end
   end
   set.leases = groups
@@ -164,4 +178,5 @@ return {
   load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
   are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
   find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
+  lag_of = lag_of, entry_of = entry_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
 }

@@ -31,6 +31,8 @@ export class ReplicatedStore implements Store {
   readonly synchronous = false
   readonly atomic = true
   readonly leases: boolean
+  readonly slots: boolean
+  readonly holds: boolean
   readonly clock = 'server'
   readonly shards?: number
   readonly space?: object
@@ -57,6 +59,8 @@ export class ReplicatedStore implements Store {
     if (store.space !== undefined) this.space = store.space
     if (store.testClock !== undefined) this.testClock = store.testClock
     this.leases = store.leases === true
+    this.slots = store.slots === true
+    this.holds = store.holds === true
     this.#store = store
     this.#wait = waiter(wait, options)
   }

@@ -1,6 +1,6 @@
 import type { Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { Grant, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
+import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
@@ -41,9 +41,9 @@ export function encodeRequests(
     runs = undefined
   }
   batch.forEach((request, i) => {
-    const { parts, grant, id } = request
+    const { parts, grant, id, hold } = request
     const cost = COST_OF[grant]
-    if (parts.length === 1 && (grant === 'all' || cost !== undefined)) {
+    if (parts.length === 1 && ((grant === 'all' && !hold) || cost !== undefined)) {
       runs ??= new Runs()
       const [part] = parts as readonly [SubRequest]
       runs.add(cost === undefined ? part : { ...part, cost }, i)
@@ -80,9 +80,10 @@ function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: R
   args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers))
 }
 
-function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSets): ScriptArg[] {
+function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
+  const { parts, grant, order, hold } = request
   const isForce = grant === 'force'
-  const args: ScriptArg[] = [0, parts.length, isForce && id !== undefined ? 'once' : grant]
+  const args: ScriptArg[] = [0, parts.length, hold ? 'hold' : grantOf(request)]
   for (const { set, cost, used = [] } of parts) {
     args.push(sets.indexOf(set), isForce ? JSON.stringify(used.map(encodeUsage)) : cost)
     if (grant === 'lease') args.push(...encodeOrder(order, set))
@@ -91,7 +92,19 @@ function encodeTogether({ parts, grant, id, order }: StoreRequest, sets: LimitSe
   for (const { set, slots } of parts) {
     if (set.slots !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
   }
-  return args
+  return hold ? [...args, ...encodeHold(hold, parts)] : args
+}
+
+function grantOf({ grant, id }: StoreRequest): string {
+  return grant === 'force' && id !== undefined ? 'once' : grant
+}
+
+function encodeHold(
+  { kind, id, lengthUs, slackUs, most }: Hold,
+  parts: readonly SubRequest[],
+): readonly ScriptArg[] {
+  const ofParts = parts.flatMap(({ set }) => [set.wait ? 1 : 0, set.ttlMs * 1000])
+  return [kind, id, lengthUs, slackUs, most, ...ofParts]
 }
 
 function encodeOrder({ reports, wish }: LeaseOrder = { reports: [] }, { ttlMs }: LimitSet): ScriptArg[] {

@@ -75,9 +75,10 @@ export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   if (first?.set.limits.length !== 1 || first.set.slots !== undefined) return undefined
   const { set, cost } = first
   const keys = new Set<string>()
-  for (const { parts, grant } of batch) {
+  for (const { parts, grant, hold } of batch) {
     const part = parts[0] as SubRequest
-    if (grant !== 'all' || parts.length !== 1 || part.set !== set || part.cost !== cost) return undefined
+    if (grant !== 'all' || hold || parts.length !== 1 || part.set !== set || part.cost !== cost)
+      return undefined
     keys.add(part.key)
   }
   if (keys.size > MOST_KEYS) return undefined

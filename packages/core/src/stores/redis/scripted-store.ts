@@ -44,6 +44,8 @@ export class RedisStore implements Store {
   readonly synchronous = false
   readonly atomic = true
   readonly leases = true
+  readonly slots = true
+  readonly holds = true
   readonly clock = 'server'
   readonly shards?: number
   readonly space: object

@@ -1,5 +1,5 @@
--- Requests with several subjects, which are taken from only if all have room; requests that take as much as fits; and
--- requests for units that were already used and must be counted.
+-- Requests with several subjects, which are taken from only if all have room; requests that take as much as fits;
+-- requests for units that were already used and must be counted; and requests with a hold.
 
 local function load_parts(parts)
   local fit = true
@@ -24,7 +24,9 @@ local function units_that_all_have(parts)
     units = min(units, parts[i].cost)
     for j = 1, #set do
       local limit = set[j]
-      units = min(units, ((limit.leased and leasing or limit.algorithm).left(limit)))
+      if not limit.algorithm.in_flight then
+        units = min(units, ((limit.leased and leasing or limit.algorithm).left(limit)))
+      end
     end
   end
   return units
@@ -98,11 +100,35 @@ local function tell_all_outside(parts, grant)
   end
 end
 
-local function decide_together(parts, grant, id_key)
-  if is_outside(parts) then return tell_all_outside(parts, grant) end
+-- Made when first needed: few requests have a hold.
+local hold_units
+
+local function make_hold_units()
+  leasing = leasing or make_leasing()
+  -- @include holds.lua
+  return decide_hold
+end
+
+local function decide_hold_or_look(parts, hold, fit)
+  if not take then return 0, 0 end
+  hold_units = hold_units or make_hold_units()
+  return hold_units(parts, hold, fit)
+end
+
+local function tell_hold(delay, ends_in)
+  reply[size + 1], reply[size + 2], size = delay, ends_in, size + 2
+end
+
+local function decide_together(parts, grant, id_key, hold)
+  if is_outside(parts) then
+    tell_all_outside(parts, grant)
+    return hold and tell_hold(0, 0)
+  end
   set_apart(parts)
-  local fit = load_parts(parts)
-  if grant == 'force' then
+  local fit, delay, ends_in = load_parts(parts), 0, 0
+  if hold then
+    delay, ends_in = decide_hold_or_look(parts, hold, fit)
+  elseif grant == 'force' then
     local granted, next = force_once(parts, id_key), 0
     for i = 1, #parts do
       local set = parts[i].set
@@ -115,4 +141,5 @@ local function decide_together(parts, grant, id_key)
     take_from_all(parts, grant, fit)
   end
   tell_together(parts, grant)
+  if hold then tell_hold(delay, ends_in) end
 end

@@ -13,7 +13,7 @@ const wished = (change: object): Broken => {
   return ordered(({ reports, wish }) => ({ reports, wish: wish && { ...wish, ...change } }))
 }
 
-const reported = (change: (report: LeaseOrder['reports'][number], n: number) => object): Broken => {
+export const reported = (change: (report: LeaseOrder['reports'][number], n: number) => object): Broken => {
   return ordered(({ reports, wish }) => ({
     reports: reports.map((report, n) => ({ ...report, ...change(report, n) })),
     wish,

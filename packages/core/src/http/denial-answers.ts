@@ -1,0 +1,40 @@
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import type { Decision } from '../limiter/decision.js'
+import type { HttpAdapter } from './adapter.js'
+import { writeDenial } from './answer.js'
+import { DenialBodies } from './denial-bodies.js'
+import type { RateLimitOptions } from './options.js'
+import { renderBody, statusOf } from './problem.js'
+import { retryOf } from './retry.js'
+
+/** Answers denied requests: by Tollgate's problem details, by `body`, or by the user's `onDenied`. */
+export class DenialAnswers<Req, Res> {
+  readonly #adapter: HttpAdapter<Req, Res>
+  readonly #options: RateLimitOptions<Req, Res>
+  readonly #bodies: DenialBodies
+
+  /** @param options checked before */
+  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
+    this.#adapter = adapter
+    this.#options = options
+    this.#bodies = new DenialBodies(options.namePlan)
+  }
+
+  /** Returns false: the request does not continue. */
+  answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
+    const adapter = this.#adapter
+    const { onDenied, body } = this.#options
+    const retry = retryOf(decision, this.#options)
+    writeDenial(retry, adapter, res)
+    if (onDenied) return chain(onDenied(req, res, decision), () => false)
+    if (!body) {
+      const made = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
+      adapter.end(res, { status: made.status, contentType: made.contentType, body: made.body, decision })
+      return false
+    }
+    return chain(body(decision, req), (made) => {
+      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusOf(decision), made), decision })
+      return false
+    })
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * How many requests this process should have in flight: Gradient2 of Netflix's concurrency-limits. It compares the
+ * latency of now with the one of the last minute. While they are alike the limit grows, by the square root of itself, which is
+ * the queue that it allows; when the latency of now is longer, the limit shrinks in proportion, by at most a half.
+ *
+ * Three things differ, since a limit that is too low refuses requests without need. There is no limit until there is a
+ * queue: it begins with the requests that were in flight then, and ends when nothing was refused for a while. A queue
+ * is seen after several windows in a row, not one. And while the event loop is late, which is certain, one window is
+ * enough, and its latency is not taken for a normal one.
+ *
+ * @see https://github.com/Netflix/concurrency-limits
+ */
+export interface Gradient {
+  /** The most requests in flight; Infinity while there is no queue. */
+  readonly limit: number
+  /** The latency of the last minute, in ms; 0 before the first window. */
+  readonly longMs: number
+  /** How many windows in a row were longer than the last minute. */
+  readonly slow: number
+  /** How many windows in a row had no queue and refused nobody. */
+  readonly calm: number
+}
+
+/** What was measured in one window. */
+export interface Window {
+  /** The median latency, in ms. Not the mean: a few streams among short requests would move it. */
+  readonly medianMs: number
+  /** The most requests in flight at one time. */
+  readonly inFlight: number
+  /** How late the event loop was for a request, on average, in ms; 0 unless a queue stands. */
+  readonly lateMs: number
+  /** Whether a request was refused. */
+  readonly hasRefused: boolean
+}
+
+/** By latency alone a limit never goes below it: so few requests are not what overloads a process. */
+export const FLOOR = 20
+/** While the event loop is late, it can go down to this. */
+export const LATE_FLOOR = 4
+/** The event loop is late when events wait this long, in ms. */
+export const LATE_MS = 25
+
+const TOLERANCE = 2
+const SMOOTHING = 0.2
+/** Windows are a tenth of a second long: the long latency is that of a minute. */
+const LONG_WINDOWS = 600
+const SLOW_WINDOWS = 5
+const CALM_WINDOWS = 10
+/** How fast the long latency comes down when it is more than twice the one of now. */
+const COMING_DOWN = 0.95
+
+export const AT_REST: Gradient = { limit: Infinity, longMs: 0, slow: 0, calm: 0 }
+
+/** The limit after one more window. */
+export function afterWindow(before: Gradient, window: Window): Gradient {
+  const isLate = window.lateMs > LATE_MS
+  const longMs = longAfter(before.longMs, window.medianMs, isLate)
+  const slope = slopeOf(longMs, window)
+  const slow = slope < 1 ? before.slow + 1 : 0
+  const calm = slope < 1 || window.hasRefused ? 0 : before.calm + 1
+  return { limit: limitAfter({ ...before, slow, calm }, slope, isLate, window.inFlight), longMs, slow, calm }
+}
+
+function longAfter(longMs: number, medianMs: number, isLate: boolean): number {
+  if (isLate) return longMs
+  if (longMs === 0) return medianMs
+  const next = longMs + (medianMs - longMs) / LONG_WINDOWS
+  return next > 2 * medianMs ? next * COMING_DOWN : next
+}
+
+/** 1 when there is no queue, else how much of the requests in flight are worked on; never below a half. */
+function slopeOf(longMs: number, { medianMs, lateMs }: Window): number {
+  const ofLatency = longMs > 0 && medianMs > 0 ? (TOLERANCE * longMs) / medianMs : 1
+  const ofLoop = lateMs > LATE_MS ? LATE_MS / lateMs : 1
+  return Math.max(0.5, Math.min(1, ofLatency, ofLoop))
+}
+
+function limitAfter(
+  { limit, slow, calm }: Gradient,
+  slope: number,
+  isLate: boolean,
+  inFlight: number,
+): number {
+  if (calm >= CALM_WINDOWS) return Infinity
+  const floor = isLate ? LATE_FLOOR : FLOOR
+  if (limit === Infinity) {
+    const isQueue = isLate ? slow > 0 : slow >= SLOW_WINDOWS
+    return isQueue && inFlight > floor ? moved(inFlight, slope, isLate) : limit
+  }
+  // The limit is not what holds so few back, and their latency says nothing about it.
+  return inFlight < limit / 2 ? limit : moved(limit, slope, isLate)
+}
+
+/** Slowly, since latencies vary by themselves; at once while the event loop is late. */
+function moved(limit: number, slope: number, isLate: boolean): number {
+  const smoothing = isLate ? 1 : SMOOTHING
+  const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing
+  // One that is below the floor already stays there: it came down while the event loop was late.
+  const floor = isLate || limit < FLOOR ? LATE_FLOOR : FLOOR
+  return Math.max(floor, next)
+}

@@ -1,0 +1,117 @@
+/** The time from one tick to the next. */
+export interface Turn {
+  /** How late the tick was, in ms. */
+  readonly lateMs: number
+  readonly turnMs: number
+  /** Whether a queue stands. */
+  readonly hasQueue: boolean
+}
+
+/** How long requests wait for the event loop, in ms. */
+export interface Delays {
+  /** How late it is by now. */
+  readonly delayMs: number
+  /** How late it was when it last came around. */
+  readonly beforeMs: number
+}
+
+const NO_DELAYS: Delays = { delayMs: 0, beforeMs: 0 }
+
+/** Is told of the event loop. */
+export interface LoopListener {
+  /** Requests come after a time without any. */
+  onStart(nowMs: number): void
+  onTick(turn: Turn, nowMs: number): void
+}
+
+/** The parts of the platform that are needed to measure; tests give their own. */
+export interface Clockwork {
+  /** A monotonic clock, in ms. */
+  readonly now: () => number
+  /** Calls back after `ms`, without keeping the process alive. */
+  readonly after: (ms: number, callback: () => void) => void
+}
+
+const TICK_MS = 10
+/** Without requests for so many ticks the timer stops: an idle process is not woken. */
+const IDLE_TICKS = 100
+/** A turn of the loop is late from here on, in ms. */
+const TARGET_MS = 10
+/** Turns must be late for so long to be a queue, in ms. */
+const INTERVAL_MS = 200
+/** A queue that is kept short by refusals is taken for one for so long, in ms. */
+const ALERT_MS = 1000
+
+/**
+ * How long requests wait for the event loop: how late a timer is. As in CoDel (RFC 8289) only a queue that stands is
+ * told, which is one that no turn of the loop has emptied for a while: bursts pass by themselves, and a turn that was late for one
+ * request held nobody up. Not by `monitorEventLoopDelay`, which tells of turns that are over: a request in the middle
+ * of a long turn must know how long that turn has been already.
+ */
+export class LoopDelay {
+  readonly #clockwork: Clockwork
+  readonly #listener: LoopListener
+  #dueAt = 0
+  #beforeMs = 0
+  #lateSince = Infinity
+  #alertUntil = 0
+  #begun = 0
+  #ended = 0
+  #idleTicks = 0
+  #isRunning = false
+
+  constructor(clockwork: Clockwork, listener: LoopListener) {
+    this.#clockwork = clockwork
+    this.#listener = listener
+  }
+
+  /** The delays of a queue that stands; 0 when there is none. Measures from the first call on. */
+  read(nowMs: number): Delays {
+    this.#idleTicks = 0
+    if (!this.#isRunning) this.#start(nowMs)
+    if (!this.#hasQueue(nowMs)) return NO_DELAYS
+    return { delayMs: Math.max(0, nowMs - this.#dueAt), beforeMs: this.#beforeMs }
+  }
+
+  #hasQueue(nowMs: number): boolean {
+    if (nowMs - this.#lateSince >= INTERVAL_MS) this.#alertUntil = nowMs + ALERT_MS
+    return nowMs < this.#alertUntil
+  }
+
+  /** A request was let in. */
+  begun(): void {
+    this.#begun += 1
+  }
+
+  /** A response is over. */
+  ended(): void {
+    this.#ended += 1
+  }
+
+  #start(nowMs: number): void {
+    this.#isRunning = true
+    this.#beforeMs = this.#begun = this.#ended = this.#alertUntil = 0
+    this.#lateSince = Infinity
+    this.#listener.onStart(nowMs)
+    this.#wait(nowMs)
+  }
+
+  #wait(nowMs: number): void {
+    this.#dueAt = nowMs + TICK_MS
+    this.#clockwork.after(TICK_MS, this.#tick)
+  }
+
+  readonly #tick = (): void => {
+    const nowMs = this.#clockwork.now()
+    const lateMs = Math.max(0, nowMs - this.#dueAt)
+    this.#beforeMs = lateMs
+    const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
+    if (!isQueue) this.#lateSince = Infinity
+    else if (this.#lateSince === Infinity) this.#lateSince = nowMs
+    this.#begun = this.#ended = 0
+    this.#listener.onTick({ lateMs, turnMs: lateMs + TICK_MS, hasQueue: this.#hasQueue(nowMs) }, nowMs)
+    this.#idleTicks += 1
+    if (this.#idleTicks > IDLE_TICKS) this.#isRunning = false
+    else this.#wait(nowMs)
+  }
+}

@@ -1,0 +1,105 @@
+import { processWide } from '../../base/process-wide.js'
+import { elapsedMs, setTimeout } from '../../base/timers.js'
+import type { ResponseEnd } from '../adapter.js'
+import { afterWindow, AT_REST } from './gradient.js'
+import { Line, type UnderWay } from './line.js'
+import { LoopDelay, type Clockwork } from './loop-delay.js'
+import type { Load } from './order.js'
+import { WindowSamples } from './window-samples.js'
+
+/** A request that was let in. */
+interface Ticket extends UnderWay {
+  /** Its limits are asked, the application works on it, or its response is over. */
+  state: 'asking' | 'working' | 'over'
+}
+
+/** A request that was not decided by then waits for a place, which is no work for the process. */
+const ASKING_MS = 100
+/** A response that takes longer is a stream. It no longer counts, and its length is not a latency. */
+const STREAM_MS = 30_000
+
+/** How busy this process is with requests. */
+export class Monitor {
+  readonly #now: () => number
+  readonly #tickets = new WeakMap<object, Ticket>()
+  readonly #asking = new Line<Ticket>(ASKING_MS)
+  readonly #working = new Line<Ticket>(STREAM_MS)
+  readonly #samples = new WindowSamples()
+  readonly #delay: LoopDelay
+  #gradient = AT_REST
+
+  constructor(clockwork: Clockwork) {
+    this.#now = clockwork.now
+    this.#delay = new LoopDelay(clockwork, {
+      onStart: (nowMs) => {
+        this.#samples.start(nowMs)
+        this.#gradient = { ...AT_REST, longMs: this.#gradient.longMs }
+      },
+      onTick: (turn, nowMs) => {
+        const window = this.#samples.tick(turn, nowMs)
+        if (window) this.#gradient = afterWindow(this.#gradient, window)
+      },
+    })
+  }
+
+  load(): Load {
+    const nowMs = this.#now()
+    const delays = this.#delay.read(nowMs)
+    const inFlight = this.#asking.count(nowMs) + this.#working.count(nowMs)
+    return { inFlight, limit: this.#gradient.limit, ...delays }
+  }
+
+  /** Whether the request was let in already, by this limiter or another. */
+  has(req: object): boolean {
+    return this.#tickets.has(req)
+  }
+
+  /**
+   * A request is let in; its limits are asked next.
+   *
+   * @returns call it when the response is over
+   */
+  enter(req: object): (end: ResponseEnd) => void {
+    const nowMs = this.#now()
+    const ticket: Ticket = { sinceMs: nowMs, state: 'asking' }
+    this.#tickets.set(req, ticket)
+    this.#delay.begun()
+    this.#asking.add(ticket, nowMs)
+    this.#samples.inFlight(this.#asking.count(nowMs) + this.#working.count(nowMs))
+    return (end) => this.#end(ticket, end)
+  }
+
+  /** Its limits let it in, too: the application begins to work. */
+  begin(req: object): void {
+    const ticket = this.#tickets.get(req)
+    if (ticket?.state !== 'asking') return
+    ticket.state = 'working'
+    this.#asking.delete(ticket)
+    this.#working.add(ticket, this.#now())
+  }
+
+  refused(): void {
+    this.#samples.refused()
+  }
+
+  #end(ticket: Ticket, { status, isAborted }: ResponseEnd): void {
+    const tookMs = this.#now() - ticket.sinceMs
+    ticket.state = 'over'
+    this.#delay.ended()
+    this.#asking.delete(ticket)
+    if (!this.#working.delete(ticket) || tookMs > STREAM_MS) return
+    // What failed or was given up may have been quick for that reason. If it took long, that says enough.
+    const isWhole = !isAborted && status < 400
+    if (isWhole || tookMs > this.#gradient.longMs) this.#samples.latency(tookMs)
+  }
+}
+
+/** One for the process, whatever applications and limiters it has: they share the event loop and the processor. */
+export function monitorOfProcess(): Monitor {
+  return processWide('load monitor', () => new Monitor(OF_NODE))
+}
+
+const OF_NODE: Clockwork = {
+  now: elapsedMs,
+  after: (ms, callback) => void setTimeout(callback, ms).unref(),
+}

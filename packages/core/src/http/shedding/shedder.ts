@@ -1,0 +1,85 @@
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { decideShed, type Decision } from '../../limiter/decision.js'
+import { internalsOf, type Internals } from '../../limiter/internals.js'
+import type { Limiter } from '../../limiter/limiter.js'
+import type { Subject } from '../../plans/subject.js'
+import type { HttpAdapter } from '../adapter.js'
+import { monitorOfProcess, type Monitor } from './monitor.js'
+import { isLetIn, limitOf } from './order.js'
+import { needKnownPlans, readShed, type Shedding, type ShedOption } from './shed-option.js'
+
+/** Refuses requests while this process is overloaded, before their limits are asked. */
+export class Shedder<Req extends object, Res> {
+  readonly #adapter: HttpAdapter<Req, Res>
+  readonly #shedding: Shedding<Req>
+  readonly #ranks: ReadonlyMap<string, number>
+  readonly #lastRank: number
+  readonly #internals: Internals
+  readonly #monitor: Monitor
+
+  constructor(adapter: HttpAdapter<Req, Res>, shedding: Shedding<Req>, limiter: Limiter) {
+    this.#adapter = adapter
+    this.#shedding = shedding
+    this.#internals = internalsOf(limiter)
+    this.#monitor = monitorOfProcess()
+    const { plans } = shedding
+    this.#ranks = new Map(plans.map((name, rank) => [name, rank]))
+    // If all plans are named, the last of them may use all there is.
+    const areAllNamed = this.#internals.planNames()?.every((name) => this.#ranks.has(name)) ?? false
+    this.#lastRank = areAllNamed ? plans.length - 1 : plans.length
+  }
+
+  /**
+   * Counts the request from now on, or refuses it.
+   *
+   * @param subject the one that pays
+   * @returns       the denial of a request that is refused; undefined when it is let in
+   */
+  refusal(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
+    if (this.#monitor.has(req) || this.#shedding.exempt?.(req)) return undefined
+    // Where even the first plan is let in the plan need not be known, so most requests look none up.
+    if (this.#isLetIn(0)) return this.#enter(req, res)
+    return chain(this.#internals.planOf(subject), (plan) => {
+      const rank = this.#ranks.get(plan ?? '') ?? this.#lastRank
+      if (this.#isLetIn(Math.min(rank, this.#lastRank))) return this.#enter(req, res)
+      return this.#refuse(subject, plan ?? '')
+    })
+  }
+
+  /** The limits let a request in, so the application begins to work. */
+  begin(req: Req): void {
+    this.#monitor.begin(req)
+  }
+
+  #isLetIn(rank: number): boolean {
+    return isLetIn(this.#monitor.load(), this.#shedding, rank, this.#lastRank + 1)
+  }
+
+  #enter(req: Req, res: Res): undefined {
+    this.#adapter.onEnd(res, this.#monitor.enter(req))
+  }
+
+  #refuse(subject: Subject, plan: string): Decision {
+    const load = this.#monitor.load()
+    const { inFlight, delayMs } = load
+    this.#monitor.refused()
+    this.#internals.shed({ subject, plan, inFlight, limit: limitOf(load, this.#shedding), delayMs })
+    return decideShed(subject, plan)
+  }
+}
+
+/**
+ * @param given the option `shed`, checked before but for the names of plans
+ * @throws {ConfigError} when a plan that it names does not exist
+ */
+export function shedderOf<Req extends object, Res>(
+  adapter: HttpAdapter<Req, Res>,
+  given: ShedOption<Req> | undefined,
+  limiter: Limiter,
+): Shedder<Req, Res> | undefined {
+  const shedding = given === undefined ? undefined : readShed(given)
+  if (given === undefined || !shedding) return undefined
+  const names = internalsOf(limiter).planNames()
+  if (names) needKnownPlans(given, names)
+  return new Shedder(adapter, shedding, limiter)
+}

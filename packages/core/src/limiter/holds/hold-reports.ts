@@ -1,0 +1,105 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import type { FastPathHost } from '../../fast-path/fast-path.js'
+import type { Part, Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import type { Outcome } from '../../stores/contract.js'
+import { heldParts } from './held.js'
+
+/**
+ * What a report found. `ended`: the units were held, and are so no more. `over`: they were not, since the hold had ended, or
+ * the subject was reset. `unknown`: no answer came; the report is repeated. `unsent`: the limiter was closed.
+ */
+export type Found = 'ended' | 'over' | 'unknown' | 'unsent'
+
+interface Repeated {
+  readonly report: Request
+  readonly endsAtMs: number
+}
+
+const AGAIN_AFTER_MS = 250
+/** The most reports that are repeated; beyond it the oldest are dropped, and those holds end by themselves. */
+const MOST_REPEATED = 10_000
+/** A reservation can end so much later than was asked for. */
+const LONGER = 1 + 1 / 64
+
+/** Tells the store what was used of reservations and places, and so ends them. Reports are repeated until the hold's end. */
+export class HoldReports {
+  readonly #send: FastPathHost['send']
+  #repeated = new Set<Repeated>()
+  #timer: NodeJS.Timeout | undefined
+  #isEnded = false
+
+  constructor(send: FastPathHost['send']) {
+    this.#send = send
+  }
+
+  /**
+   * Ends the hold of a verdict.
+   *
+   * @param used units of it that count as used from now on
+   * @returns for each part that is held what the first report found: a repetition cannot tell whether one before it came through
+   */
+  settle({ step, outcome }: Verdict, used: number): Promise<Found[]> {
+    const { at = 0, hold } = outcome ?? {}
+    const endsInUs = hold?.endsInUs ?? 0
+    const endsAtMs = elapsedMs() + endsInUs / 1000
+    const foundBy = (answer: Outcome | undefined): Found => {
+      if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
+      return answer.at < at + endsInUs && answer.lease?.isKnown ? 'ended' : 'over'
+    }
+    return Promise.all(
+      heldParts(step).map(async (part) => foundBy(await this.#report(reportOf(step, part, used), endsAtMs))),
+    )
+  }
+
+  /** Ends a hold whose answer did not come, or came late: it may be there, and nobody uses it. */
+  cancel(step: Request): void {
+    if (!step.hold) return
+    const { lengthUs, slackUs } = step.hold
+    const endsAtMs = elapsedMs() + (lengthUs * LONGER + slackUs) / 1000
+    for (const part of heldParts(step)) void this.#report(reportOf(step, part, 0), endsAtMs)
+  }
+
+  /** Sends what is still to be repeated a last time. Nothing is sent from then on. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    clearTimeout(this.#timer)
+    for (const { report } of this.#repeated) this.#send(report, () => {})
+    this.#repeated.clear()
+  }
+
+  #report(report: Request, endsAtMs: number): Promise<Outcome | undefined> {
+    if (this.#isEnded) return Promise.resolve(undefined)
+    return new Promise((resolve) => {
+      this.#send(report, (outcome) => {
+        if (!outcome) this.#repeatLater({ report, endsAtMs })
+        resolve(outcome)
+      })
+    })
+  }
+
+  #repeatLater(one: Repeated): void {
+    if (this.#isEnded) return
+    this.#repeated.add(one)
+    if (this.#repeated.size > MOST_REPEATED)
+      this.#repeated.delete(this.#repeated.values().next().value as Repeated)
+    this.#timer ??= setTimeout(() => this.#repeat(), AGAIN_AFTER_MS).unref()
+  }
+
+  #repeat(): void {
+    this.#timer = undefined
+    const due = this.#repeated
+    this.#repeated = new Set()
+    const nowMs = elapsedMs()
+    for (const one of due) if (one.endsAtMs > nowMs) void this.#report(one.report, one.endsAtMs)
+  }
+}
+
+/** One part for each message: the grant `lease` is of one key. */
+function reportOf({ subject, plan, hold }: Request, part: Part, used: number): Request {
+  const reports = [{ id: hold?.id ?? '', used, left: 0 }]
+  const { limits, shard } = part
+  const parts = [{ ...part, cost: 1, slots: undefined }]
+  return { subject, plan, cost: 1, parts, limits, shard, grant: 'lease', order: { reports } }
+}

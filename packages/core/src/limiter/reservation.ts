@@ -1,0 +1,81 @@
+import { needCost } from '../requests/cost.js'
+import type { Request } from '../requests/request.js'
+import type { Hold } from '../stores/contract.js'
+import type { Decision } from './decision.js'
+import type { Settling } from './settling.js'
+
+/**
+ * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision stands
+ * behind it: then `commit` does what `limiter.settle` does, and `cancel` what `limiter.refund` does.
+ */
+export interface Reservation {
+  /** Whether the units are held. False: the cost did not fit; `decision` says why. */
+  readonly allowed: boolean
+  readonly decision: Decision
+  /**
+   * Counts what the request cost in the end, and gives the rest back. What is more than was reserved, or comes after the end
+   * of the reservation, is taken as far as it fits. Works once: a second call resolves to the same and changes nothing.
+   *
+   * @param units quota units, a whole number from 0
+   * @returns the units that were counted in all; 0 if the reservation was denied or cancelled
+   * @throws {TollgateError} ERR_TOLLGATE_COST
+   */
+  commit(units: number): Promise<number>
+  /**
+   * Gives all units back. Does nothing after `commit`.
+   *
+   * @returns whether the store gave any units back
+   */
+  cancel(): Promise<boolean>
+}
+
+/** Who settles a reservation, and who counts it. */
+export interface ReservationEnd {
+  readonly settling: Settling
+  readonly onOver: (how: 'committed' | 'cancelled') => void
+}
+
+export class HeldReservation implements Reservation {
+  readonly allowed: boolean
+  readonly decision: Decision
+  readonly #end: ReservationEnd
+  #committed: Promise<number> | undefined
+
+  constructor(decision: Decision, end: ReservationEnd) {
+    this.allowed = decision.allowed
+    this.decision = decision
+    this.#end = end
+  }
+
+  // Bound, so that they work from a copy, too, and still once.
+  readonly commit = async (units: number): Promise<number> => {
+    needCost(units, 0)
+    this.#committed ??= this.#commit(units)
+    return this.#committed
+  }
+
+  readonly cancel = async (): Promise<boolean> => {
+    if (this.#committed) return false
+    const cancelled = this.#end.settling.refund(this.decision)
+    this.#committed = cancelled.then(() => 0)
+    this.#over('cancelled')
+    return cancelled
+  }
+
+  async #commit(units: number): Promise<number> {
+    this.#over(units > 0 ? 'committed' : 'cancelled')
+    if (!this.allowed) return 0
+    return this.decision.source === 'unlimited' ? units : this.#end.settling.settle(this.decision, units)
+  }
+
+  #over(how: 'committed' | 'cancelled'): void {
+    this.decision.release()
+    if (this.allowed) this.#end.onOver(how)
+  }
+}
+
+/** The request, and each of its steps, asking for a reservation. */
+export function reserving(request: Request, id: string, lengthMs: number): Request {
+  const hold: Hold = { kind: 'reservation', id, lengthUs: lengthMs * 1000, slackUs: 0, most: 0 }
+  return { ...request, hold, steps: request.steps?.map((step) => ({ ...step, hold })) }
+}

@@ -1,0 +1,25 @@
+import type { Backing } from './backing.js'
+import type { StepsOptions } from './steps-in-turn.js'
+import type { UnitsBack } from './units-back.js'
+
+/** How requests in several steps are decided. */
+export function stepsOptionsOf(
+  { fallback, holds, deadlines }: Backing,
+  unitsBack: UnitsBack,
+  ask: StepsOptions['ask'],
+): StepsOptions {
+  return {
+    deadlines,
+    ask,
+    fallBack: (step, error) => fallback.decide(step, error),
+    onLate: ({ source, step, outcome }) => {
+      if (source !== 'store' || !outcome) return
+      fallback.late([step], [outcome])
+      holds.late([step], [outcome])
+    },
+    giveBack: (verdict, units) => void unitsBack.give(verdict, units),
+    onDecided: ({ source, step }) => {
+      if (source === 'local') fallback.release(step)
+    },
+  }
+}

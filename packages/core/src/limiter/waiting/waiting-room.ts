@@ -1,0 +1,222 @@
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import type { WaitTerms } from '../../plans/limit-set.js'
+import type { Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import type { HoldOutcome } from '../../stores/contract.js'
+import type { Decision } from '../decision.js'
+import { isHeld } from '../holds/held.js'
+import { Lines, type InLine } from './lines.js'
+import { Seats } from './seats.js'
+import { lineOf, termsOf } from './terms.js'
+import { deniedPlace, usedPlace } from './verdicts.js'
+import type { WaitingChange, WaitingListener } from './waiting-change.js'
+
+/** What a waiting room can ask of the pipeline. */
+export interface WaitingHost {
+  /** Whether the store is not asked now: then nobody waits. */
+  isRefused(request: Request): boolean
+  /** Has a request decided, by the store or its fallback. Never rejects. */
+  ask(request: Request): MaybePromise<Verdict>
+  /** Makes the decision, counts it and tells of it. */
+  conclude(request: Request, verdict: Verdict): Decision
+  /** Gives all units of a place back. Never rejects. */
+  giveBack(verdict: Verdict): Promise<unknown>
+  readonly told: WaitingListener
+}
+
+/** A request that came to wait. */
+interface Visit {
+  readonly request: Request
+  readonly terms: WaitTerms
+  readonly key: string
+  readonly sinceMs: number
+}
+
+/** One with a place. */
+interface Waiter extends InLine {
+  readonly visit: Visit
+  /** The store's, which booked the place. */
+  readonly verdict: Verdict
+  readonly delayMs: number
+  /** Until when its place can be used, in ms of this process's clock. */
+  readonly endsAtMs: number
+  readonly resolve: (decision: MaybePromise<Decision>) => void
+  readonly reject: (reason: unknown) => void
+  readonly onAbort: () => void
+}
+
+/** Without room for another place in the rest of the delay, in µs, a request does not ask for one. */
+const SHORTEST_US = 1000
+/** How often a clock that a test sets is read, in ms: it does not go by timers. */
+const TEST_SLEEP_MS = 5
+
+/** Where requests wait for the time of the place that the store booked for them. One timer wakes them all. */
+export class WaitingRoom {
+  readonly #host: WaitingHost
+  readonly #newId: () => string
+  readonly #clock: () => number
+  readonly #longestSleepMs: number
+  readonly #seats = new Seats()
+  readonly #lines = new Lines<Waiter>()
+  #timer: NodeJS.Timeout | undefined
+  #wakesAtMs = Infinity
+  /** Requests that are asking or wait, and units on their way back: `close` waits for them. */
+  readonly #underWay = new Set<Promise<unknown>>()
+  #isClosed = false
+
+  /** @param testClock a test's, by which the store counts, in ms; default: the time since the process started */
+  constructor(host: WaitingHost, newId: () => string, testClock?: () => number) {
+    this.#host = host
+    this.#newId = newId
+    this.#clock = testClock ?? elapsedMs
+    this.#longestSleepMs = testClock ? TEST_SLEEP_MS : Infinity
+  }
+
+  /** How many requests wait. */
+  get waiting(): number {
+    return this.#lines.size
+  }
+
+  /**
+   * Has a request decided that may wait. Rejects with the reason of its signal when that aborts meanwhile.
+   *
+   * @returns undefined if it must not wait, or too many wait already: then it is decided as usual
+   */
+  join(request: Request): MaybePromise<Decision> | undefined {
+    const terms = termsOf(request)
+    if (!terms || this.#isClosed || this.#host.isRefused(request)) return undefined
+    const key = lineOf(request)
+    if (!this.#seats.take(key)) {
+      this.#host.told.refusedPlace()
+      return undefined
+    }
+    const decided = this.#ask({ request, terms, key, sinceMs: this.#clock() }, terms.delayUs)
+    if (decided instanceof Promise) this.#track(decided)
+    return decided
+  }
+
+  /** Denies all who wait. Resolves when their units went back, as far as the store answers. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#sleep()
+    for (const waiter of this.#lines.takeAll()) this.#turnAway(waiter)
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+  }
+
+  #track(promise: Promise<unknown>): void {
+    const done = (): void => void this.#underWay.delete(promise)
+    this.#underWay.add(promise)
+    promise.then(done, done)
+  }
+
+  #ask(visit: Visit, lengthUs: number): MaybePromise<Decision> {
+    const { slackUs, most } = visit.terms
+    const hold = { kind: 'place', id: this.#newId(), lengthUs: Math.floor(lengthUs), slackUs, most } as const
+    const sentAtMs = this.#clock()
+    return chain(this.#host.ask({ ...visit.request, hold }), (verdict) => {
+      if (verdict.source === 'store' && isHeld(verdict)) return this.#book(visit, verdict, sentAtMs)
+      if (verdict.source === 'store' && !verdict.allowed) this.#host.told.refusedPlace()
+      this.#seats.free(visit.key)
+      return this.#host.conclude(visit.request, verdict)
+    })
+  }
+
+  #book(visit: Visit, verdict: Verdict, sentAtMs: number): Promise<Decision> {
+    const { at, hold } = verdict.outcome as { at: number; hold: HoldOutcome }
+    const delayMs = hold.delayUs / 1000
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        key: visit.key,
+        dueUs: at + hold.delayUs,
+        wakeAtMs: this.#clock() + delayMs,
+        endsAtMs: sentAtMs + hold.endsInUs / 1000,
+        ...{ visit, verdict, delayMs, resolve, reject },
+        onAbort: () => this.#leave(waiter),
+      }
+      this.#tell('booked', waiter)
+      this.#lines.add(waiter)
+      const { signal } = visit.request
+      signal?.addEventListener('abort', waiter.onAbort, { once: true })
+      if (signal?.aborted) this.#leave(waiter)
+      else if (this.#isClosed && this.#lines.remove(waiter)) this.#turnAway(waiter)
+      else this.#wakeLater()
+    })
+  }
+
+  #wakeLater(): void {
+    const atMs = this.#lines.nextMs()
+    if (atMs >= this.#wakesAtMs || atMs === Infinity) return
+    clearTimeout(this.#timer)
+    this.#wakesAtMs = atMs
+    const ms = Math.min(Math.max(Math.ceil(atMs - this.#clock()), 1), this.#longestSleepMs)
+    // Not unref: a process must not exit while its only request waits.
+    this.#timer = setTimeout(() => this.#wake(), ms)
+  }
+
+  #wake(): void {
+    this.#wakesAtMs = Infinity
+    const nowMs = this.#clock()
+    for (const waiter of this.#lines.takeDue(nowMs)) {
+      if (nowMs > waiter.endsAtMs) this.#askAgain(waiter, nowMs)
+      else this.#admit(waiter, nowMs)
+    }
+    this.#wakeLater()
+  }
+
+  #admit(waiter: Waiter, nowMs: number): void {
+    const { visit, verdict } = waiter
+    this.#goOut(waiter, 'admitted')
+    waiter.resolve(this.#host.conclude(visit.request, usedPlace(verdict, Math.round(nowMs - visit.sinceMs))))
+  }
+
+  #leave(waiter: Waiter): void {
+    if (!this.#lines.remove(waiter)) return
+    this.#goOut(waiter, 'left')
+    if (this.#lines.size === 0) this.#sleep()
+    this.#track(this.#host.giveBack(waiter.verdict))
+    waiter.reject(waiter.visit.request.signal?.reason)
+  }
+
+  #turnAway(waiter: Waiter): void {
+    const { visit, verdict } = waiter
+    this.#goOut(waiter, 'closed')
+    const nowMs = this.#clock()
+    const denial = deniedPlace(verdict, waiter.wakeAtMs - nowMs, Math.round(nowMs - visit.sinceMs))
+    waiter.resolve(this.#host.conclude(visit.request, denial))
+    this.#track(this.#host.giveBack(verdict))
+  }
+
+  /** Its units may have entered the limits when the place ended, so they go back before it asks anew. */
+  #askAgain(waiter: Waiter, nowMs: number): void {
+    const { visit, verdict } = waiter
+    const { request, terms, key, sinceMs } = visit
+    this.#goOut(waiter, 'late', true)
+    const leftUs = terms.delayUs - (nowMs - sinceMs) * 1000
+    const again = this.#host.giveBack(verdict).then((): MaybePromise<Decision> => {
+      if (!this.#isClosed && !request.signal?.aborted && leftUs >= SHORTEST_US)
+        return this.#ask(visit, leftUs)
+      this.#seats.free(key)
+      request.signal?.throwIfAborted()
+      return chain(this.#host.ask(request), (found) => this.#host.conclude(request, found))
+    })
+    waiter.resolve(again)
+  }
+
+  #goOut(waiter: Waiter, kind: WaitingChange['kind'], isBack = false): void {
+    const { visit, onAbort } = waiter
+    visit.request.signal?.removeEventListener('abort', onAbort)
+    if (!isBack) this.#seats.free(visit.key)
+    this.#tell(kind, waiter)
+  }
+
+  #sleep(): void {
+    clearTimeout(this.#timer)
+    this.#wakesAtMs = Infinity
+  }
+
+  #tell(kind: WaitingChange['kind'], { visit, delayMs }: Waiter): void {
+    const { subject, plan } = visit.request
+    this.#host.told.waiting({ kind, subject, plan: plan.name, delayMs: Math.ceil(delayMs) })
+  }
+}

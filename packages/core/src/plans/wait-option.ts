@@ -1,0 +1,122 @@
+import { readDuration } from '../base/duration.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
+import type { LeaseTerms, WaitTerms } from './limit-set.js'
+import type { Limit } from './limit.js'
+
+export interface WaitOptions {
+  /** The longest that a request waits: `'2s'`, or a number of ms; from 10 ms to 60 s, and no longer than a window. */
+  readonly maxDelay: string | number
+  /** The most requests of a subject that wait at a time, in all processes together: from 1 to 1000. Default: 100. */
+  readonly maxWaiting?: number
+}
+
+const MAX_WAITING = 100
+const MOST_WAITING = 1000
+const [LEAST_DELAY_MS, MOST_DELAY_MS] = [10, 60_000]
+const [LEAST_SLACK_MS, MOST_SLACK_MS] = [20, 100]
+/** A place can be used for this part of a window, or of the time that a burst takes to drain. */
+const [PART_OF_WINDOW, PART_OF_BURST] = [50, 2]
+
+const MAX_DELAY = 'write maxDelay, the longest that a request waits'
+const REMEDIES: Readonly<Record<string, string>> = {
+  maxWaitMs: MAX_DELAY,
+  maxDelayMs: MAX_DELAY,
+  delay: MAX_DELAY,
+  timeout: MAX_DELAY,
+  timeoutMs: MAX_DELAY,
+  maxQueue: 'write maxWaiting, the most requests of a subject that wait at a time',
+  queue: 'write maxWaiting, the most requests of a subject that wait at a time',
+}
+const KNOWN: KnownOptions = {
+  names: ['maxDelay', 'maxWaiting'],
+  example: "{ maxDelay: '2s' }",
+  remedyOf: (name) => (Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined),
+}
+
+/** What else is said of the plan that waits. */
+export interface WaitingPlan {
+  readonly limits: readonly Limit[]
+  readonly lease: LeaseTerms | undefined
+  /** Where the option stands: `plans.batch.wait`. */
+  readonly path: string
+}
+
+/**
+ * The terms on which requests wait in line; undefined if they do not.
+ *
+ * @throws {ConfigError} when an option is wrong, or no place can be booked in these limits
+ */
+export function compileWait(given: unknown, { limits, lease, path }: WaitingPlan): WaitTerms | undefined {
+  if (given === undefined || given === false) return undefined
+  const { maxDelay, maxWaiting = MAX_WAITING } = needWaitOption(given, path)
+  const inTime = limits.filter(({ windowMs }) => windowMs > 0)
+  if (inTime.length === 0) throw new ConfigError(path, nothingToBook(limits))
+  if (lease) {
+    const remedy =
+      'leave out one of the two: requests wait for places that the store books, and a lease never asks it'
+    throw new ConfigError(path, `this plan has lease, too: ${remedy}`)
+  }
+  const delayMs = needDelay(maxDelay, inTime, `${path}.maxDelay`)
+  return { delayUs: delayMs * 1000, slackUs: slackUsOf(inTime), most: maxWaiting }
+}
+
+function nothingToBook(limits: readonly Limit[]): string {
+  const remedy = "leave wait out, or add a limit in time, such as '100/min'"
+  if (limits.length === 0) return `this plan has no limits, so nothing has to wait: leave wait out`
+  return `nobody knows when a request in flight ends, so no place in line can be booked for it: ${remedy}`
+}
+
+function needWaitOption(given: unknown, path: string): WaitOptions {
+  const example = "{ maxDelay: '2s' }"
+  if (given === true) {
+    throw new ConfigError(
+      path,
+      `got true, but how long a request waits must be bounded: write wait: ${example}`,
+    )
+  }
+  if (!isOptions(given)) throw ConfigError.wrong(path, given, `an object of options, such as ${example}`)
+  needOptions(given, KNOWN, path)
+  const { maxDelay, maxWaiting = MAX_WAITING } = given as Partial<WaitOptions>
+  if (maxDelay === undefined) {
+    throw new ConfigError(`${path}.maxDelay`, `the longest that a request waits is missing: write ${example}`)
+  }
+  if (!(Number.isInteger(maxWaiting) && maxWaiting >= 1 && maxWaiting <= MOST_WAITING)) {
+    const expected = `a whole number of requests from 1 to ${MOST_WAITING}, such as ${MAX_WAITING}`
+    throw ConfigError.wrong(`${path}.maxWaiting`, maxWaiting, expected)
+  }
+  return { maxDelay, maxWaiting }
+}
+
+/** The delay in ms. One that is longer than a window would only be told of places that the window has taken back by then. */
+function needDelay(given: unknown, limits: readonly Limit[], path: string): number {
+  const ms = readDuration(given)?.ms ?? 0
+  if (ms < LEAST_DELAY_MS || ms > MOST_DELAY_MS) {
+    throw ConfigError.wrong(path, given, "a time from 10 ms to 60 s, such as '2s' or 500 (ms)")
+  }
+  const shortest = limits.reduce((least, limit) => (longestOf(limit) < longestOf(least) ? limit : least))
+  const longest = Math.floor(longestOf(shortest))
+  if (ms <= longest) return ms
+  const { name, compiled } = shortest
+  const what = compiled.algorithm === 'token-bucket' ? 'fills in' : 'has a window of'
+  const problem = `got ${show(given)}, but the limit ${show(name)} ${what} ${longest} ms: write at most that`
+  const or = longest < LEAST_DELAY_MS ? ', which is too short to wait for: leave wait out' : ''
+  throw new ConfigError(path, problem + or)
+}
+
+/** The longest that a request can usefully wait for this limit, in ms. */
+function longestOf({ windowMs, capacity, quota, compiled }: Limit): number {
+  if (compiled.algorithm !== 'token-bucket') return windowMs
+  return Math.max(windowMs, (capacity / quota) * windowMs)
+}
+
+function slackUsOf(limits: readonly Limit[]): number {
+  const ms = Math.min(
+    ...limits.map(({ windowMs, capacity, quota, compiled }) =>
+      compiled.algorithm === 'token-bucket'
+        ? ((capacity / quota) * windowMs) / PART_OF_BURST
+        : windowMs / PART_OF_WINDOW,
+    ),
+  )
+  return Math.floor(Math.min(Math.max(ms, LEAST_SLACK_MS), MOST_SLACK_MS) * 1000)
+}

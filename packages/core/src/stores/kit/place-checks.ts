@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AlgorithmName } from '../../algorithms/registry.js'
+import { limitSetOf } from '../../plans/limit-set-of.js'
+import type { LimitSet } from '../../plans/limit-set.js'
+import { all, hasAnyWindow, isTaken, remainingOf, type Bench, type Check } from './bench.js'
+import { ask, holdId, place, timeOf, timesOf, waiting } from './hold-requests.js'
+import { order, standing } from './lease-orders.js'
+
+const WINDOW_MS = 300
+const ASKED_EVERY_MS = 10
+const APART_MS = 3
+const ROUNDING_US = 2
+
+/** Uses all units of a limit, one after another. Returns when 1, 2, ... of them fit again. */
+async function useUp(bench: Bench, key: string, set: LimitSet, quota: number): Promise<number[]> {
+  for (let i = 0; i < quota; i += 1) {
+    await bench.consume(all(bench.part(key, 1, set)))
+    await sleep(APART_MS)
+  }
+  return timesOf(bench, key, set, quota)
+}
+
+/** Books a place, and asks until it has ended: from then on its units are used. */
+async function entersAtItsEnd(bench: Bench, algorithm: AlgorithmName): Promise<void> {
+  const set = waiting(limitSetOf(bench.limit(10, algorithm, `${WINDOW_MS} ms`)))
+  await bench.consume(all(bench.part(algorithm, 10, set)))
+  const { at, hold } = await ask(bench, place(1, [bench.part(algorithm, 6, set)]))
+  const end = at + (hold?.endsInUs ?? 0)
+  for (;;) {
+    const [outcome] = await bench.peek(all(bench.part(algorithm, 1, set)))
+    assert.ok(outcome)
+    const hasEnded = outcome.at >= end
+    // Long after the end, they have come back.
+    const isSoon = outcome.at < end + (WINDOW_MS / 2) * 1000
+    if (isSoon) assert.equal(outcome.limits[0]?.leased, hasEnded ? undefined : 6, algorithm)
+    if (isSoon) assert.ok((remainingOf(outcome)[0] ?? 0) < 10, `${algorithm}: 6 units were used`)
+    if (hasEnded) return
+    await sleep(ASKED_EVERY_MS)
+  }
+}
+
+export const placeChecks: readonly Check[] = [
+  {
+    name: 'place: a cost that fits now is taken, and nothing is held',
+    async run(bench) {
+      const set = waiting(bench.set(10))
+      const outcome = await ask(bench, place(1, [bench.part('a', 4, set)]))
+      assert.deepEqual(outcome.hold, { delayUs: 0, endsInUs: 0 })
+      assert.deepEqual(await standing(bench, 'a', set), [6, undefined])
+    },
+  },
+  {
+    name: 'place: it is booked for the time at which the cost fits, for every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = waiting(bench.set(3, algorithm))
+        const times = await useUp(bench, algorithm, set, 3)
+        const request = place(1, [bench.part(algorithm, 2, set)])
+        const outcome = await ask(bench, request)
+        assert.ok(isTaken(outcome), algorithm)
+        assert.equal(timeOf(outcome), times[1], algorithm)
+        const { delayUs, endsInUs } = outcome.hold ?? { delayUs: 0, endsInUs: 0 }
+        assert.equal(endsInUs, delayUs + request.hold.slackUs, `${algorithm}: it ends later by the slack`)
+        assert.deepEqual(await standing(bench, algorithm, set), [0, 2], algorithm)
+      }
+    },
+  },
+  {
+    name: 'place: each is booked after those before, for every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = waiting(bench.set(3, algorithm))
+        const times = await useUp(bench, algorithm, set, 3)
+        const booked: (number | undefined)[] = []
+        for (const n of [1, 2, 3])
+          booked.push(timeOf(await ask(bench, place(n, [bench.part(algorithm, 1, set)]))))
+        assert.deepEqual(booked, times, algorithm)
+      }
+    },
+  },
+  {
+    name: 'place: one that was given back goes to the next, and the times of the others stay',
+    async run(bench) {
+      const set = waiting(bench.set(3))
+      const part = bench.part('a', 1, set)
+      const times = await useUp(bench, 'a', set, 3)
+      for (const n of [1, 2, 3]) await ask(bench, place(n, [part]))
+      await order(bench, 'a', set, { reports: [{ id: holdId(2), used: 0, left: 0 }] })
+      assert.deepEqual(await standing(bench, 'a', set), [0, 2])
+      const booked: (number | undefined)[] = []
+      for (const n of [4, 1, 3]) booked.push(timeOf(await ask(bench, place(n, [part]))))
+      const [given = 0, ...others] = booked
+      // A bucket rounds its level when the place is given back.
+      assert.ok(Math.abs(given - (times[1] ?? 0)) <= ROUNDING_US, `the given place: ${given} not ${times[1]}`)
+      assert.deepEqual(others, [times[0], times[2]])
+    },
+  },
+  {
+    name: 'place: at most so many of a key are to come',
+    async run(bench) {
+      const set = waiting(bench.set(3))
+      await useUp(bench, 'a', set, 3)
+      const asked = [1, 2, 3].map((n) => place(n, [bench.part('a', 1, set)], { most: 2 }))
+      const outcomes = await bench.consume(...asked)
+      assert.deepEqual(outcomes.map(isTaken), [true, true, false])
+      assert.deepEqual(await standing(bench, 'a', set), [0, 2])
+    },
+  },
+  {
+    name: 'place: none that is later than asked for, and none for a cost that never fits',
+    async run(bench) {
+      const set = waiting(bench.set(3))
+      await useUp(bench, 'a', set, 3)
+      const late = await ask(bench, place(1, [bench.part('a', 1, set)], { lengthUs: 1000 }))
+      assert.deepEqual([isTaken(late), late.hold], [false, undefined])
+      const never = await ask(bench, place(2, [bench.part('a', 4, set)]))
+      assert.deepEqual([never.limits[0]?.wait, never.hold], [-1, undefined])
+      assert.deepEqual(await standing(bench, 'a', set), [0, undefined])
+    },
+  },
+  {
+    name: 'place: its units count as used when it ends, for every algorithm',
+    async run(bench) {
+      const algorithms = bench.algorithms.filter(hasAnyWindow)
+      await Promise.all(algorithms.map((algorithm) => entersAtItsEnd(bench, algorithm)))
+    },
+  },
+  {
+    name: 'place: a key whose plan does not wait must have room now, and is taken from at once',
+    needsAtomic: true,
+    async run(bench) {
+      const [line, plain] = [waiting(bench.set(3)), bench.set(4)]
+      const times = await useUp(bench, 'a', line, 3)
+      const of = (n: number, cost: number) =>
+        place(n, [bench.part('a', cost, line), bench.part('b', cost, plain)])
+      assert.equal(timeOf(await ask(bench, of(1, 2))), times[1])
+      assert.deepEqual(
+        [await standing(bench, 'a', line), await standing(bench, 'b', plain)],
+        [
+          [0, 2],
+          [2, undefined],
+        ],
+      )
+      await bench.consume(all(bench.part('b', 2, plain)))
+      assert.ok(!isTaken(await ask(bench, of(2, 1))))
+      assert.deepEqual(await standing(bench, 'a', line), [0, 2])
+    },
+  },
+]

@@ -1,0 +1,74 @@
+import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
+import { holdEnd } from './hold-book.js'
+import type { LimitOutcomeDraft } from './loaded-limits.js'
+import type { LoadedSubject } from './loaded-subject.js'
+
+/** What becomes of a request with a hold, if it is not denied. */
+export interface HoldPlan extends HoldOutcome {
+  /** Whether it was made before by a request with the same id: then nothing is taken now. */
+  readonly isKnown: boolean
+}
+
+/** A request with a hold, whose subjects are loaded. */
+export interface HoldRequest {
+  readonly hold: Hold
+  readonly parts: readonly SubRequest[]
+  /** Those of the parts, in order; perhaps more. */
+  readonly subjects: readonly LoadedSubject[]
+  /** How long each limit has to wait for the cost. */
+  readonly limits: LimitOutcomeDraft[]
+}
+
+const TAKEN: HoldPlan = { delayUs: 0, endsInUs: 0, isKnown: false }
+
+/**
+ * Whether and when the parts of a request have their cost. The twin of holds.lua in stores/redis: change both.
+ *
+ * @returns undefined: the request is denied
+ */
+export function planHold(request: HoldRequest, now: number): HoldPlan | undefined {
+  const { hold, parts, subjects, limits } = request
+  for (let i = 0; i < parts.length; i += 1) {
+    const known = subjects[i]?.known(hold.id, now)
+    if (known) return { ...known, isKnown: true }
+  }
+  const fits = limits.every(({ wait }) => wait === 0)
+  if (hold.kind === 'reservation') {
+    return fits ? { delayUs: 0, endsInUs: holdEnd(hold, 0, now) - now, isKnown: false } : undefined
+  }
+  const delayUs = fits ? 0 : delayOf(request, now)
+  if (delayUs === undefined) return undefined
+  return delayUs === 0 ? TAKEN : { delayUs, endsInUs: holdEnd(hold, delayUs, now) - now, isKnown: false }
+}
+
+/** A time that one limit needs can be too late for places of another: so all are asked until they agree. */
+function delayOf(request: HoldRequest, now: number): number | undefined {
+  let delay: number | undefined = 0
+  for (;;) {
+    const next = delayFrom(request, delay, now)
+    if (next === undefined || next === delay) return next
+    delay = next
+  }
+}
+
+function delayFrom(
+  { hold, parts, subjects, limits }: HoldRequest,
+  fromUs: number,
+  now: number,
+): number | undefined {
+  let delay: number | undefined = fromUs
+  let first = 0
+  for (let i = 0; i < parts.length && delay !== undefined; i += 1) {
+    const subject = subjects[i] as LoadedSubject
+    const end = first + subject.limitCount
+    const outcomes = limits.slice(first, end)
+    delay = subject.delay(parts[i] as SubRequest, { hold, fromUs: delay, outcomes }, now)
+    first = end
+  }
+  return delay
+}
+
+/** Whether the cost of a part is put beside its limits. Else it is taken at once. */
+export function isHeld({ kind }: Hold, { isKnown, endsInUs }: HoldPlan, { set }: SubRequest): boolean {
+  return !isKnown && endsInUs > 0 && (kind === 'reservation' || set.wait !== undefined)
+}

@@ -1,0 +1,74 @@
+// Law 5 for holds: Redis and memory answer any schedule of calls alike, with reservations and places among it.
+import { isDeepStrictEqual } from 'node:util'
+import { testPrefix } from '@tollgate/testing'
+import fc from 'fast-check'
+import { memoryStore, redisStore } from '../../src/index.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
+import { isOutcome } from '../../src/stores/outcome-check.js'
+import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
+import { variants, type Variant } from '../support/variants.js'
+import { heldSets, holdActs, playHolds, type HoldAct } from './hold-schedules.js'
+
+afterAll(closeBenches)
+
+async function agree(
+  sets: readonly LimitSet[],
+  acts: readonly HoldAct[],
+): Promise<{ requests: readonly StoreRequest[]; said: readonly unknown[] }> {
+  const clocks = [{ now: START_MS }, { now: START_MS }] as const
+  const memory = memoryStore({ now: () => clocks[0].now })
+  const redis = redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clocks[1].now })
+  const [given, wanted] = [
+    await playHolds(redis, clocks[1], sets, acts),
+    await playHolds(memory, clocks[0], sets, acts),
+  ]
+  const at = given.said.findIndex((answer, i) => !isDeepStrictEqual(answer, wanted.said[i]))
+  if (at >= 0) {
+    const both = `${JSON.stringify(given.said[at])} and ${JSON.stringify(wanted.said[at])}`
+    throw new Error(`they part at ${at}: ${both} of ${JSON.stringify(given.requests.slice(0, at + 1))}`)
+  }
+  return given
+}
+
+async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<unknown>): Promise<void> {
+  const some = fc.array(cases, { minLength: 50, maxLength: 50 })
+  const all = fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds))))
+  await fc.assert(all, { numRuns: 8, endOnFailure: true })
+}
+
+test.each(variants)('one limit: $name', async (variant) => {
+  const sets = heldSets([variant.limit(20, 1000)], [variant.limit(300, 1000)])
+  await forMany(holdActs, (acts) => agree(sets, acts))
+})
+
+test('several limits', async () => {
+  const some = fc.array(fc.constantFrom(...variants), { minLength: 2, maxLength: 3 })
+  await forMany(fc.tuple(some, holdActs), ([chosen, acts]) => {
+    const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
+    const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
+    return agree(heldSets(limits, larger), acts)
+  })
+})
+
+test('the schedules hold units: places in line, reservations, and all answers are outcomes', async () => {
+  const bucket = variants.find(({ name }) => name === 'token-bucket') as Variant
+  const sets = heldSets([bucket.limit(20, 1000)], [bucket.limit(300, 1000)])
+  const schedules = fc.sample(holdActs, { numRuns: 100, seed: 7 })
+  const plays = await Promise.all(schedules.map((acts) => agree(sets, acts)))
+  const all = plays.flatMap(({ requests, said }) =>
+    said.map((answer, i) => ({ request: requests[i] as StoreRequest, answer: answer as Outcome })),
+  )
+  const held = all.filter(({ answer }) => (answer.hold?.endsInUs ?? 0) > 0)
+  const later = held.filter(({ answer }) => (answer.hold?.delayUs ?? 0) > 0)
+  expect(later.length).toBeGreaterThan(150)
+  expect(held.length - later.length).toBeGreaterThan(50)
+  expect(all.filter(({ request, answer }) => request.hold && !answer.hold).length).toBeGreaterThan(100)
+  // A hold whose id comes again with other terms answers with its own.
+  const lasting = (hold: StoreRequest['hold']): StoreRequest['hold'] =>
+    hold && { ...hold, kind: 'place', lengthUs: 6_000_000, slackUs: 6_000_000 }
+  const wrong = all.filter(
+    ({ request, answer }) => !isOutcome(answer, { ...request, hold: lasting(request.hold) }),
+  )
+  expect(wrong.filter(({ request }) => request.grant === 'all')).toEqual([])
+})
