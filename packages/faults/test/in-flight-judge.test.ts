@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judge, type Disturbance, type Killed, type Seen, type Verdict } from '../src/in-flight/judge.ts'
+import { judgeUses, type Use } from '../src/in-flight/metered.ts'
 import { Notes, readNotes, type Run } from '../src/in-flight/record.ts'
 import { PLACES, PLANS } from '../src/in-flight/subjects.ts'
 
@@ -98,16 +99,43 @@ describe('a kill', () => {
   })
 })
 
+describe('of lines and reservations', () => {
+  const burst = (meter: number, units: number, at: number): Use => ({
+    meter,
+    units,
+    from: at * S,
+    to: at * S,
+  })
+  const loss: Disturbance = { from: 1 * S, to: 2 * S, more: 1, share: 0 }
+
+  test('no more may be used than drains, and in a line what its slack adds', () => {
+    expect(judgeUses([burst(1, 500, 0), burst(1, 500, 1)], [])).toEqual([])
+    expect(judgeUses([burst(1, 500, 0), burst(1, 502, 1)], [])).not.toEqual([])
+    expect(judgeUses([burst(0, 30, 0), burst(0, 30, 0.3)], [])).toEqual([])
+    expect(judgeUses([burst(0, 32, 0)], [])).not.toEqual([])
+  })
+
+  test('a loss of the store lets as many more be used as there are, and as were held', () => {
+    expect(judgeUses([burst(1, 500, 0.5), burst(1, 500, 1.5)], [])).toEqual([])
+    expect(judgeUses([burst(1, 500, 0.9), burst(1, 900, 2)], [])).not.toEqual([])
+    expect(judgeUses([burst(1, 500, 0.9), burst(1, 900, 2)], [loss])).toEqual([])
+  })
+})
+
 test('notes are read as they were written, also by a process that was killed in the middle', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-notes-'))
   const notes = new Notes(join(folder, 'notes'))
   const first = notes.begin(3, true, 1.5)
   notes.begin(4, false, 2.5)
   notes.end(first, 3, 9.5)
-  expect(readNotes(join(folder, 'notes'), 7)).toEqual([
-    { place: 3, by: 7, from: 1.5, to: 9.5, isOfStore: true },
-    { place: 4, by: 7, from: 2.5, to: Infinity, isOfStore: false },
-  ])
+  notes.use({ meter: 1, units: 40, from: 3.5, to: 4.5 })
+  expect(readNotes(join(folder, 'notes'), 7)).toEqual({
+    runs: [
+      { place: 3, by: 7, from: 1.5, to: 9.5, isOfStore: true },
+      { place: 4, by: 7, from: 2.5, to: Infinity, isOfStore: false },
+    ],
+    uses: [{ meter: 1, units: 40, from: 3.5, to: 4.5 }],
+  })
   notes.close()
   rmSync(folder, { recursive: true })
 })

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, redisStore, type Limiter } from '@tollgate/core'
 import { connect } from '../app/client.mjs'
 import { keysLeft } from '../keys-left.ts'
+import { METER_PLANS, METERS } from './metered.ts'
 import { PLACES, PLANS } from './subjects.ts'
 import type { Servers } from './troubles.ts'
 
@@ -19,7 +20,7 @@ const DEADLINE_MS = 10_000
 export async function whatIsLeft(servers: Servers, withinMs: number): Promise<Left> {
   const client = await connect({ module: 'ioredis', ...servers.target })
   const limiter = createLimiter({
-    plans: PLANS,
+    plans: { ...PLANS, ...METER_PLANS },
     store: redisStore(client),
     onStoreFailure: 'closed',
     local: { instances: 1 },
@@ -53,11 +54,16 @@ async function untilNone(
   return { ms: performance.now() - begin, left }
 }
 
+/** All slots and all units must be there again. */
 async function takenIn(limiter: Limiter): Promise<string[]> {
-  const decisions = await Promise.all(PLACES.map(({ id, plan }) => limiter.peek({ id, plan })))
-  return PLACES.flatMap(({ id, slots }, i) => {
+  const all = [
+    ...PLACES.map(({ id, plan, slots }) => ({ id, plan, most: slots })),
+    ...METERS.map(({ id, plan, burst }) => ({ id, plan, most: burst })),
+  ]
+  const decisions = await Promise.all(all.map(({ id, plan }) => limiter.peek({ id, plan })))
+  return all.flatMap(({ id, most }, i) => {
     const remaining = decisions[i]?.limits.at(-1)?.remaining ?? 0
-    return remaining === slots ? [] : [`leaked: ${remaining} of the ${slots} slots of ${id} are free`]
+    return remaining === most ? [] : [`leaked: ${remaining} of the ${most} of ${id} are free`]
   })
 }
 

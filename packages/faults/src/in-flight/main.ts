@@ -26,6 +26,7 @@ const HEAD = [
     'what happens',
     'policy',
     'runs',
+    'units used',
     'most, of the slots',
     'settled after, ms',
     'slots of the dead back, ms',
@@ -77,7 +78,14 @@ function lineOf(result: Result): string[] {
   const { trouble, policy, runs, most, settled, back, byPolicy, declaredAgain, longestDecision } = result
   const ms = (us: number): string => (us / 1000).toFixed(0)
   return [
-    ...[trouble, policy, String(runs), `${(100 * most).toFixed(0)} %`, settled > 0 ? ms(settled) : '-'],
+    ...[
+      trouble,
+      policy,
+      String(runs),
+      String(result.used),
+      `${(100 * most).toFixed(0)} %`,
+      settled > 0 ? ms(settled) : '-',
+    ],
     ...[
       back === undefined ? '-' : ms(back),
       String(byPolicy),

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { whatIsLeft, type Left } from './afterwards.ts'
 import { Crew } from './crew.ts'
 import { judge, type Disturbance, type Verdict } from './judge.ts'
+import { judgeUses } from './metered.ts'
 import { readNotes, type Run } from './record.ts'
 import { PLACES } from './subjects.ts'
-import { TROUBLES, type Trouble } from './troubles.ts'
+import { TROUBLES, type Happened, type Trouble } from './troubles.ts'
 import type { Ended } from './worker-process.ts'
 
 const PROCESSES = 4
@@ -30,6 +31,8 @@ export interface Case {
 
 export interface Result extends Case, Verdict, Left {
   readonly runs: number
+  /** Units of those who wait in line or reserve. */
+  readonly used: number
   readonly byPolicy: number
   readonly decisions: number
   readonly declaredAgain: number
@@ -38,7 +41,7 @@ export interface Result extends Case, Verdict, Left {
 }
 
 export async function runCase(given: Case): Promise<Result> {
-  const withinUs = given.isShort ? WITHIN_US.short : WITHIN_US.promised
+  const withinUs = withinUsOf(given)
   const trouble = TROUBLES[given.trouble] as Trouble
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-flight-'))
   const servers = await trouble.start()
@@ -55,21 +58,7 @@ export async function runCase(given: Case): Promise<Result> {
     const ended = await crew.end()
     const lastUs = crew.now()
     const left = await whatIsLeft(servers, withinUs / 1000)
-    const runs = crew.started.flatMap(({ notes, number }) => readNotes(notes, number))
-    const disturbances = [
-      ...happened.disturbances.map((one) => ({ ...one, share: ownShare(given, trouble.isOutage) })),
-      ...withoutStore(runs),
-    ]
-    const seen = { ...happened, places: PLACES, runs, processes: PROCESSES, disturbances, withinUs }
-    const verdict = judge(seen)
-    const dead = happened.killed.flatMap(({ by }) => by)
-    const violations = [
-      ...verdict.violations,
-      ...left.violations,
-      ...neverEnded(runs, dead, lastUs),
-      ...wrongIn(ended, dead.length, given.isShort),
-    ]
-    return { ...given, ...verdict, ...left, violations, ...figuresOf(ended, runs) }
+    return { ...given, ...left, ...conclude(given, crew, { happened, ended, lastUs, left }) }
   } finally {
     crew.stop()
     await servers.stop()
@@ -77,6 +66,41 @@ export async function runCase(given: Case): Promise<Result> {
   }
 }
 
+interface Over {
+  readonly happened: Happened
+  readonly ended: readonly Ended[]
+  /** When the last process had ended. */
+  readonly lastUs: number
+  readonly left: Left
+}
+
+type Concluded = Omit<Result, keyof Case | keyof Left> & Pick<Result, 'violations'>
+
+function conclude(given: Case, { started }: Crew, { happened, ended, lastUs, left }: Over): Concluded {
+  const { isOutage } = TROUBLES[given.trouble] as Trouble
+  const read = started.map(({ notes, number }) => readNotes(notes, number))
+  const runs = read.flatMap((one) => one.runs)
+  const uses = read.flatMap((one) => one.uses)
+  const disturbances = [
+    ...happened.disturbances.map((one) => ({ ...one, share: ownShare(given, isOutage) })),
+    ...withoutStore(runs),
+  ]
+  const shared = { places: PLACES, processes: PROCESSES, withinUs: withinUsOf(given) }
+  const verdict = judge({ ...happened, ...shared, runs, disturbances })
+  const dead = happened.killed.flatMap(({ by }) => by)
+  const losses = happened.disturbances.filter(({ more }) => more > 0)
+  const violations = [
+    ...verdict.violations,
+    ...judgeUses(uses, losses),
+    ...left.violations,
+    ...neverEnded(runs, dead, lastUs),
+    ...wrongIn(ended, dead.length, given.isShort),
+  ]
+  const used = uses.reduce((sum, { units }) => sum + units, 0)
+  return { ...verdict, violations, used, ...figuresOf(ended, runs) }
+}
+
+const withinUsOf = ({ isShort }: Case): number => (isShort ? WITHIN_US.short : WITHIN_US.promised)
 const ownShare = ({ policy }: Case, isOutage: boolean): number =>
   isOutage && policy === 'local' ? 1 / PROCESSES : 0
 
@@ -112,7 +136,7 @@ function wrongIn(ended: readonly Ended[], dead: number, isShort: boolean): strin
 function figuresOf(
   ended: readonly Ended[],
   runs: readonly Run[],
-): Omit<Result, keyof Case | keyof Verdict | keyof Left> {
+): Omit<Result, 'used' | keyof Case | keyof Verdict | keyof Left> {
   const told = ended.flatMap((one) => one.told ?? [])
   const sum = (figure: 'decisions' | 'byPolicy' | 'declaredAgain'): number =>
     told.reduce((total, one) => total + one[figure], 0)

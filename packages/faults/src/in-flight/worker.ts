@@ -5,6 +5,8 @@ import { createLimiter, redisStore, type Decision } from '@tollgate/core'
 import { eventually } from '@tollgate/testing/redis'
 import { connect } from '../app/client.mjs'
 import { Random } from '../soak/random.ts'
+import { startMetered } from './metered-clients.ts'
+import { METER_PLANS } from './metered.ts'
 import { Notes } from './record.ts'
 import { CLIENTS, PLACES, PLANS } from './subjects.ts'
 import type { Told, WorkerOptions } from './worker-process.ts'
@@ -19,7 +21,7 @@ const PAUSE_MS = { least: 50, most: 150 }
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
 const client = await connect({ module: 'ioredis', ...options.target })
 const limiter = createLimiter({
-  plans: PLANS,
+  plans: { ...PLANS, ...METER_PLANS },
   store: redisStore(client),
   onStoreFailure: options.policy,
   local: { instances: options.processes },
@@ -42,6 +44,11 @@ limiter.on('inFlight', ({ slots }) => (told.declaredAgain += slots))
 process.on('disconnect', () => process.exit(1))
 await eventually(async () => (await client.ping()) === 'PONG')
 const all = CLIENTS.flatMap(({ places, count }) => Array.from({ length: count }, () => clientOf(places)))
+// What processes let in by themselves is the matter of other parts.
+if (options.policy === 'closed') {
+  const note = notes.use.bind(notes)
+  all.push(...startMetered({ limiter, random, ending: ending.signal, now, pause, note, ask }))
+}
 process.on('message', () => void end(Promise.all(all)))
 process.send?.('ready')
 
@@ -49,17 +56,17 @@ process.send?.('ready')
 async function clientOf(places: readonly number[]): Promise<void> {
   const subjects = places.flatMap((place) => PLACES[place] ?? []).map(({ id, plan }) => ({ id, plan }))
   while (!ending.signal.aborted) {
-    const decision = await ask(subjects)
+    const decision = await ask(() => limiter.consume(subjects))
     if (decision?.allowed) await runOf(decision, places)
     else await pause(random.between(PAUSE_MS.least, PAUSE_MS.most))
   }
 }
 
-async function ask(subjects: { id: string; plan: keyof typeof PLANS }[]): Promise<Decision | undefined> {
+async function ask<T>(work: () => PromiseLike<T> | T): Promise<T | undefined> {
   const from = now()
   underWay += 1
   try {
-    return await limiter.consume(subjects)
+    return await work()
   } catch (error) {
     if (thrown.length < 10) thrown.push(String(error))
     return undefined
