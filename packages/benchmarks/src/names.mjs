@@ -55,6 +55,7 @@ export const SLOTS = 'Tollgate: with requests in flight'
 export const SLOTS_BEGIN = 'Tollgate: with requests in flight, a begin'
 export const SLOTS_END = 'Tollgate: with requests in flight, a release'
 export const SLOTS_BOTH = 'Tollgate: with requests in flight, both'
+export const WAITING = 'Tollgate: 50 requests in line'
 export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
 
 export const SHED = "Tollgate: shed: ['free', 'starter']"

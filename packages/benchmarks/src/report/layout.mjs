@@ -280,6 +280,15 @@ export const LAYOUT = {
         ...{ grid, title: `${title}, one tenant` },
         columns: [plain('requests/s', 'perSecond'), plain('commands for 1000', 'per1000')],
       })),
+      {
+        ...{ grid: 'waiting', title: 'Waiting in line: ms after the time that was told' },
+        columns: [
+          plain('p50', 'p50'),
+          plain('p99', 'p99'),
+          plain('longest', 'max'),
+          plain('commands while all wait', 'calls'),
+        ],
+      },
     ],
   },
   'lease-curve': {

@@ -4,6 +4,7 @@ import { startChild } from '../kit/children.mjs'
 import { commandsOf } from '../kit/redis.mjs'
 import { takeTurns } from '../kit/rounds.mjs'
 import { bytes, commandCost } from './in-flight-store.mjs'
+import { waiting } from './in-flight-waiting.mjs'
 import * as names from '../names.mjs'
 
 const CONTENDERS = [names.RATED, names.SLOTS, names.RATED_AGAIN]
@@ -20,6 +21,7 @@ export async function measure({ url, clients: { client }, monitor, cellMs, round
     bytes: await bytes(store, client),
     memory: await throughput(url, 'memory', { cellMs, turns }),
     redis: await throughput(url, 'redis', { cellMs, turns }),
+    waiting: await waiting(client, monitor, isQuick ? 3 : rounds + 2),
     ...(await together(url, monitor, { cellMs, turns: 3 })),
   }
 }
