@@ -49,6 +49,13 @@ export const UNLEASED = 'Tollgate: without leases'
 export const UNLEASED_AGAIN = 'Tollgate: without leases, again'
 export const ONE_A_COMMAND = 'a decision, one request in a command'
 export const MANY_A_COMMAND = 'a decision, 64 requests in a command'
+export const RATED = 'Tollgate: a rate limit'
+export const RATED_AGAIN = 'Tollgate: a rate limit, again'
+export const SLOTS = 'Tollgate: with requests in flight'
+export const SLOTS_BEGIN = 'Tollgate: with requests in flight, a begin'
+export const SLOTS_END = 'Tollgate: with requests in flight, a release'
+export const SLOTS_BOTH = 'Tollgate: with requests in flight, both'
+export const WAITING = 'Tollgate: 50 requests in line'
 export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
 
 export const SHED = "Tollgate: shed: ['free', 'starter']"

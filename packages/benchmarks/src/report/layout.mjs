@@ -23,6 +23,7 @@ const BY_INCR = { reference: names.INCR, control: names.INCR_AGAIN }
 const BY_UNLEASED = {
   ...{ reference: names.UNLEASED, control: names.UNLEASED_AGAIN, judged: 'perSecond' },
 }
+const BY_RATED = { reference: names.RATED, control: names.RATED_AGAIN }
 const BY_NONE = { reference: names.NONE, control: names.NONE_AGAIN }
 
 const SPEED = [
@@ -234,6 +235,49 @@ export const LAYOUT = {
       {
         ...{ grid: 'cost', title: "Redis's time" },
         columns: [value('µs in scripts', 'us'), value('of the whole server', 'serverUs')],
+      },
+    ],
+  },
+  'in-flight': {
+    title: 'Requests in flight',
+    tables: [
+      ...[
+        ['batches', "Redis's time, batches of 64"],
+        ['lone', "Redis's time, one request in a command"],
+      ].map(([grid, title]) => ({
+        ...{ grid, title, ...BY_RATED, judged: 'us' },
+        columns: [value('µs', 'us'), times('x a rate limit', 'us')],
+      })),
+      {
+        ...{ grid: 'bytes', title: 'Bytes of a subject, 1000 requests in flight in 4 processes' },
+        columns: [plain('of the value', 'strlen'), plain('of key and value', 'usage')],
+      },
+      ...[
+        ['memory', 'One process in memory'],
+        ['redis', 'One process on Redis'],
+      ].map(([grid, title]) => ({
+        ...{ grid, title: `${title}, 64 begin at once`, ...BY_RATED, judged: 'perSecond' },
+        columns: [
+          plain('requests/s', 'perSecond'),
+          times('x a rate limit', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      })),
+      ...[
+        ['four', 'Four processes at full speed'],
+        ['four steady', 'Four processes, 2000 requests a second that run for 20 ms'],
+      ].map(([grid, title]) => ({
+        ...{ grid, title: `${title}, one tenant` },
+        columns: [plain('requests/s', 'perSecond'), plain('commands for 1000', 'per1000')],
+      })),
+      {
+        ...{ grid: 'waiting', title: 'Waiting in line: ms after the time that was told' },
+        columns: [
+          plain('p50', 'p50'),
+          plain('p99', 'p99'),
+          plain('longest', 'max'),
+          plain('commands while all wait', 'calls'),
+        ],
       },
     ],
   },

@@ -231,7 +231,7 @@ export class Pipeline {
 
   #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
-    if (step.inFlight) this.#inFlight.learn(step, outcome)
+    if (step.inFlight) this.#inFlight.learn(step, outcome, sentAtMs)
     this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
