@@ -61,7 +61,7 @@ export class ScopedConsumer implements Consumer {
     const decision = await this.#pipeline.consume(asked)
     const isHeld = decision.allowed && decision.source !== 'unlimited'
     const onOver = isHeld ? this.#pipeline.holds.reserved(lengthMs) : (): void => {}
-    return new HeldReservation(decision, { settling: this.#settling, onOver })
+    return new HeldReservation(decision, { settling: this.#settling, lengthMs, onOver })
   }
 
   #build(subjects: Subjects, costOf: () => number, options: object | undefined): MaybePromise<Request> {
