@@ -25,6 +25,7 @@ export const SECTIONS = {
   cluster: { file: 'cluster.mjs' },
   leases: { file: 'leases.mjs' },
   'lease-curve': { file: 'lease-curve.mjs' },
+  'in-flight': { file: 'in-flight.mjs' },
   shedding: { file: 'shedding.mjs' },
 }
 

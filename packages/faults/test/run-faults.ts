@@ -19,6 +19,11 @@ export function runLeases(...args: string[]): Promise<Ran> {
   return runProgram('leases/main.ts', args)
 }
 
+/** Runs `npm run in-flight` with these arguments, in a process of its own. */
+export function runInFlight(...args: string[]): Promise<Ran> {
+  return runProgram('in-flight/main.ts', args)
+}
+
 async function runProgram(file: string, args: readonly string[]): Promise<Ran> {
   const program = ['--import', join(source, 'typescript.mjs'), join(source, file), ...args]
   const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -33,8 +33,6 @@ export class DecisionCounter {
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
-  /** By the name of the plan. */
-  readonly #shed = new Map<string, Sum>()
   /** The limit names that have been used. */
   readonly #limits = new Set<string>()
 
@@ -63,15 +61,6 @@ export class DecisionCounter {
         [ATTRIBUTES.errorType]: reason,
       })
       this.#fallbacks.set(key, sum)
-    }
-    this.#ledger.add(sum, 1)
-  }
-
-  shed(plan: string): void {
-    let sum = this.#shed.get(plan)
-    if (!sum) {
-      sum = sumOf(this.#instruments.shed, { ...this.#settings.attributes, [ATTRIBUTES.plan]: plan })
-      this.#shed.set(plan, sum)
     }
     this.#ledger.add(sum, 1)
   }

@@ -42,6 +42,7 @@ export const METRICS = {
   ],
   pending: ['tollgate.request.pending', '{request}', 'Requests that wait for the store.'],
   inFlight: ['tollgate.inflight', '{request}', 'Requests in flight that hold a slot of this process.'],
+  waiting: ['tollgate.waiting', '{request}', 'Requests that wait in line for their place.'],
   leasesHeld: ['tollgate.lease.held', '{lease}', 'Leases that can be served from now.'],
   breakerStatus: ['tollgate.breaker.status', '1', '1 for the state that the breaker is in, else 0.'],
   limiterStatus: ['tollgate.limiter.status', '1', '1 for the state that the limiter is in, else 0.'],
@@ -64,7 +65,7 @@ export const ATTRIBUTES = {
   lease: 'tollgate.lease.change',
 } as const
 
-const OBSERVED = ['pending', 'inFlight', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
+const OBSERVED = ['pending', 'inFlight', 'waiting', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const
 
 type MetricName = keyof typeof METRICS
 type ObservedName = (typeof OBSERVED)[number]

@@ -4,6 +4,7 @@ import { toError, warn } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
 import { Ledger } from './ledger.js'
+import { shedCounter } from './shed-counter.js'
 import type { Settings } from './options.js'
 import type { Overview, Watchlist } from './watchlist.js'
 
@@ -26,6 +27,7 @@ export class Recorder {
   readonly #instruments: Instruments
   readonly #ledger = new Ledger((error) => this.#warn(error))
   readonly #decisions: DecisionCounter
+  readonly #countShed: (plan: string) => void
   #hasWarned = false
   #isOver = false
 
@@ -35,6 +37,7 @@ export class Recorder {
     this.#instruments = createInstruments(settings.meter)
     const warn = (error: unknown): void => this.#warn(error)
     this.#decisions = new DecisionCounter(settings, this.#instruments, this.#ledger, warn)
+    this.#countShed = shedCounter(settings, this.#instruments, this.#ledger)
     this.#startAtZero()
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
@@ -82,7 +85,7 @@ export class Recorder {
       if (dropped > 0) reconciledUnits.add(dropped, this.#with({ [ATTRIBUTES.reconciliation]: 'dropped' }))
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
-    shed: (_, { plan }) => this.#decisions.shed(plan),
+    shed: (_, { plan }) => this.#countShed(plan),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
     // Counts under the plan that was used. The unknown name can be anything, and each name would be a series of its
     // own.
@@ -111,11 +114,12 @@ export class Recorder {
   readonly #observe = (result: BatchObservableResult): void => {
     // Adds the sums of the current turn first, so that this collection includes them.
     this.#ledger.flush()
-    const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
+    const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
     this.#addLeases(overview)
     result.observe(pending, overview.pending, this.#settings.attributes)
     result.observe(inFlight, overview.inFlight, this.#settings.attributes)
+    result.observe(waiting, overview.waiting, this.#settings.attributes)
     result.observe(leasesHeld, overview.leases.held, this.#settings.attributes)
     for (const [status, count] of Object.entries(overview.limiters)) {
       result.observe(limiterStatus, count, this.#with({ [ATTRIBUTES.limiterState]: status }))
@@ -153,6 +157,6 @@ export class Recorder {
 }
 
 function observedOf(instruments: Instruments): Instruments['pending'][] {
-  const { pending, inFlight, leasesHeld, breakerStatus, limiterStatus } = instruments
-  return [pending, inFlight, leasesHeld, breakerStatus, limiterStatus]
+  const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = instruments
+  return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
 }

@@ -7,6 +7,8 @@ export interface Overview {
   pending: number
   /** Requests that hold a slot of a limit of requests in flight, in all limiters together. */
   inFlight: number
+  /** Requests that wait in line, in all limiters together. */
+  waiting: number
   readonly limiters: Record<LimiterHealth['status'], number>
   /** Of all limiters together. The counts are what was added since the last look, `held` is of now. */
   readonly leases: Record<keyof LeaseStats, number>
@@ -53,6 +55,7 @@ export class Watchlist {
     const overview: Overview = {
       pending: 0,
       inFlight: 0,
+      waiting: 0,
       limiters: { ok: 0, degraded: 0, closed: 0 },
       leases: { granted: 0, refused: 0, renewals: 0, units: 0, used: 0, returned: 0, lost: 0, held: 0 },
       breakers: new Map(),
@@ -70,11 +73,12 @@ export class Watchlist {
 
 function lookAt(limiter: Limiter, watched: Watched, overview: Overview): LimiterHealth['status'] {
   const { status, openShards } = limiter.health()
-  const { pending, inFlight, leases } = limiter.stats()
+  const { pending, inFlight, waiting, leases } = limiter.stats()
   const { breakers: heard } = watched
   overview.limiters[status] += 1
   overview.pending += pending
   overview.inFlight += inFlight
+  overview.waiting += waiting.now
   for (const name of Object.keys(overview.leases) as (keyof LeaseStats)[]) {
     overview.leases[name] += name === 'held' ? leases.held : leases[name] - watched.leases[name]
   }

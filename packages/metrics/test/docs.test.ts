@@ -7,6 +7,7 @@ const rows = [...text.matchAll(/^\| `(tollgate\.[\w.]+)` \| ([\w -]+) \| `([^`]+
 const OBSERVED = [
   'tollgate.request.pending',
   'tollgate.inflight',
+  'tollgate.waiting',
   'tollgate.lease.held',
   'tollgate.breaker.status',
   'tollgate.limiter.status',

@@ -1,6 +1,7 @@
 import { metrics, type Meter } from '@opentelemetry/api'
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics'
 import { createLimiter, memoryStore, type Limiter, type Store, type Subject } from '@tollgate/core'
+import { internalsOf } from '@tollgate/core/adapter'
 import { eventually } from '@tollgate/testing'
 import { instrument, type Instrumentation, type InstrumentOptions } from '../src/index.js'
 import { collect, type Collected } from './collect.ts'
@@ -275,4 +276,17 @@ test('the global provider is the default, and gets the name and version of the p
   const [scope] = await collected.all()
   const { version } = jest.requireActual<{ version: string }>('../package.json')
   expect(scope?.scope).toMatchObject({ name: '@tollgate/metrics', version })
+})
+
+test('requests that were shed are counted by plan, and are no decisions', async () => {
+  start()
+  const { shed } = internalsOf(limiter)
+  const told = { inFlight: 9, limit: 9, delayMs: 0 }
+  for (const plan of ['free', 'free', 'pro']) shed({ ...told, subject: { id: 'acme' }, plan })
+  expect(await collected.points('tollgate.shed')).toEqual([
+    [{ 'tollgate.plan.name': 'free' }, 2],
+    [{ 'tollgate.plan.name': 'pro' }, 1],
+  ])
+  expect(await collected.points('tollgate.decisions')).toEqual([])
+  expect(limiter.stats().shed).toBe(3)
 })

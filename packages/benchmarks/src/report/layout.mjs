@@ -1,5 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
+import { SHEDDING } from './shedding-layout.mjs'
 
 /**
  * @typedef {object} Column
@@ -22,6 +23,7 @@ const BY_INCR = { reference: names.INCR, control: names.INCR_AGAIN }
 const BY_UNLEASED = {
   ...{ reference: names.UNLEASED, control: names.UNLEASED_AGAIN, judged: 'perSecond' },
 }
+const BY_RATED = { reference: names.RATED, control: names.RATED_AGAIN }
 const BY_NONE = { reference: names.NONE, control: names.NONE_AGAIN }
 
 const SPEED = [
@@ -73,17 +75,6 @@ const MEMORY_CONTROL = {
 }
 const growthTable = (grid, title, head, more = []) => ({
   ...{ grid, title, rowHead: head, columns: [value('Redis µs a decision', 'us'), ...more] },
-})
-
-const sheddingTable = (grid, title) => ({
-  ...{ grid, title },
-  columns: [
-    ...['pro', 'starter', 'free'].map((plan) => value(`goodput of ${plan}`, plan)),
-    plain('good answers/s', 'goodPerSecond'),
-    plain('refused', 'refused'),
-    plain('p50 ms of pro', 'p50'),
-    plain('p99 ms', 'p99'),
-  ],
 })
 
 export const LAYOUT = {
@@ -247,6 +238,49 @@ export const LAYOUT = {
       },
     ],
   },
+  'in-flight': {
+    title: 'Requests in flight',
+    tables: [
+      ...[
+        ['batches', "Redis's time, batches of 64"],
+        ['lone', "Redis's time, one request in a command"],
+      ].map(([grid, title]) => ({
+        ...{ grid, title, ...BY_RATED, judged: 'us' },
+        columns: [value('µs', 'us'), times('x a rate limit', 'us')],
+      })),
+      {
+        ...{ grid: 'bytes', title: 'Bytes of a subject, 1000 requests in flight in 4 processes' },
+        columns: [plain('of the value', 'strlen'), plain('of key and value', 'usage')],
+      },
+      ...[
+        ['memory', 'One process in memory'],
+        ['redis', 'One process on Redis'],
+      ].map(([grid, title]) => ({
+        ...{ grid, title: `${title}, 64 begin at once`, ...BY_RATED, judged: 'perSecond' },
+        columns: [
+          plain('requests/s', 'perSecond'),
+          times('x a rate limit', 'perSecond'),
+          plain('Node µs', 'nodeUs'),
+        ],
+      })),
+      ...[
+        ['four', 'Four processes at full speed'],
+        ['four steady', 'Four processes, 2000 requests a second that run for 20 ms'],
+      ].map(([grid, title]) => ({
+        ...{ grid, title: `${title}, one tenant` },
+        columns: [plain('requests/s', 'perSecond'), plain('commands for 1000', 'per1000')],
+      })),
+      {
+        ...{ grid: 'waiting', title: 'Waiting in line: ms after the time that was told' },
+        columns: [
+          plain('p50', 'p50'),
+          plain('p99', 'p99'),
+          plain('longest', 'max'),
+          plain('commands while all wait', 'calls'),
+        ],
+      },
+    ],
+  },
   'lease-curve': {
     title: 'Commands against offered load',
     tables: [1, 4].map((count) => ({
@@ -261,12 +295,5 @@ export const LAYOUT = {
       ],
     })),
   },
-  shedding: {
-    title: 'An overloaded process',
-    tables: [
-      sheddingTable('memory', 'Three times its capacity, memory store'),
-      sheddingTable('redis', 'Three times its capacity, Redis'),
-      sheddingTable('calm', 'Six tenths of its capacity'),
-    ],
-  },
+  shedding: SHEDDING,
 }

@@ -46,6 +46,10 @@ the event loop has a turn after them, as with requests from a network. One comma
 a batch of them, with leases mostly one renewal. None of the 10 000 tenants is asked for often enough to be leased.`,
   'lease-curve': `One tenant is asked for at a steady rate, by one process or by four that share it. The processes share a core, so where the
 decisions a second stay below what is asked for, that core is busy.`,
+  'in-flight': `A token bucket, alone and with a limit of requests in flight beside it, neither of which denies anything. A request begins
+and gives its slot back, so its price is that of both. Redis's time is that of the store's commands, with three other processes that
+have slots of each subject. In line: 50 requests at once that the bucket has no room for yet, each of which is told a
+delay of up to half a second.`,
   shedding: `An application on Express whose every answer takes 5 ms of the processor, so about 190 a second. Requests come at random
 times whatever the answers do: 70 % of the plan free, 20 % of starter, 10 % of pro, whose demand alone fits. *Goodput* is the part of a plan's
 requests that were answered with 200 within a second. A client gives up after a second, and does not ask again.`,

@@ -9,7 +9,10 @@ import * as names from '../names.mjs'
 const CAPACITY = 190
 const OVERLOAD = 3
 const CALM = 0.6
-const SHEDDING = { [names.UNSHED]: 'no', [names.SHED]: 'yes', [names.UNSHED_AGAIN]: 'no' }
+const ROWS = new Map([
+  [names.UNSHED, 'no'],
+  [names.SHED, 'yes'],
+])
 
 export async function measure({ url, placement, isQuick }) {
   const apart = placement === 'apart'
@@ -23,11 +26,10 @@ export async function measure({ url, placement, isQuick }) {
     server.stop()
     return figuresOf(result)
   }
-  const both = new Map(Object.entries(SHEDDING))
   const grids = {
-    memory: await takeTurns(both, turns, cell('memory', OVERLOAD)),
-    redis: await takeTurns(new Map([...both].slice(0, 2)), turns, cell('redis', OVERLOAD)),
-    calm: await takeTurns(new Map([...both].slice(0, 2)), turns, cell('memory', CALM)),
+    memory: await takeTurns(ROWS, turns, cell('memory', OVERLOAD)),
+    redis: await takeTurns(ROWS, turns, cell('redis', OVERLOAD)),
+    calm: await takeTurns(ROWS, turns, cell('memory', CALM)),
   }
   client.stop()
   return grids

@@ -106,6 +106,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * can be asked for more than the capacity. Left out: `wait`.
    */
   place?(state: State, units: number, params: Params): number
+  /**
+   * Set together with `place` where units drain together: the level now. What it could drain while it is dry is lost, so
+   * places behind such a time are later than `place` says.
+   */
+  flow?(state: State, params: Params): Flow
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
   /**
@@ -131,6 +136,15 @@ export interface Implementation<State, Params, Options = object, Name extends st
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
+}
+
+/** A level that drains evenly. */
+export interface Flow {
+  /** Units in it now, and the most that it holds. */
+  readonly level: number
+  readonly most: number
+  /** How many units drain in a µs. */
+  readonly perUs: number
 }
 
 /** The slots of a process: SlotHolder of the stores' contract says what they are. */

@@ -42,3 +42,8 @@ function token_bucket.place(limit, units)
   end
   return elapsed
 end
+
+-- Units in the level now, the most that it holds, and how many units drain in a µs.
+function token_bucket.flow(limit)
+  return limit.level / limit.unit, limit.burst, limit.rate / limit.own_unit
+end

@@ -134,6 +134,11 @@ export const tokenBucket: Implementation<
   },
 
   place: placeTime,
+  flow: ({ unit, levelNow }, { burst, scale, rate }) => ({
+    level: levelNow / unit,
+    most: burst,
+    perUs: rate / unitOf(scale),
+  }),
 
   take(state, cost, params) {
     writeLevel(state, state.levelNow + cost * state.unit, params)

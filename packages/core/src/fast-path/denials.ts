@@ -1,12 +1,12 @@
 import { GenerationalCache } from '../base/generational-cache.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
-import { UNKNOWN, unitsTaken, type Verdict } from '../requests/verdict.js'
+import { unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import type { RememberOptions } from './denial-options.js'
 import { DenialsByKey } from './denials-by-key.js'
 import type { FastPath, ForgetReason } from './fast-path.js'
-import { outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
+import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 export interface DenialsOptions extends RememberOptions {
   /** The longest that a request waits for the store, in ms. */
@@ -15,8 +15,7 @@ export interface DenialsOptions extends RememberOptions {
   readonly clock?: (() => number) | undefined
 }
 
-const MOST_KEYS = 10_000
-const RECHECK_MS = 1000
+const [MOST_KEYS, RECHECK_MS] = [10_000, 1000]
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
 const LEASED_RECHECK_MS = 100
 
@@ -141,11 +140,6 @@ export class Denials implements FastPath {
     const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs })
     this.#denials.replace(part, made, arrivedAt)
   }
-}
-
-/** The limit of requests in flight denies nothing from memory, and its numbers are not known there. */
-function exceptSlots(limits: readonly LimitOutcome[], slots: number): readonly LimitOutcome[] {
-  return limits.map((limit, i) => (i === slots ? { wait: 0, remaining: UNKNOWN, reset: 0 } : limit))
 }
 
 /** A store's answer, with its times by the clock that denials age by. */

@@ -97,3 +97,8 @@ function endOfCertainty({ outcome, sentAt, stillUntil }: RememberedDenial, now: 
 function isNever(wait: number): boolean {
   return wait < 0
 }
+
+/** The limit of requests in flight denies nothing from memory, and its numbers are not known there. */
+export function exceptSlots(limits: readonly LimitOutcome[], slots: number): readonly LimitOutcome[] {
+  return limits.map((limit, i) => (i === slots ? { wait: 0, remaining: UNKNOWN, reset: 0 } : limit))
+}

@@ -1,4 +1,5 @@
-import { decideBlocked, type Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision.js'
+import { decideBlocked } from '../limiter/uncounted-decision.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'

@@ -1,3 +1,5 @@
+import { METHODS } from 'node:http'
+import { ConfigError } from '../base/errors.js'
 import type { HttpAdapter } from './adapter.js'
 
 /**
@@ -19,4 +21,15 @@ export function isLimited<Req extends object, Res>(
 /** Browsers send both headers with a preflight. With only one it is an ordinary request. */
 function isPreflight<Req extends object, Res>({ header }: HttpAdapter<Req, Res>, req: Req): boolean {
   return Boolean(header(req, 'origin') && header(req, 'access-control-request-method'))
+}
+
+/** @throws {ConfigError} when it is no list of methods */
+export function checkMethods(given: unknown): void {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw ConfigError.wrong('methods', given, "a list of methods in upper case, such as ['POST']")
+  }
+  Array.from(given).forEach((method: unknown, i) => {
+    if (METHODS.includes(method as string)) return
+    throw ConfigError.wrong(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
+  })
 }

@@ -1,4 +1,4 @@
-import { IncomingMessage, METHODS } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
@@ -11,6 +11,7 @@ import { isOfRequest, refuseUncalled } from './uncalled.js'
 import { checkDenialOptions } from './answer.js'
 import { checkEventContext } from './event-context.js'
 import { readHeaderOptions } from './header-options.js'
+import { checkMethods } from './limited-methods.js'
 import { readShed } from './shedding/shed-option.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
@@ -129,16 +130,6 @@ function checkRequestProperty(given: unknown, taken: readonly string[] = []): vo
 /** By a request that nobody sent, since some names are not on the prototype. */
 function isOfNode(name: string): boolean {
   return name in new IncomingMessage(undefined as never)
-}
-
-function checkMethods(given: unknown): void {
-  if (!Array.isArray(given) || given.length === 0) {
-    throw ConfigError.wrong('methods', given, "a list of methods in upper case, such as ['POST']")
-  }
-  Array.from(given).forEach((method: unknown, i) => {
-    if (METHODS.includes(method as string)) return
-    throw ConfigError.wrong(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
-  })
 }
 
 function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Limiter): void {

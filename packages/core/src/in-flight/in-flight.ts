@@ -72,15 +72,20 @@ export class InFlight implements SlotsOwner {
     return { ...request, parts: of(request.parts), steps, inFlight }
   }
 
-  /** Learns from the store's answer to a request or a step that was begun. */
-  learn({ parts, inFlight, grant }: Request, outcome: Outcome): void {
+  /**
+   * Learns from the store's answer to a request or a step that was begun.
+   *
+   * @param sentAtMs when its batch was sent, in ms since the process started; not used where answers are values
+   */
+  learn({ parts, inFlight, grant }: Request, outcome: Outcome, sentAtMs: number): void {
     if (grant !== 'all') return
     const isGiven = isTaken(outcome)
     let next = 0
     for (const { slots, set, limits } of parts) {
       if (slots instanceof KeySlots && set.slots !== undefined) {
         slots.learn(outcome.limits[next + set.slots] as LimitOutcome, limits[set.slots]?.quota ?? 0)
-        if (isGiven) slots.held += 1
+        // A denial may have written nothing, so it renews nothing.
+        if (isGiven) slots.given(this.#host.answersAtOnce ? elapsedMs() : sentAtMs)
         inFlight?.answered(slots, isGiven)
       }
       next += set.limits.length
@@ -141,7 +146,6 @@ export class InFlight implements SlotsOwner {
     this.#asked += 1
     // It tells of what has ended, too.
     slots.isDirty = false
-    slots.toldAtMs = elapsedMs()
     this.#due.delete(slots)
     return slots
   }

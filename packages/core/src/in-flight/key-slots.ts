@@ -11,7 +11,7 @@ export class KeySlots implements SlotHolder {
   known: number
   /** How many requests are under way that ask for a slot. */
   pending = 0
-  /** When the store was last told, in ms since the process started. */
+  /** When the store last made the slots live on, or a little before, in ms since the process started. */
   toldAtMs = 0
   /** Whether the store may have to be told anew: slots were given back, or a message may be lost. */
   isDirty = false
@@ -40,6 +40,12 @@ export class KeySlots implements SlotHolder {
   learn({ slot = 0, remaining }: LimitOutcome, quota: number): void {
     this.known = Math.max(this.known, slot)
     this.isTight = remaining <= quota * TIGHT
+  }
+
+  /** The store has given a slot to a request that was sent then. */
+  given(sentAtMs: number): void {
+    this.held += 1
+    this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
   }
 
   /** What a declaration tells: the numbers of now, which do not change until its answer is there. */

@@ -4,6 +4,7 @@ import { ownersOf, type Request } from '../requests/request.js'
 import { isTaken, verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { NONE, type Decision, type DecisionSource, type DenialReason, type LimitState } from './decision.js'
+import type { Origin } from './origin.js'
 import { reasonOf, retryAfterOf, violatedOf, weakestOf } from './judgement.js'
 import {
   limitsToldBy,
@@ -13,15 +14,6 @@ import {
   statesOfOutcome,
   toldParts,
 } from './told-limits.js'
-
-/** How a decision was made. */
-export interface Origin {
-  readonly isPeek: boolean
-  /** The pipeline that decided; no other may give the units back. */
-  readonly by: object
-  /** Of every step that was asked; the first denial decides. Not used when the store decided the request in one. */
-  readonly verdicts: readonly Verdict[]
-}
 
 /** A decision of counted limits, by the store or by this process. */
 export class CountedDecision implements Decision {

@@ -1,7 +1,9 @@
 import type { Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'
-import { CountedDecision, type Origin } from './counted-decision.js'
-import { decideWithoutLimits, type Decision } from './decision.js'
+import { CountedDecision } from './counted-decision.js'
+import type { Origin } from './origin.js'
+import type { Decision } from './decision.js'
+import { decideWithoutLimits } from './uncounted-decision.js'
 
 /** Makes the decision of the verdicts on all steps of a request. */
 export function decisionOf(request: Request, origin: Origin): Decision {

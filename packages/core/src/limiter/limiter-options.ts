@@ -109,10 +109,8 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
-  if (
-    deadlineMs !== undefined &&
-    !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= 60_000)
-  ) {
+  const isDeadline = deadlineMs === undefined || (deadlineMs >= 1 && deadlineMs <= 60_000)
+  if (!isDeadline || !Number.isInteger(deadlineMs ?? 1)) {
     throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
   if (denials !== undefined) needRememberOptions('denials', denials)

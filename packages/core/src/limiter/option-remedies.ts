@@ -30,7 +30,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   concurrent: IN_FLIGHT,
   concurrency: IN_FLIGHT,
   maxConcurrent: IN_FLIGHT,
-  maxInFlight: IN_FLIGHT,
   wait: "it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }",
   limits: "write limit: ['100/min', '1000/h']",
   // Options of other packages:

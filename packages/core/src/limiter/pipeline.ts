@@ -14,13 +14,14 @@ import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { closedError } from './closed-error.js'
-import { CountedDecision, type Origin } from './counted-decision.js'
+import { CountedDecision } from './counted-decision.js'
 import type { Decision } from './decision.js'
 import { decisionOf } from './decision-of.js'
 import type { EventContext } from './events.js'
 import { healthOf } from './health.js'
 import { holdSlots, inFlightOf } from './slots-of-decisions.js'
 import type { Holds } from './holds/holds.js'
+import type { Origin } from './origin.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
@@ -230,7 +231,7 @@ export class Pipeline {
 
   #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
-    if (step.inFlight) this.#inFlight.learn(step, outcome)
+    if (step.inFlight) this.#inFlight.learn(step, outcome, sentAtMs)
     this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 

@@ -11,7 +11,8 @@ export type { LimitInput }
  * @throws {ConfigError} when one of them is not a valid limit
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  const parsed = slotsLast(limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)))
-  needOneConcurrent(parsed, 'limits')
+  const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`))
+  needOneConcurrent(given, 'limits')
+  const parsed = slotsLast(given)
   return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }

@@ -16,7 +16,7 @@ const MOST_WAITING = 1000
 const [LEAST_DELAY_MS, MOST_DELAY_MS] = [10, 60_000]
 const [LEAST_SLACK_MS, MOST_SLACK_MS] = [20, 100]
 /** A place can be used for this part of a window, or of the time that a burst takes to drain. */
-const [PART_OF_WINDOW, PART_OF_BURST] = [50, 2]
+const [PART_OF_WINDOW, PART_OF_UNIT] = [50, 0.9]
 
 const MAX_DELAY = 'write maxDelay, the longest that a request waits'
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -110,12 +110,14 @@ function longestOf({ windowMs, capacity, quota, compiled }: Limit): number {
   return Math.max(windowMs, (capacity / quota) * windowMs)
 }
 
+/**
+ * Of a bucket less than the time of a unit, since its places count as used at their time, and may be used that much later: so a
+ * window holds no unit more, up to 50 a second.
+ */
 function slackUsOf(limits: readonly Limit[]): number {
   const ms = Math.min(
-    ...limits.map(({ windowMs, capacity, quota, compiled }) =>
-      compiled.algorithm === 'token-bucket'
-        ? ((capacity / quota) * windowMs) / PART_OF_BURST
-        : windowMs / PART_OF_WINDOW,
+    ...limits.map(({ windowMs, quota, compiled }) =>
+      compiled.algorithm === 'token-bucket' ? (windowMs / quota) * PART_OF_UNIT : windowMs / PART_OF_WINDOW,
     ),
   )
   return Math.floor(Math.min(Math.max(ms, LEAST_SLACK_MS), MOST_SLACK_MS) * 1000)

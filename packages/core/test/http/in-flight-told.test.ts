@@ -62,7 +62,7 @@ test('headers of an allowed request: the policy has the unit, and no item says w
 })
 
 test('headers with room for one limit tell of the one that counts in time, if it denied or nothing did', async () => {
-  const plans = { pro: ['100/min', '5 concurrent'] }
+  const plans = { pro: ['5 concurrent', '100/min'] } // which is told last, wherever it is written
   expect(headersOf(await decide(plans, [UNITS_LEFT, TWO_LEFT]))).toEqual({
     'RateLimit-Policy': '"minute";q=100;w=60, "concurrent";q=5;qu="concurrent-requests"',
     RateLimit: '"minute";r=60;t=60, "concurrent";r=2',

@@ -111,8 +111,8 @@ describe('likely mistakes say what to write', () => {
       `concurrency: there is no such option here; ${beside}`,
     )
     expect(messageOf({ concurrent: 5 })).toContain(`concurrent: there is no such option here; ${beside}`)
-    expect(() => limitSetOf('5 concurrent', '9/min', '3 concurrent')).toThrow(
-      'limits[2]: a plan has one limit',
+    expect(() => limitSetOf('5 concurrent', '3 concurrent', '9/min')).toThrow(
+      'limits[1]: a plan has one limit',
     )
   })
 })

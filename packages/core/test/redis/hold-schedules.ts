@@ -18,7 +18,9 @@ const cost = fc.oneof(fc.constantFrom(1, 1, 2, 20), fc.integer({ min: 1, max: 12
 /** Few ids, so that holds and reports come again, late and in another order. */
 const anyId = fc.integer({ min: 1, max: 60 }).map((n) => `hold-${String(n).padStart(7, '0')}`)
 const hold = fc.record({
-  kind: fc.constantFrom('place', 'place', 'place', 'reservation') satisfies fc.Arbitrary<Hold['kind']>,
+  kind: fc.constantFrom('place', 'place', 'place', 'place', 'place', 'reservation') satisfies fc.Arbitrary<
+    Hold['kind']
+  >,
   id: anyId,
   lengthUs: fc.constantFrom(50_000, 333_333, 1_000_000, 2_000_000, 5_000_000, 1),
   slackUs: fc.constantFrom(20_000, 20_000, 50_000, 100_000),

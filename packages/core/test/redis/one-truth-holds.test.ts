@@ -34,7 +34,7 @@ async function agree(
 async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<unknown>): Promise<void> {
   const some = fc.array(cases, { minLength: 50, maxLength: 50 })
   const all = fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds))))
-  await fc.assert(all, { numRuns: 12, endOnFailure: true })
+  await fc.assert(all, { numRuns: 8, endOnFailure: true })
 }
 
 test.each(variants)('one limit: $name', async (variant) => {
@@ -60,10 +60,9 @@ test('the schedules hold units: places in line, reservations, and all answers ar
     said.map((answer, i) => ({ request: requests[i] as StoreRequest, answer: answer as Outcome })),
   )
   const held = all.filter(({ answer }) => (answer.hold?.endsInUs ?? 0) > 0)
-  // A line: several places of the subject that are still to come.
   const later = held.filter(({ answer }) => (answer.hold?.delayUs ?? 0) > 0)
   expect(later.length).toBeGreaterThan(150)
-  expect(held.length - later.length).toBeGreaterThan(100)
+  expect(held.length - later.length).toBeGreaterThan(50)
   expect(all.filter(({ request, answer }) => request.hold && !answer.hold).length).toBeGreaterThan(100)
   // A hold whose id comes again with other terms answers with its own.
   const lasting = (hold: StoreRequest['hold']): StoreRequest['hold'] =>

@@ -89,6 +89,44 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   expect(isOutcome(given, request(grant))).toBe(false)
 })
 
+describe('with a hold', () => {
+  const reservation = {
+    kind: 'reservation',
+    id: 'hold-0000001',
+    lengthUs: 64_000,
+    slackUs: 0,
+    most: 0,
+  } as const
+  const place = { ...reservation, kind: 'place', slackUs: 20 } as const
+  const fits = [state, state, state]
+  const held = (delayUs: unknown, endsInUs: unknown): object => ({
+    at: 1,
+    limits: fits,
+    hold: { delayUs, endsInUs },
+  })
+  const denied = { at: 1, limits: [state, state, { ...state, wait: 5 }] }
+
+  test.each<[what: string, hold: typeof reservation | typeof place, given: object, isOne: boolean]>([
+    ['a reservation', reservation, held(0, 64_000), true],
+    ['a reservation, 1/64 and 1 ms longer', reservation, held(0, 66_000), true],
+    ['a reservation, longer still', reservation, held(0, 66_001), false],
+    ['a reservation that is there later', reservation, held(1, 64_000), false],
+    ['a place', place, held(5000, 5020), true],
+    ['a place at the last moment', place, held(64_000, 64_020), true],
+    ['a cost that was taken at once', place, held(0, 0), true],
+    ['a place later than asked for', place, held(64_001, 64_021), false],
+    ['a place with more slack', place, held(5000, 5021), false],
+    ['a place that is over before its time', place, held(5000, 4999), false],
+    ['half a µs', place, held(0.5, 20), false],
+    ['an end of nothing', place, held(0, undefined), false],
+    ['no hold', place, { at: 1, limits: fits }, false],
+    ['a denial', place, denied, true],
+    ['a denial with a hold', place, { ...denied, hold: { delayUs: 0, endsInUs: 0 } }, false],
+  ])('%s', (_, hold, given, isOne) => {
+    expect(isOutcome(given, { ...request('all'), hold })).toBe(isOne)
+  })
+})
+
 test('the answer to a refund is true or false', () => {
   expect([true, false].every(isRefundAnswer)).toBe(true)
   expect([undefined, null, 1, 'true', new Error('down')].some(isRefundAnswer)).toBe(false)

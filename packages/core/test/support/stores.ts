@@ -7,6 +7,7 @@ export function asyncStore(change: Partial<Store> = {}, inner: Store = memorySto
     synchronous: false,
     ...(inner.atomic !== undefined && { atomic: inner.atomic }),
     ...(inner.leases !== undefined && { leases: inner.leases }),
+    ...(inner.slots !== undefined && { slots: inner.slots }),
     ...(inner.holds !== undefined && { holds: inner.holds }),
     consume: async (batch) => inner.consume(batch),
     peek: async (batch) => inner.peek(batch),

@@ -215,7 +215,7 @@ describe('a place that is over', () => {
     const limiter = bench.limiter({ limits: '10/s burst 1', wait: { maxDelay: '1s' } })
     const sent = bench.sendMany(limiter, 2, 'acme')
     await bench.answersAfter(0, 1)
-    bench.pass(160)
+    bench.pass(210)
     await bench.answersAfter(0, 1)
     expect(sourcesOf(sent)).toEqual(['store true', expect.stringContaining('true')])
     expect(bench.told.map(({ kind }) => kind).slice(0, 2)).toEqual(['booked', 'late'])

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ID_KEPT_MS } from '@tollgate/core/store'
-import { ask, SOON_MS } from '@tollgate/testing/redis'
+import { SOON_MS } from '@tollgate/testing/redis'
+import { keysLeft } from '../keys-left.ts'
 import { now } from '../load.ts'
 import { BACK_WITHIN_MS, DEADLINE_MS, POLICIES, type Check, type Policy } from '../settings.ts'
 import { disturb, openPlace, type Place } from './disturbances.ts'
@@ -121,7 +121,7 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
   // A wait in real time, since keys expire in real time.
   await sleep(LONGEST_MS + GONE_AFTER_MS)
   oracle.judge(Infinity)
-  const keys = await countLeft(place.port)
+  const keys = await keysLeft(place.port)
   const { store, all } = seen.inQuiet
   const unanswered = seen.underWay.reduce((sum, count) => sum + count, 0)
   const isTimed = checks['in time before the breaker opens']
@@ -145,16 +145,6 @@ async function conclude({ place, workers, oracle, seen, checks }: End): Promise<
     ],
   ]
   return rules.filter(([isWrong]) => isWrong).map(([, what]) => what)
-}
-
-/** The number of keys that should be gone: those of idle subjects, and ids without a proper time to live. */
-async function countLeft(port: number): Promise<number> {
-  let left = 0
-  for (const key of (await ask(port, 'KEYS', '*')) as string[]) {
-    const ms = key.startsWith('tollgate/=') ? Number(await ask(port, 'PTTL', key)) : -1
-    if (ms === -1 || ms > ID_KEPT_MS) left += 1
-  }
-  return left
 }
 
 interface Told {

@@ -18,6 +18,7 @@ import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
 import { refundContract } from './refund-contract.ts'
+import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
 import { shedContract } from './shed-contract.ts'
 
@@ -81,14 +82,9 @@ export function adapterContract(name: string, serve: Serve): void {
     ['Redis', () => redisStore(redis, { prefix: testPrefix() })],
   ]
   for (const [store, makeStore] of stores) {
-    roadContract(`${name}, ${store}`, serve, makeStore)
-    httpContract(`${name}, ${store}`, serve, makeStore)
-    refundContract(`${name}, ${store}`, serve, makeStore)
-    denialContract(`${name}, ${store}`, serve, makeStore)
-    requestContract(`${name}, ${store}`, serve, makeStore)
-    hostileContract(`${name}, ${store}`, serve, makeStore)
-    concurrencyContract(`${name}, ${store}`, serve, makeStore)
-    shedContract(`${name}, ${store}`, serve, makeStore)
+    const parts = [roadContract, httpContract, refundContract, waitContract, denialContract, requestContract]
+    const others = [hostileContract, concurrencyContract, shedContract]
+    for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))

@@ -41,6 +41,8 @@ const TARGET_MS = 10
 const INTERVAL_MS = 200
 /** A queue that is kept short by refusals is taken for one for so long, in ms. */
 const ALERT_MS = 1000
+/** And for so long after each turn that was late in that time, in ms. */
+const AGAIN_MS = 500
 
 /**
  * How long requests wait for the event loop: how late a timer is. As in CoDel (RFC 8289) only a queue that stands is
@@ -108,6 +110,8 @@ export class LoopDelay {
     const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
     if (!isQueue) this.#lateSince = Infinity
     else if (this.#lateSince === Infinity) this.#lateSince = nowMs
+    // Refusals empty it now and then.
+    if (isQueue && this.#hasQueue(nowMs)) this.#alertUntil = Math.max(this.#alertUntil, nowMs + AGAIN_MS)
     this.#begun = this.#ended = 0
     this.#listener.onTick({ lateMs, turnMs: lateMs + TICK_MS, hasQueue: this.#hasQueue(nowMs) }, nowMs)
     this.#idleTicks += 1

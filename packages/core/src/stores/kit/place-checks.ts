@@ -7,9 +7,7 @@ import { all, hasAnyWindow, isTaken, remainingOf, type Bench, type Check } from 
 import { ask, holdId, place, timeOf, timesOf, waiting } from './hold-requests.js'
 import { order, standing } from './lease-orders.js'
 
-const WINDOW_MS = 300
-const ASKED_EVERY_MS = 10
-const APART_MS = 3
+const [WINDOW_MS, ASKED_EVERY_MS, APART_MS] = [300, 10, 3]
 const ROUNDING_US = 2
 
 /** Uses all units of a limit, one after another. Returns when 1, 2, ... of them fit again. */

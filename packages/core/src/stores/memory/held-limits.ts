@@ -4,6 +4,13 @@ import { holdEnd, knownHold, placesToCome } from './hold-book.js'
 import { addLease } from './lease-book.js'
 import { LoadedLimits, type LimitOutcomeDraft } from './loaded-limits.js'
 
+/** A place that is sought. */
+export interface Delayed {
+  readonly hold: Hold
+  readonly fromUs: number
+  readonly outcomes: readonly LimitOutcomeDraft[]
+}
+
 /** The limits of one subject, and what is reserved or has a place beside them. */
 export class HeldLimits extends LoadedLimits {
   /** A hold that was made before with the same id. */
@@ -12,23 +19,18 @@ export class HeldLimits extends LoadedLimits {
   }
 
   /**
-   * In how many µs a part has its cost; undefined if later than a place may be, or it must have it now.
+   * In how many µs a part has its cost, at least `fromUs`; undefined if later than a place may be, or it must have it now.
    *
    * @param outcomes of its limits: how long each of them has to wait
    */
-  delay(
-    { cost, set }: SubRequest,
-    hold: Hold,
-    outcomes: readonly LimitOutcomeDraft[],
-    now: number,
-  ): number | undefined {
+  delay({ cost, set }: SubRequest, { hold, fromUs, outcomes }: Delayed, now: number): number | undefined {
     if (set.wait && placesToCome(this.leases, now) >= hold.most) return undefined
-    let delay = 0
+    let delay = fromUs
     for (const [i, limit] of this.limits.entries()) {
       const wait = outcomes[i]?.wait ?? NEVER
       const mayWait = set.wait && !limit.isInFlight && wait !== NEVER
       if (!mayWait && wait !== 0) return undefined
-      const fitsIn = mayWait ? limit.timeInLine(this.leases, cost, now) : 0
+      const fitsIn = mayWait ? limit.timeInLine(this.leases, { cost, fromUs: delay }, now) : 0
       if (fitsIn === NEVER || fitsIn > hold.lengthUs) return undefined
       delay = Math.max(delay, fitsIn)
     }

@@ -1,5 +1,6 @@
-import { NEVER } from '../../algorithms/implementation.js'
+import { NEVER, type Flow } from '../../algorithms/implementation.js'
 import type { Hold, HoldOutcome } from '../contract.js'
+import { timeInLevel } from './level-line.js'
 import { findLease, type LeaseBook, type LeaseGroup } from './lease-book.js'
 
 /** Reservations and places among the leases of a subject. The twin of holds.lua in stores/redis: change both. */
@@ -30,25 +31,42 @@ export interface Line {
   readonly stateId: number
   /** µs until so many units have come free. */
   readonly wait: (units: number) => number
-  /** How much later than told before the time of a place may seem to be, in µs: a bucket rounds its level at every write. */
-  readonly roundingUs: number
+  /** Of a limit whose units drain together. */
+  readonly flow: Flow | undefined
+}
+
+/** The cost that a place is sought for, and the fewest µs until its time. */
+export interface Sought {
+  readonly cost: number
+  readonly fromUs: number
 }
 
 /**
  * In how many µs the cost can have a place of one limit: before all places that can have their units by their time even
- * so. The units of leases, of reservations and of places whose time has come are never waited for.
+ * so. The units of leases and of reservations are never waited for.
  */
-export function timeInLine(book: LeaseBook, line: Line, cost: number, now: number): number {
-  const { stateId, wait, roundingUs } = line
-  const beside = book.filter(({ endUs, stateIds }) => endUs > now && stateIds.includes(stateId))
+export function timeInLine(book: LeaseBook, line: Line, { cost, fromUs }: Sought, now: number): number {
+  const beside = book.filter(({ endUs, stateIds }) => endUs > now && stateIds.includes(line.stateId))
   const places = beside.filter((group) => isToCome(group, now)).sort((a, b) => timeOf(a) - timeOf(b))
-  let units = beside.reduce((sum, { out }) => sum + out, cost)
-  for (const place of places.reverse()) {
-    const fitsIn = wait(units)
-    if (fitsIn === NEVER || fitsIn > timeOf(place) - now + roundingUs) return fitsIn
-    units -= place.out
+  const { wait, flow } = line
+  if (flow) {
+    const toCome = places.map((group) => ({ timeUs: timeOf(group) - now, units: group.out }))
+    const due = unitsOf(beside.filter((group) => group.kind === 'place' && !isToCome(group, now)))
+    const kept = unitsOf(beside.filter(({ kind }) => kind !== 'place'))
+    return timeInLevel({ flow, wait, due, kept }, toCome, { cost, fromUs })
   }
-  return wait(units)
+  let units = unitsOf(beside) + cost
+  let fitsIn = wait(units)
+  for (const place of places.reverse()) {
+    if (fitsIn === NEVER || fitsIn > timeOf(place) - now) break
+    units -= place.out
+    fitsIn = wait(units)
+  }
+  return fitsIn === NEVER ? NEVER : Math.max(fitsIn, fromUs)
+}
+
+function unitsOf(groups: readonly LeaseGroup[]): number {
+  return groups.reduce((sum, { out }) => sum + out, 0)
 }
 
 /** When a hold ends. A reservation lasts at least as long as asked for; so those of many requests end at few times. */
@@ -56,4 +74,10 @@ export function holdEnd({ kind, lengthUs, slackUs }: Hold, delayUs: number, now:
   if (kind === 'place') return now + delayUs + slackUs
   const grid = Math.max(1000, Math.floor(lengthUs / 64))
   return Math.ceil((now + lengthUs) / grid) * grid
+}
+
+/** When a lease of this length ends. So leases of many processes end at few times. */
+export function endAfter(now: number, lengthUs: number): number {
+  const grid = Math.max(1000, Math.floor(lengthUs / 8))
+  return Math.floor((now + lengthUs) / grid) * grid
 }

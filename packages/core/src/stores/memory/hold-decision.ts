@@ -41,16 +41,29 @@ export function planHold(request: HoldRequest, now: number): HoldPlan | undefine
   return delayUs === 0 ? TAKEN : { delayUs, endsInUs: holdEnd(hold, delayUs, now) - now, isKnown: false }
 }
 
-function delayOf({ hold, parts, subjects, limits }: HoldRequest, now: number): number | undefined {
-  let delay = 0
+/** A time that one limit needs can be too late for places of another: so all are asked until they agree. */
+function delayOf(request: HoldRequest, now: number): number | undefined {
+  let delay: number | undefined = 0
+  for (;;) {
+    const next = delayFrom(request, delay, now)
+    if (next === undefined || next === delay) return next
+    delay = next
+  }
+}
+
+function delayFrom(
+  { hold, parts, subjects, limits }: HoldRequest,
+  fromUs: number,
+  now: number,
+): number | undefined {
+  let delay: number | undefined = fromUs
   let first = 0
-  for (const [i, part] of parts.entries()) {
-    const { limitCount } = subjects[i] as LoadedSubject
-    const own = limits.slice(first, first + limitCount)
-    const ownDelay = subjects[i]?.delay(part, hold, own, now)
-    if (ownDelay === undefined) return undefined
-    delay = Math.max(delay, ownDelay)
-    first += limitCount
+  for (let i = 0; i < parts.length && delay !== undefined; i += 1) {
+    const subject = subjects[i] as LoadedSubject
+    const end = first + subject.limitCount
+    const outcomes = limits.slice(first, end)
+    delay = subject.delay(parts[i] as SubRequest, { hold, fromUs: delay, outcomes }, now)
+    first = end
   }
   return delay
 }

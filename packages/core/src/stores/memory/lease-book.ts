@@ -45,12 +45,18 @@ export function groupsAt(book: LeaseBook, last: number, now: number): LeaseBook 
 /**
  * What enters a limit, since its leases have ended: the oldest first. Also what counts no more, since it can be in the
  * window of what still does.
+ *
+ * @param drains whether units drain together. Then those of a place enter as of its time: else the level would drain
+ *               nothing while the place waits to be used, and the line would be slower than the limit
  */
-export function entriesOf(book: LeaseBook, stateId: number, now: number): Entry[] {
+export function entriesOf(book: LeaseBook, stateId: number, drains: boolean, now: number): Entry[] {
   return book
     .filter(({ kind, endUs }) => endUs <= now && kind !== 'reservation')
     .filter(({ stateIds }) => stateIds.includes(stateId))
-    .map(({ out, endUs, lagUs }) => ({ units: out, ageUs: now - (endUs - lagUs) }))
+    .map(({ out, endUs, lagUs, slackUs }) => ({
+      units: out,
+      ageUs: now - (endUs - lagUs - (drains ? slackUs : 0)),
+    }))
 }
 
 /** The groups after all that has ended entered these limits. What it has to enter elsewhere waits. */
@@ -107,12 +113,6 @@ export function findLease(
   const group = groupWith(book, id, now)
   const lease = group?.leases.get(id)
   return group && lease && { units: lease.out, group }
-}
-
-/** When a lease of this length ends. So leases of many processes end at few times. */
-export function endAfter(now: number, lengthUs: number): number {
-  const grid = Math.max(1000, Math.floor(lengthUs / 8))
-  return Math.floor((now + lengthUs) / grid) * grid
 }
 
 /** Puts a lease into the group of its kind, end, lag and slack, of these limits. Without any limit it stands nowhere. */

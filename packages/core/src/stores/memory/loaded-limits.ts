@@ -1,15 +1,8 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
-import {
-  addLease,
-  endAfter,
-  findLease,
-  NO_LEASES,
-  settleReport,
-  type Entry,
-  type LeaseBook,
-} from './lease-book.js'
-import type { PreparedLimit } from './prepared-set.js'
+import { endAfter } from './hold-book.js'
+import { addLease, findLease, NO_LEASES, settleReport, type Entry, type LeaseBook } from './lease-book.js'
+import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
 export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }

@@ -4,7 +4,8 @@ import type { Hold, SlotHolder, SubRequest } from '../contract.js'
 import { HeldLimits } from './held-limits.js'
 import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
-import { PreparedSets, type PreparedLimit } from './prepared-set.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import { PreparedSets } from './prepared-sets.js'
 import {
   EXPIRES,
   LAST,

@@ -1,5 +1,6 @@
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { PreparedLimit, PreparedSet } from './prepared-set.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import type { PreparedSet } from './prepared-sets.js'
 import { LAST, MORE, MORE_STATES, STATES, type OtherPart, type Records } from './records.js'
 
 /** Every state that is kept of a subject: those of the last write in order, then those of other limits. */

@@ -1,6 +1,7 @@
 import type { LimitAnswer } from '../../algorithms/implementation.js'
 import type { SubRequest } from '../contract.js'
-import { PreparedSets, type PreparedLimit } from './prepared-set.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import { PreparedSets } from './prepared-sets.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /**

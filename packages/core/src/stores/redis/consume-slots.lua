@@ -80,29 +80,33 @@ local function write_whole(key, value, saved, keep)
   return try('SET', key, saved, 'PX', ttl)
 end
 
+-- The numbers of a value: of the limit; where the rows begin, their number, the slots that they hold, and when the first of them
+-- ends; of the holder's row its slots and its number; and the texts before and behind these. Nothing if it is not a common value.
+local function read_value(value)
+  if #value < SIZE + SLOTS then return nil end
+  local found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, value)
+  local at = SIZE + b * entry + 1
+  local from = at + SLOTS
+  if found ~= id or found_format ~= FORMAT or last > now or #value < from - 1 then return nil end
+  local found_slots, rows, total, soonest = unpack_bytes(SLOTS_FORMAT, value, at)
+  if found_slots ~= slots_id or #value ~= from + rows * ROW - 1 or rows > 0 and soonest * 1000 <= now then return nil end
+  local row = find_row(value, from)
+  if not row then return last, ends, a, b, c, rows, total, soonest, 0, 0, sub(value, from) .. holder, '' end
+  local own, number = unpack_bytes('>I3I6', value, row + 6)
+  return last, ends, a, b, c, rows - 1, total, soonest, own, number, sub(value, from, row + 5), sub(value, row + ROW)
+end
+
 -- Gives the requests for one subject their slots and units, `times` of them at most. Returns how many are left, which the
 -- general way must decide.
 local function take_slots(key, old, times)
-  local value, ends, keeps, left, told = old, 0, old and true, times, size
+  local value, keeps, left, told = old, old and true, times, size
   while left > 0 do
-    local found_format, last, found, a, b, c
-    local from, rows, total, soonest, own, number, before, behind = SIZE, 0, 0, nil, 0, 0, holder, ''
+    local last, ends, a, b, c, rows, total, soonest, own, number, before, behind
     if value then
-      if #value < SIZE + SLOTS then break end
-      found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, value)
-      from = SIZE + b * entry
-      if found ~= id or found_format ~= FORMAT or last > now or #value < from + SLOTS then break end
-      found, rows, total, soonest = unpack_bytes(SLOTS_FORMAT, value, from + 1)
-      from = from + SLOTS + 1
-      if found ~= slots_id or #value ~= from + rows * ROW - 1 or rows > 0 and soonest * 1000 <= now then break end
-      local row = find_row(value, from)
-      if row then
-        own, number = unpack_bytes('>I3I6', value, row + 6)
-        before, behind = sub(value, from, row + 5), sub(value, row + ROW)
-        rows = rows - 1
-      else
-        before = sub(value, from) .. holder
-      end
+      last, ends, a, b, c, rows, total, soonest, own, number, before, behind = read_value(value)
+      if not last then break end
+    else
+      ends, rows, total, own, number, before, behind = 0, 0, 0, 0, 0, holder, ''
     end
     total, own = total - own, number > known and held + number - known or held
     total = total + own + 1

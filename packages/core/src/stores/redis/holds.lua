@@ -3,14 +3,7 @@
 -- @include lease-rows.lua
 local count_leased, complete, PLACE, RESERVED = leasing.count, leasing.complete, leasing.PLACE, leasing.RESERVED
 
-local function is_place(group)
-  return group.lag >= PLACE and group.lag < RESERVED
-end
-
--- When the time of the places of a group comes.
-local function time_of(group)
-  return group.ends - (group.lag - PLACE)
-end
+-- @include places.lua
 
 -- A hold that was made before with the same id: in how many µs its time comes, and in how many it ends.
 local function find_known(parts, id)
@@ -34,34 +27,40 @@ local function places_to_come(groups)
   return places
 end
 
--- A bucket rounds its level at every write, so the time of a place that was booked before may seem to be this late, in µs.
-local ROUNDING = 2
+-- @include level-line.lua
 
--- In how many µs the cost can have a place of one limit: before all places that can have their units by their time even
--- so. The units of leases, of reservations and of places whose time has come are never waited for.
-local function time_in_line(groups, limit, cost)
+-- In how many µs, at least `from`, the cost can have a place of one limit: before all places that can have their units by
+-- their time even so. The units of leases and of reservations are never waited for.
+local function time_in_line(groups, limit, cost, from)
   local algorithm, id = complete(limit.algorithm), id_of(limit)
-  local wait, rounding = algorithm.place or algorithm.wait, algorithm.place and ROUNDING or 0
-  local units, places = cost, {}
+  local due, kept, to_come, places = 0, 0, 0, {}
   for i = 1, groups and #groups or 0 do
     local group = groups[i]
     if group.ends > now and find_piece(group.ids, id, STATE_ID) then
-      units = units + group.out
-      if is_place(group) and time_of(group) > now then places[#places + 1] = group end
+      if not is_place(group) then
+        kept = kept + group.out
+      elseif time_of(group) > now then
+        to_come, places[#places + 1] = to_come + group.out, group
+      else
+        due = due + group.out
+      end
     end
   end
   table.sort(places, function(a, b) return time_of(a) < time_of(b) end)
-  for i = #places, 1, -1 do
-    local fits_in = wait(limit, units)
-    if fits_in == NEVER or fits_in > time_of(places[i]) - now + rounding then return fits_in end
-    units = units - places[i].out
+  if algorithm.flow then return time_in_level(limit, places, cost, due, kept, from) end
+  local units, place = due + kept + to_come + cost, #places
+  local fits_in = algorithm.wait(limit, units)
+  while place > 0 and fits_in ~= NEVER and fits_in <= time_of(places[place]) - now do
+    units, place = units - places[place].out, place - 1
+    fits_in = algorithm.wait(limit, units)
   end
-  return wait(limit, units)
+  return fits_in == NEVER and NEVER or max(fits_in, from)
 end
 
--- In how many µs all parts have the cost; nil if that is later than a place may be, or a part must have it now.
-local function delay_of(parts, hold)
-  local delay = 0
+-- In how many µs, at least `from`, all parts have the cost; nil if that is later than a place may be, or a part must have
+-- it now.
+local function delay_from(parts, hold, from)
+  local delay = from
   for i = 1, #parts do
     local part = parts[i]
     local set, groups = part.set, part.set.leases
@@ -69,13 +68,22 @@ local function delay_of(parts, hold)
     for j = 1, #set do
       local limit, fits_in = set[j], set[j].waits
       if part.may_wait and not limit.algorithm.in_flight and fits_in ~= NEVER then
-        fits_in = time_in_line(groups, limit, part.cost)
+        fits_in = time_in_line(groups, limit, part.cost, delay)
       elseif fits_in ~= 0 then
         return nil
       end
       if fits_in == NEVER or fits_in > hold.length then return nil end
       delay = max(delay, fits_in)
     end
+  end
+  return delay
+end
+
+-- A time that one limit needs can be too late for places of another: so all are asked until they agree.
+local function delay_of(parts, hold)
+  local delay, before = delay_from(parts, hold, 0), 0
+  while delay and delay > before do
+    delay, before = delay_from(parts, hold, delay), delay
   end
   return delay
 end

@@ -39,7 +39,7 @@ local function complete(algorithm)
     if known == algorithm then
       local whole = make(name, true)
       algorithm.force, algorithm.enter, algorithm.counts_for = whole.force, whole.enter, whole.counts_for
-      algorithm.place = whole.place
+      algorithm.place, algorithm.flow = whole.place, whole.flow
     end
   end
   return algorithm
@@ -75,7 +75,10 @@ end
 local function enter_group(set, group)
   for i = 1, #set do
     if find_piece(group.ids, id_of(set[i]), STATE_ID) then
-      enter(set[i], group.out, now - entry_of(group))
+      -- Units that drain together enter as of the time of their place: else the level would drain nothing while it waits
+      -- to be used, and the line would be slower than the limit.
+      local slack = group.lag >= PLACE and complete(set[i].algorithm).flow and group.lag - PLACE or 0
+      enter(set[i], group.out, now - entry_of(group) + slack)
     end
   end
   for i = 1, #set do

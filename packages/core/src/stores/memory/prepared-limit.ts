@@ -2,13 +2,11 @@ import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet, Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
-import { timeInLine } from './hold-book.js'
+import { timeInLine, type Sought } from './hold-book.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
-
-const ROUNDING_US = 2
 
 /** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
 export class PreparedLimit {
@@ -50,7 +48,8 @@ export class PreparedLimit {
 
   /** Lets in what has ended of a subject's leases. */
   enterEnded(book: LeaseBook, now: number): void {
-    for (const { units, ageUs } of entriesOf(book, this.stateId, now)) this.enter(units, ageUs)
+    const drains = this.algorithm.flow !== undefined
+    for (const { units, ageUs } of entriesOf(book, this.stateId, drains, now)) this.enter(units, ageUs)
   }
 
   /** Units that were on lease count from now on. What is stored stays as it is until the subject is written. */
@@ -80,11 +79,11 @@ export class PreparedLimit {
   }
 
   /** In how many µs the cost can have a place beside what is on lease. */
-  timeInLine(book: LeaseBook, cost: number, now: number): number {
+  timeInLine(book: LeaseBook, sought: Sought, now: number): number {
     const { algorithm, state, params, stateId } = this
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
-    return timeInLine(book, { stateId, wait, roundingUs: algorithm.place ? ROUNDING_US : 0 }, cost, now)
+    return timeInLine(book, { stateId, wait, flow: algorithm.flow?.(state, params) }, sought, now)
   }
 
   /** Units that fit now, beside those on lease. */
@@ -120,38 +119,4 @@ export class PreparedLimit {
     if (state === this.spare) this.spare = this.algorithm.create()
     return state
   }
-}
-
-export interface PreparedSet {
-  readonly limits: readonly PreparedLimit[]
-  /** How many numbers the states of its limits take. */
-  readonly size: number
-  /** How long a subject's state is kept, in µs. */
-  readonly ttlUs: number
-}
-
-/** Limit sets, each prepared once. */
-export class PreparedSets {
-  readonly #known = new WeakMap<LimitSet, PreparedSet>()
-  #newest: LimitSet | undefined
-  #prepared: PreparedSet | undefined
-
-  of(set: LimitSet): PreparedSet {
-    if (set === this.#newest) return this.#prepared as PreparedSet
-    let prepared = this.#known.get(set)
-    if (!prepared) this.#known.set(set, (prepared = prepareSet(set)))
-    this.#newest = set
-    this.#prepared = prepared
-    return prepared
-  }
-}
-
-function prepareSet(set: LimitSet): PreparedSet {
-  let size = 0
-  const limits = set.limits.map((_, i) => {
-    const limit = new PreparedLimit(set, i, size)
-    size += limit.packing?.size ?? 0
-    return limit
-  })
-  return { limits, size, ttlUs: set.ttlMs * 1000 }
 }

@@ -1,0 +1,121 @@
+// Law 8 with reservations and places: they leave nothing behind, and a value stays small however many there are.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testPrefix } from '@tollgate/testing'
+import { redisStore, type LimitInput } from '../../src/index.js'
+import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { Hold, Store, StoreRequest } from '../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
+import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
+
+afterAll(closeBenches)
+
+const ASKED_EVERY_MS = 10
+
+function held(kind: Hold['kind'], n: number, set: LimitSet, cost: number, lengthUs = 300_000): StoreRequest {
+  const id = `hold-${String(n).padStart(7, '0')}`
+  return { ...requestOf('k', set, cost), hold: { kind, id, lengthUs, slackUs: 20_000, most: 1000 } }
+}
+
+function giveBack(n: number, set: LimitSet): StoreRequest {
+  const reports = [{ id: `hold-${String(n).padStart(7, '0')}`, used: 0, left: 0 }]
+  return { ...requestOf('k', set), grant: 'lease', order: { reports } }
+}
+
+/** A store on a test's clock, and the size of the only key that it has written. */
+function storeOfOneKey(): { store: Store; clock: { now: number }; size: () => Promise<number> } {
+  const prefix = testPrefix()
+  const clock = { now: START_MS }
+  const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
+  const size = async (): Promise<number> => {
+    const [key] = await sharedRedis().keys(`${prefix}*`)
+    return key === undefined ? 0 : sharedRedis().strlen(key)
+  }
+  return { store, clock, size }
+}
+
+const limits: readonly (readonly [name: string, limit: LimitInput, longestMs: number])[] = [
+  ['sliding-log', '5/200ms', 200],
+  ['fixed-window', { quota: 5, window: 200, algorithm: 'fixed-window' }, 200],
+  ['token-bucket', { quota: 5, window: 200, algorithm: 'token-bucket' }, 201],
+  ['sliding-window', { quota: 5, window: 100, algorithm: 'sliding-window' }, 200],
+]
+
+test.each(limits)('a reservation that nobody ends leaves no key: %s', async (_, limit, longestMs) => {
+  const prefix = testPrefix()
+  const store = redisStore(sharedRedis(), { prefix })
+  const { hold } = await outcomeOf(store, held('reservation', 1, setOf(limit), 3))
+  const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+  const endsInMs = (hold?.endsInUs ?? 0) / 1000
+  expect(endsInMs).toBeGreaterThanOrEqual(300)
+  // The end of a value is kept in whole seconds.
+  expect(await sharedRedis().pttl(key)).toBeLessThanOrEqual(endsInMs + longestMs + 1000)
+  while ((await sharedRedis().exists(key)) === 1) await sleep(ASKED_EVERY_MS)
+})
+
+test.each(limits)(
+  'the key lives until the units of a place count no more: %s',
+  async (_, limit, longestMs) => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const set = waiting(setOf(limit))
+    await outcomeOf(store, requestOf('k', set, 5))
+    const { at, hold } = await outcomeOf(store, held('place', 1, set, 3))
+    const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+    const answers = await sharedRedis().multi().time().pttl(key).exec()
+    const [[seconds, us], leftMs] = (answers ?? []).map(([, answer]) => answer) as [[string, string], number]
+    const goneAtMs = Number(seconds) * 1000 + Number(us) / 1000 + leftMs
+    const countsUntilMs = (at + (hold?.endsInUs ?? 0)) / 1000 + longestMs
+    expect(hold?.delayUs).toBeGreaterThan(0)
+    // What is left of a time to live is rounded to a ms, and so is the time of Redis that it is measured from.
+    expect(goneAtMs + 2).toBeGreaterThanOrEqual(countsUntilMs)
+    expect(goneAtMs).toBeLessThanOrEqual(countsUntilMs + 1000)
+    while ((await sharedRedis().exists(key)) === 1) await sleep(ASKED_EVERY_MS)
+  },
+)
+
+test.each(limits)(
+  'after the next write nothing is left of what ended or was given back: %s',
+  async (_, limit) => {
+    const { store, clock, size } = storeOfOneKey()
+    const set = waiting(setOf(limit))
+    await outcomeOf(store, requestOf('k', set))
+    const alone = await size()
+    await outcomeOf(store, held('reservation', 1, set, 2))
+    await outcomeOf(store, held('reservation', 2, set, 2))
+    await outcomeOf(store, held('place', 3, set, 1))
+    expect(await size()).toBeGreaterThan(alone)
+    await outcomeOf(store, giveBack(1, set))
+    clock.now += 1000
+    await outcomeOf(store, requestOf('k', set))
+    expect(await size()).toBe(alone)
+  },
+)
+
+test('a request with a hold that is denied writes nothing', async () => {
+  const { store, size } = storeOfOneKey()
+  const set = waiting(setOf('5/min'))
+  for (const kind of ['reservation', 'place'] as const) {
+    const { limits: told } = await outcomeOf(store, held(kind, 1, set, 6))
+    expect(told[0]?.wait).toBe(-1)
+    expect(await size()).toBe(0)
+  }
+})
+
+test('a thousand reservations are few groups of 22 bytes each, and so many places are 46 bytes more each', async () => {
+  const { store, clock, size } = storeOfOneKey()
+  const set = waiting(setOf({ quota: 1000, window: '1s', algorithm: 'token-bucket' }))
+  await outcomeOf(store, requestOf('k', set))
+  const alone = await size()
+  const batch = (kind: Hold['kind'], first: number): StoreRequest[] =>
+    Array.from({ length: 100 }, (_, i) => held(kind, first + i, set, 1, 60_000_000))
+  for (let n = 0; n < 500; n += 100) {
+    clock.now += 1000
+    await store.consume(batch('reservation', n))
+  }
+  // Within 5 s, of a grid of 60 s / 64.
+  expect((await size()) - alone - 4 - 22 * 500).toBeLessThanOrEqual(7 * 38)
+  await outcomeOf(store, requestOf('k', set, 500))
+  const before = await size()
+  await store.consume(batch('place', 1000))
+  expect((await size()) - before).toBeLessThanOrEqual(100 * (22 + 38))
+})
