@@ -42,4 +42,4 @@ export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-sto
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundOf } from './stores/receipts.js'
 export { checkStore, unsupportedBy } from './stores/store-check.js'
-export { storeContract, type StoreCheck } from './stores/kit/store-contract.js'
+export { storeContract, type StoreCheck, type StoreContractOptions } from './stores/kit/store-contract.js'

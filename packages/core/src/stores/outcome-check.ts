@@ -40,8 +40,9 @@ function countOf(parts: readonly SubRequest[]): number {
 }
 
 function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
-  const { wait, remaining, reset, leased } = given ?? {}
+  const { wait, remaining, reset, leased, slot } = given ?? {}
   if (leased !== undefined && !isCount(leased)) return false
+  if (slot !== undefined && !isCount(slot)) return false
   return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isCount(remaining)
 }
 

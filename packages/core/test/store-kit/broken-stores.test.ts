@@ -1,11 +1,13 @@
 // The store contract must be able to fail: stores that are broken on purpose, and the checks that must find each.
 import { memoryStore, storeContract, type Store, type StoreRequest } from '../../src/store.js'
+import { Clocks } from './clocks.js'
 import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
 import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'
 import { faultsOfHolds } from './faults/holds.js'
 import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
 import { faultsOfLeases } from './faults/leases.js'
+import { faultsOfSlots } from './faults/slots.js'
 
 const FAULTS = [
   ...faultsOfDeciding,
@@ -13,15 +15,17 @@ const FAULTS = [
   ...faultsOfKeysAndAnswers,
   ...faultsOfLeases,
   ...faultsOfHolds,
+  ...faultsOfSlots,
 ]
 
-function brokenBy(make: Broken): Store {
-  const inner = memoryStore()
+function brokenBy(make: Broken, now: () => number): Store {
+  const inner = memoryStore({ now })
   return {
     synchronous: true,
     atomic: true,
     leases: true,
     holds: true,
+    slots: true,
     clock: 'process',
     consume: (batch) => inner.consume(batch),
     peek: (batch) => inner.peek(batch),
@@ -41,8 +45,10 @@ function failing(make: Broken): Promise<string[]> {
 }
 
 async function failingChecks(make: Broken): Promise<string[]> {
+  const { make: withClock, passTime } = new Clocks()
+  const checks = storeContract(() => withClock((now) => brokenBy(make, now)), { passTime })
   const names = await Promise.all(
-    storeContract(() => brokenBy(make)).map(({ name, check }) =>
+    checks.map(({ name, check }) =>
       check().then(
         () => [],
         () => [name],
@@ -75,6 +81,7 @@ test('abilities that a store does not claim are not tested', async () => {
     atomic: false,
     leases: false,
     holds: false,
+    slots: false,
     algorithms: ['token-bucket'],
     consume: (batch) => {
       seen.push(...batch)

@@ -49,6 +49,7 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['lease, none', 'lease', leased(0, false, 0, 0, 0)],
   ['declare', 'declare', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
   ['release', 'release', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
+  ['all, with the number of a slot', 'all', { at: 1, limits: [state, state, { ...state, slot: 7 }] }],
   ['all, beside leases', 'all', { at: 1, limits: [state, state, { ...state, leased: 2 }] }],
 ])('an outcome of %s', (_, grant, given) => {
   expect(isOutcome(given, request(grant))).toBe(true)
@@ -74,6 +75,8 @@ test.each<[what: string, grant: Grant, given: unknown]>([
   ['force, without what was granted', 'force', { at: 1, limits: [state, state, state] }],
   ['force, more than was used', 'force', outcome(4, 3, 1)],
   ['force, half a unit', 'force', outcome(0.5, 3, 0)],
+  ['a slot without a number', 'all', { at: 1, limits: [state, state, { ...state, slot: Number.NaN }] }],
+  ['a slot before the first', 'all', { at: 1, limits: [state, state, { ...state, slot: -1 }] }],
   ['half a unit on lease', 'all', { at: 1, limits: [state, state, { ...state, leased: 0.5 }] }],
   ['lease, without its end', 'lease', outcome(3, 3, 3)],
   ['lease, a longer one', 'lease', leased(501, true, 3, 3, 3)],

@@ -2,9 +2,19 @@ import { storeContract, testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { memoryStore } from '../../src/stores/memory/memory-store.js'
 import { redisStore } from '../../src/stores/redis/redis-store.js'
+import { Clocks } from '../store-kit/clocks.js'
 
 const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
 afterAll(() => client.quit())
 
-storeContract('memory', () => memoryStore())
+const { make, passTime } = new Clocks()
+
+storeContract('memory', () => make((now) => memoryStore({ now })), { passTime })
 storeContract('Redis', () => redisStore(client, { prefix: testPrefix() }))
+storeContract(
+  'Redis, by a clock of the test',
+  () => make((now) => redisStore(client, { prefix: testPrefix(), now })),
+  {
+    passTime,
+  },
+)

@@ -15,12 +15,20 @@ import { isOutcome, isRefundAnswer } from '../outcome-check.js'
 /** One requirement for every store, as a check. */
 export interface Check {
   readonly name: string
-  /** Only for stores that decide several keys in one step, that grant leases, or that make reservations and book places. */
+  /**
+   * Only for stores that decide several keys in one step, that grant leases, that make reservations and book places, or
+   * that count requests in flight; or whose clock the test can set.
+   */
   readonly needsAtomic?: boolean
   readonly needsLeases?: boolean
   readonly needsHolds?: boolean
+  readonly needsSlots?: boolean
+  readonly needsClock?: boolean
   run(bench: Bench): Promise<void>
 }
+
+/** Sets the clock of a store some ms ahead. */
+export type PassTime = (store: Store, ms: number) => void
 
 let runs = 0
 
@@ -32,9 +40,18 @@ export class Bench {
   /** The beginning of every key of this bench, since several checks may write to the same server. */
   readonly #run = `contract-${process.pid}-${Date.now().toString(36)}-${(runs += 1)}`
 
-  constructor(store: Store) {
+  readonly #passTime: PassTime | undefined
+
+  constructor(store: Store, passTime?: PassTime) {
     this.store = store
+    this.#passTime = passTime
     this.algorithms = windowAlgorithms.filter((name) => store.algorithms?.includes(name) ?? true)
+  }
+
+  /** Lets time pass for the store. */
+  pass(ms: number): void {
+    assert.ok(this.#passTime, 'the clock of the store can be set')
+    this.#passTime(this.store, ms)
   }
 
   /** A limit with so long a window that no unit comes back during a check. */

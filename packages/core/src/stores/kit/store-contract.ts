@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../base/maybe-promise.js'
 import type { Store } from '../contract.js'
 import { checkStore } from '../store-check.js'
-import { Bench, type Check } from './bench.js'
+import { Bench, type Check, type PassTime } from './bench.js'
 import { consumeChecks } from './consume-checks.js'
 import { forceChecks } from './force-checks.js'
 import { holdChecks } from './hold-checks.js'
@@ -10,6 +10,8 @@ import { leaseChecks } from './lease-checks.js'
 import { placeChecks } from './place-checks.js'
 import { planChecks } from './plan-checks.js'
 import { refundChecks } from './refund-checks.js'
+import { slotChecks } from './slot-checks.js'
+import { slotTimeChecks } from './slot-time-checks.js'
 import { timeChecks } from './time-checks.js'
 import { upToChecks } from './up-to-checks.js'
 
@@ -29,7 +31,17 @@ const CHECKS: readonly Check[] = [
   ...timeChecks,
   ...leaseChecks.map((check) => ({ ...check, needsLeases: true })),
   ...[...holdChecks, ...placeChecks].map((check) => ({ ...check, needsHolds: true })),
+  ...slotChecks.map((check) => ({ ...check, needsSlots: true })),
+  ...slotTimeChecks.map((check) => ({ ...check, needsSlots: true, needsClock: true })),
 ]
+
+export interface StoreContractOptions {
+  /**
+   * Sets the clock of a store that `make` made some ms ahead: it must go on from there. Default: checks that wait for long
+   * are left out.
+   */
+  readonly passTime?: PassTime
+}
 
 /**
  * The requirements for every store, as checks for any test runner:
@@ -39,23 +51,38 @@ const CHECKS: readonly Check[] = [
  * ```
  *
  * Abilities that the store does not claim are not tested: checks of several keys pass if it is not `atomic`, those of
- * leases if it has no `leases`, of reservations and places if it has no `holds`, and only its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
+ * leases if it has no `leases`, of reservations and places if it has no `holds`, of requests in flight if it has no `slots`, and
+ * only its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
  *
  * @param make makes a store; called by each check, which closes the store at its end
  */
-export function storeContract(make: () => MaybePromise<Store>): readonly StoreCheck[] {
-  return CHECKS.map(({ name, needsAtomic = false, needsLeases = false, needsHolds = false, run }) => ({
+export function storeContract(
+  make: () => MaybePromise<Store>,
+  { passTime }: StoreContractOptions = {},
+): readonly StoreCheck[] {
+  return CHECKS.map(({ name, run, ...needs }) => ({
     name,
     check: async () => {
       const store = await make()
       checkStore(store, 'store')
       await store.ready?.()
       try {
-        const isAble = (store.atomic || !needsAtomic) && (store.leases || !needsLeases)
-        if (isAble && (store.holds || !needsHolds)) await run(new Bench(store))
+        if (isAble(store, needs, passTime)) await run(new Bench(store, passTime))
       } finally {
         await store.close?.()
       }
     },
   }))
+}
+
+function isAble(store: Store, needs: Omit<Check, 'name' | 'run'>, passTime: PassTime | undefined): boolean {
+  const { needsAtomic, needsLeases, needsHolds, needsSlots, needsClock } = needs
+  const lacks = [
+    needsAtomic && !store.atomic,
+    needsLeases && !store.leases,
+    needsHolds && !store.holds,
+    needsSlots && !store.slots,
+    needsClock && !passTime,
+  ]
+  return !lacks.includes(true)
 }

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import type { Outcome } from '../contract.js'
+import { refundOf } from '../receipts.js'
+import { all, force, isTaken, upTo, type Check } from './bench.js'
+import { free, Holder, slotsIn, slotsOf } from './slot-holders.js'
+
+/** Requests in flight, without what time does to them. */
+export const slotChecks: readonly Check[] = [
+  {
+    name: 'slots: as many requests run at a time as the limit says, over all holders',
+    async run(bench) {
+      const set = slotsOf(3)
+      const [one, two] = [new Holder(bench, 1), new Holder(bench, 2)]
+      const allowed = []
+      for (const by of [one, two, one, two, one]) allowed.push(await by.begin('a', set))
+      assert.deepEqual(allowed, [true, true, true, false, false])
+      assert.equal(await free(bench, 'a', set), 0)
+      one.held -= 1
+      assert.ok(await one.begin('a', set), 'a request has ended, so another one runs')
+      two.held -= 1
+      assert.equal(await two.tell('release', 'a', set), 1)
+      assert.equal(await free(bench, 'a', set), 1)
+    },
+  },
+  {
+    name: 'slots: requests of one batch take one slot after another, with numbers that go up',
+    async run(bench) {
+      const set = slotsOf(3)
+      const request = all(new Holder(bench, 1, 0, 7).asking('a', set))
+      const outcomes = await bench.consume(request, request, request, request)
+      // Those that the holder has not heard of yet are held, too.
+      assert.deepEqual(outcomes.map(isTaken), [true, true, true, false])
+      assert.deepEqual(
+        outcomes.slice(0, 3).map((outcome) => slotsIn(outcome, set).slot),
+        [8, 9, 10],
+      )
+      assert.deepEqual(
+        outcomes.map((outcome) => slotsIn(outcome, set).remaining),
+        [2, 1, 0, 0],
+      )
+    },
+  },
+  {
+    name: 'slots: a slot whose answer was lost is held until the holder has heard of it',
+    async run(bench) {
+      const set = slotsOf(3)
+      const by = new Holder(bench, 1)
+      await bench.consume(all(by.asking('a', set)))
+      assert.equal(await by.tell('release', 'a', set), 2)
+      assert.equal(by.known, 1, 'the answer says which slot the holder had last')
+      assert.equal(await by.tell('release', 'a', set), 3)
+      assert.ok(await by.begin('a', set))
+      assert.equal(by.known, 2, 'the next slot has the next number')
+    },
+  },
+  {
+    name: 'slots: a late message from before changes only what it can know',
+    async run(bench) {
+      const set = slotsOf(5)
+      const by = new Holder(bench, 1)
+      await by.begin('a', set)
+      const late = new Holder(bench, 1, by.held, by.known)
+      await by.begin('a', set)
+      assert.equal(await late.tell('declare', 'a', set), 3, 'it holds two, the second it had not heard of')
+      by.held = 0
+      assert.equal(await by.tell('declare', 'a', set), 5)
+    },
+  },
+  {
+    name: 'slots: what is declared counts, also when the store has forgotten it',
+    async run(bench) {
+      const set = slotsOf(4, bench.limit(9))
+      const by = new Holder(bench, 1)
+      await by.begin('a', set)
+      await by.begin('a', set)
+      await bench.store.reset([bench.key('a')], 0)
+      assert.deepEqual(await bench.left('a', set), [9, 4])
+      const [outcome] = (await bench.consume({
+        shard: 0,
+        grant: 'declare',
+        parts: [by.asking('a', set)],
+      })) as [Outcome]
+      assert.deepEqual([outcome.limits[0]?.remaining, slotsIn(outcome, set).remaining], [0, 2])
+      assert.deepEqual(await bench.left('a', set), [9, 2], 'it takes no slot, and no unit')
+      assert.ok(await by.begin('a', set))
+      assert.equal(by.known, 3, 'numbers go on from what the holder knows')
+    },
+  },
+  {
+    name: 'slots: a release of a holder that is not known declares what it has',
+    async run(bench) {
+      const set = slotsOf(4)
+      const by = new Holder(bench, 1, 2, 5)
+      assert.equal(await by.tell('release', 'a', set), 2)
+      assert.equal(await free(bench, 'a', set), 2)
+    },
+  },
+  {
+    name: 'slots: a denied request takes no slot and no unit',
+    async run(bench) {
+      const set = slotsOf(2, bench.limit(3))
+      const [one, two] = [new Holder(bench, 1), new Holder(bench, 2)]
+      for (const by of [one, one, two]) await by.begin('a', set)
+      assert.deepEqual(await bench.left('a', set), [1, 0])
+      one.held -= 1
+      assert.ok(!(await two.begin('a', set, 2)), 'a free slot, and too few units')
+      assert.equal(await one.tell('release', 'a', set), 1)
+      assert.deepEqual(await bench.left('a', set), [1, 1])
+    },
+  },
+  {
+    name: 'slots: a request takes one, whatever it costs; without slots in it, none',
+    async run(bench) {
+      const set = slotsOf(3, bench.limit(9))
+      assert.ok(await new Holder(bench, 1).begin('a', set, 5))
+      assert.deepEqual(await bench.left('a', set), [4, 2])
+      const [outcome] = (await bench.consume(all(bench.part('a', 1, set)))) as [Outcome]
+      assert.ok(isTaken(outcome))
+      assert.deepEqual(await bench.left('a', set), [3, 2])
+    },
+  },
+  {
+    name: 'slots: other grants and refunds take none and give none back',
+    async run(bench) {
+      const set = slotsOf(2, bench.limit(20))
+      const request = all(new Holder(bench, 1).asking('a', set, 4))
+      const [outcome] = (await bench.consume(request)) as [Outcome]
+      const [more] = (await bench.consume(upTo(bench.part('a', 7, set)))) as [Outcome]
+      assert.equal(more.limits[0]?.granted, 7, 'slots do not count in the units that are given')
+      assert.deepEqual(await bench.left('a', set), [9, 1])
+      await bench.consume(force([bench.used('a', set, [[2, 0]], [[2, 0]])]))
+      assert.deepEqual(await bench.left('a', set), [7, 1])
+      assert.deepEqual(await bench.refund(refundOf(request, outcome, 4)), [true])
+      assert.deepEqual(await bench.left('a', set), [11, 1])
+    },
+  },
+  {
+    name: 'slots: they still count when the plan has another number of them',
+    async run(bench) {
+      const [wide, narrow] = [slotsOf(5), slotsOf(2, bench.limit(9))]
+      const by = new Holder(bench, 1)
+      for (let i = 0; i < 3; i += 1) await by.begin('a', wide)
+      assert.deepEqual(await bench.left('a', narrow), [9, 0])
+      assert.ok(!(await new Holder(bench, 2).begin('a', narrow)))
+      assert.ok(await by.begin('a', wide))
+    },
+  },
+  {
+    name: 'slots: of several keys, all give one or none',
+    needsAtomic: true,
+    async run(bench) {
+      const [two, one] = [slotsOf(2), slotsOf(1)]
+      const request = all(new Holder(bench, 1).asking('a', two), new Holder(bench, 1).asking('b', one))
+      const [first, second] = (await bench.consume(request, request)) as [Outcome, Outcome]
+      assert.deepEqual([isTaken(first), isTaken(second)], [true, false])
+      assert.deepEqual([await free(bench, 'a', two), await free(bench, 'b', one)], [1, 0])
+    },
+  },
+]

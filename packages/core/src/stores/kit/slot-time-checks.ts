@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { SLOTS_KEPT_MS } from '../contract.js'
+import type { Check } from './bench.js'
+import { free, Holder, slotsOf } from './slot-holders.js'
+
+const NEARLY_MS = SLOTS_KEPT_MS - 2000
+/** Longer than a check takes. */
+const MORE_MS = 4000
+
+/** When slots end of which nothing is told any more. Only for stores whose clock the test can set. */
+export const slotTimeChecks: readonly Check[] = [
+  {
+    name: 'slots: those of a holder that tells nothing more end, and not those of the others',
+    async run(bench) {
+      const set = slotsOf(3)
+      const [dead, living] = [new Holder(bench, 1), new Holder(bench, 2)]
+      await dead.begin('a', set)
+      bench.pass(NEARLY_MS)
+      assert.ok(await living.begin('a', set))
+      assert.equal(await free(bench, 'a', set), 1)
+      bench.pass(MORE_MS)
+      assert.equal(await free(bench, 'a', set), 2)
+    },
+  },
+  {
+    name: 'slots: a declaration keeps them, a release leaves their end as it was',
+    async run(bench) {
+      const set = slotsOf(5)
+      const [one, two] = [new Holder(bench, 1), new Holder(bench, 2)]
+      for (const by of [one, one, two, two]) await by.begin('a', set)
+      bench.pass(NEARLY_MS)
+      one.held -= 1
+      two.held -= 1
+      await one.tell('declare', 'a', set)
+      await two.tell('release', 'a', set)
+      assert.equal(await free(bench, 'a', set), 3)
+      bench.pass(MORE_MS)
+      assert.equal(await free(bench, 'a', set), 4)
+      bench.pass(SLOTS_KEPT_MS)
+      assert.equal(await free(bench, 'a', set), 5)
+    },
+  },
+]
