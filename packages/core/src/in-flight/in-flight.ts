@@ -59,17 +59,17 @@ export class InFlight implements SlotsOwner {
   begin(request: Request): Request {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
-    const parts = new Map<Part, Part>()
-    for (const part of request.parts) {
-      if (part.set.slots === undefined) continue
+    const parts = request.parts.map((part) => {
+      if (part.set.slots === undefined) return part
       const slots = this.#join(part, request.plan)
-      const asking = { ...part, slots }
-      inFlight.ask(asking, slots)
-      parts.set(part, asking)
-    }
-    const of = (some: readonly Part[]): Part[] => some.map((part) => parts.get(part) ?? part)
-    const steps = request.steps?.map((step) => ({ ...step, parts: of(step.parts), inFlight }))
-    return { ...request, parts: of(request.parts), steps, inFlight }
+      inFlight.ask(slots)
+      return { ...part, slots }
+    })
+    if (!request.steps) return { ...request, parts, inFlight }
+    const of = (some: readonly Part[]): Part[] =>
+      some.map((part) => parts[request.parts.indexOf(part)] ?? part)
+    const steps = request.steps.map((step) => ({ ...step, parts: of(step.parts), inFlight }))
+    return { ...request, parts, steps, inFlight }
   }
 
   /**
