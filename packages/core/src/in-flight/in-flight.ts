@@ -41,7 +41,6 @@ export class InFlight implements SlotsOwner {
   #isFlushing = false
   #gathering: NodeJS.Timeout | undefined
   #sweeping: NodeJS.Timeout | undefined
-  #sweptAtMs = 0
   #isEnded = false
 
   /** @param holder 6 letters, digits, `_` or `-`, of this process and limiter alone */
@@ -205,7 +204,6 @@ export class InFlight implements SlotsOwner {
 
   #sweepLater(): void {
     if (this.#sweeping || this.#isEnded) return
-    this.#sweptAtMs = elapsedMs()
     this.#sweeping = setTimeout(this.#sweep, SWEEP_MS).unref()
   }
 
@@ -213,9 +211,10 @@ export class InFlight implements SlotsOwner {
   readonly #sweep = (): void => {
     this.#sweeping = undefined
     const now = elapsedMs()
-    // The process was stopped, or its event loop was blocked.
-    const wasStopped = now - this.#sweptAtMs > DROPPED_AFTER_MS
-    if (wasStopped) this.#tellOf([...this.#keys.values()])
+    // The process was stopped, or its event loop was blocked, so that it renewed nothing.
+    this.#tellOf(
+      [...this.#keys.values()].filter(({ toldAtMs }) => toldAtMs > 0 && now - toldAtMs > DROPPED_AFTER_MS),
+    )
     for (const slots of this.#keys.values()) {
       const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
       if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots))
