@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { judge, type Disturbance, type Killed, type Seen, type Verdict } from '../src/in-flight/judge.ts'
+import {
+  judge,
+  neverFull,
+  type Disturbance,
+  type Killed,
+  type Seen,
+  type Verdict,
+} from '../src/in-flight/judge.ts'
 import { judgeUses, type Use } from '../src/in-flight/metered.ts'
 import { Notes, readNotes, type Run } from '../src/in-flight/record.ts'
 import { PLACES, PLANS } from '../src/in-flight/subjects.ts'
@@ -120,6 +127,13 @@ describe('of lines and reservations', () => {
     expect(judgeUses([burst(1, 500, 0.9), burst(1, 900, 2)], [])).not.toEqual([])
     expect(judgeUses([burst(1, 500, 0.9), burst(1, 900, 2)], [loss])).toEqual([])
   })
+})
+
+test('slots that are never all in use, though more is asked for, are lost', () => {
+  const places = [place]
+  expect(neverFull({ places, runs: [run(0, 5), run(4, 9)] })).toEqual([])
+  expect(neverFull({ places, runs: [run(0, 5), run(5, 9)] })).toEqual(['acme: no more than 1 of 2 ever ran'])
+  expect(neverFull({ places: [{ ...place, isFull: false }], runs: [] })).toEqual([])
 })
 
 test('notes are read as they were written, also by a process that was killed in the middle', () => {

@@ -38,7 +38,8 @@ test('slots that the store dropped since their last renewal are told of, however
   const limiter = createLimiter({ limit: '2 concurrent', store })
   const told: number[] = []
   limiter.on('inFlight', ({ slots }) => told.push(slots))
-  const isDeclared = (): boolean => consume.mock.calls.flatMap(([batch]) => batch).some(({ grant }) => grant === 'declare')
+  const isDeclared = (): boolean =>
+    consume.mock.calls.flatMap(([batch]) => batch).some(({ grant }) => grant === 'declare')
   const first = await limiter.consume('first')
   mockSkippedMs += 3000
   const second = await limiter.consume('second')

@@ -14,10 +14,16 @@ export interface Left {
   readonly violations: readonly string[]
 }
 
+/**
+ * Sooner than the store drops slots by itself: processes that live give all of theirs back, and the last kill was longer
+ * ago. Reservations that were forgotten end by then, too.
+ */
+const FREE_WITHIN_MS = 8000
+const GONE_WITHIN_MS = 30_000
 const DEADLINE_MS = 10_000
 
 /** Called when the last run has just ended. */
-export async function whatIsLeft(servers: Servers, withinMs: number): Promise<Left> {
+export async function whatIsLeft(servers: Servers): Promise<Left> {
   const client = await connect({ module: 'ioredis', ...servers.target })
   const limiter = createLimiter({
     plans: { ...PLANS, ...METER_PLANS },
@@ -29,9 +35,9 @@ export async function whatIsLeft(servers: Servers, withinMs: number): Promise<Le
   })
   const port = await servers.port()
   try {
-    const freeAfter = await untilNone(() => takenIn(limiter), withinMs)
+    const freeAfter = await untilNone(() => takenIn(limiter), FREE_WITHIN_MS)
     // Keys live on as long as slots are kept, and Redis removes some of them a little later.
-    const goneAfter = await untilNone(() => keysOn(port), 2 * withinMs)
+    const goneAfter = await untilNone(() => keysOn(port), GONE_WITHIN_MS)
     return {
       freeAfter: freeAfter.ms,
       goneAfter: freeAfter.ms + goneAfter.ms,

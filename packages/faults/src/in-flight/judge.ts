@@ -50,6 +50,17 @@ export function judge(seen: Seen): Verdict {
   }
 }
 
+/** Subjects of which more is asked for than may run, and whose slots were never all in use: some of them are lost. */
+export function neverFull({ places, runs }: Pick<Seen, 'places' | 'runs'>): string[] {
+  return places.flatMap(({ id, slots, isFull }, i) => {
+    const most = Math.max(
+      0,
+      ...stepsOf(runs.filter(({ place }) => place === i)).map(({ running }) => running),
+    )
+    return isFull && most < slots ? [`${id}: no more than ${most} of ${slots} ever ran`] : []
+  })
+}
+
 /** The runs of a subject; those of a process that was killed end with it. */
 function liveRuns({ runs, killed }: Seen, place: number): Run[] {
   const diedAt = new Map(killed.flatMap(({ at, by }) => by.map((process) => [process, at] as const)))

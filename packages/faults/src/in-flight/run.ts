@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { whatIsLeft, type Left } from './afterwards.ts'
 import { Crew } from './crew.ts'
-import { judge, type Disturbance, type Verdict } from './judge.ts'
+import { judge, neverFull, type Disturbance, type Verdict } from './judge.ts'
 import { judgeUses } from './metered.ts'
 import { readNotes, type Run } from './record.ts'
 import { PLACES } from './subjects.ts'
@@ -57,7 +57,7 @@ export async function runCase(given: Case): Promise<Result> {
     await sleep(Math.max(0, given.seconds * 1000 - crew.now() / 1000, (untilBack - crew.now()) / 1000))
     const ended = await crew.end()
     const lastUs = crew.now()
-    const left = await whatIsLeft(servers, withinUs / 1000)
+    const left = await whatIsLeft(servers)
     return { ...given, ...left, ...conclude(given, crew, { happened, ended, lastUs, left }) }
   } finally {
     crew.stop()
@@ -91,6 +91,7 @@ function conclude(given: Case, { started }: Crew, { happened, ended, lastUs, lef
   const losses = happened.disturbances.filter(({ more }) => more > 0)
   const violations = [
     ...verdict.violations,
+    ...neverFull({ ...shared, runs }),
     ...judgeUses(uses, losses),
     ...left.violations,
     ...neverEnded(runs, dead, lastUs),
