@@ -93,6 +93,11 @@ function concurrent.release(limit, id, held, known)
   return true
 end
 
+-- The state after a release.
+function concurrent.pack_rows(limit)
+  return pack_bytes('>I2I4I6', #limit.rows / ROW, limit.held, limit.ends) .. limit.rows
+end
+
 function concurrent.wait(limit)
   return limit.held < limit.quota and 0 or limit.hint
 end

@@ -41,7 +41,6 @@ export class InFlight implements SlotsOwner {
   #isFlushing = false
   #gathering: NodeJS.Timeout | undefined
   #sweeping: NodeJS.Timeout | undefined
-  #sweptAtMs = 0
   #isEnded = false
 
   /** @param holder 6 letters, digits, `_` or `-`, of this process and limiter alone */
@@ -59,17 +58,17 @@ export class InFlight implements SlotsOwner {
   begin(request: Request): Request {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
-    const parts = new Map<Part, Part>()
-    for (const part of request.parts) {
-      if (part.set.slots === undefined) continue
+    const parts = request.parts.map((part) => {
+      if (part.set.slots === undefined) return part
       const slots = this.#join(part, request.plan)
-      const asking = { ...part, slots }
-      inFlight.ask(asking, slots)
-      parts.set(part, asking)
-    }
-    const of = (some: readonly Part[]): Part[] => some.map((part) => parts.get(part) ?? part)
-    const steps = request.steps?.map((step) => ({ ...step, parts: of(step.parts), inFlight }))
-    return { ...request, parts: of(request.parts), steps, inFlight }
+      inFlight.ask(slots)
+      return { ...part, slots }
+    })
+    if (!request.steps) return { ...request, parts, inFlight }
+    const of = (some: readonly Part[]): Part[] =>
+      some.map((part) => parts[request.parts.indexOf(part)] ?? part)
+    const steps = request.steps.map((step) => ({ ...step, parts: of(step.parts), inFlight }))
+    return { ...request, parts, steps, inFlight }
   }
 
   /**
@@ -205,7 +204,6 @@ export class InFlight implements SlotsOwner {
 
   #sweepLater(): void {
     if (this.#sweeping || this.#isEnded) return
-    this.#sweptAtMs = elapsedMs()
     this.#sweeping = setTimeout(this.#sweep, SWEEP_MS).unref()
   }
 
@@ -213,9 +211,10 @@ export class InFlight implements SlotsOwner {
   readonly #sweep = (): void => {
     this.#sweeping = undefined
     const now = elapsedMs()
-    // The process was stopped, or its event loop was blocked.
-    const wasStopped = now - this.#sweptAtMs > DROPPED_AFTER_MS
-    if (wasStopped) this.#tellOf([...this.#keys.values()])
+    // The process was stopped, or its event loop was blocked, so that it renewed nothing.
+    this.#tellOf(
+      [...this.#keys.values()].filter(({ toldAtMs }) => toldAtMs > 0 && now - toldAtMs > DROPPED_AFTER_MS),
+    )
     for (const slots of this.#keys.values()) {
       const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
       if ((isOld || slots.isDirty) && !slots.isDeclaring && !this.#due.has(slots))

@@ -11,7 +11,7 @@ export class KeySlots implements SlotHolder {
   known: number
   /** How many requests are under way that ask for a slot. */
   pending = 0
-  /** When the store last made the slots live on, or a little before, in ms since the process started. */
+  /** When the store last made the slots live on, or a little before, in ms since the process started. 0: never. */
   toldAtMs = 0
   /** Whether the store may have to be told anew: slots were given back, or a message may be lost. */
   isDirty = false

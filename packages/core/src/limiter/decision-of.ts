@@ -8,13 +8,14 @@ import { decideWithoutLimits } from './uncounted-decision.js'
 /** Makes the decision of the verdicts on all steps of a request. */
 export function decisionOf(request: Request, origin: Origin): Decision {
   const { verdicts } = origin
-  const { source, allowed } = verdicts[0] as Verdict
-  if (verdicts.length > 1 || isCounted(source)) return new CountedDecision(request, undefined, origin)
-  return decideWithoutLimits(request, { source, allowed })
+  const first = verdicts[0] as Verdict
+  if (verdicts.length === 1 && isUncounted(first)) return decideWithoutLimits(request, first)
+  return new CountedDecision(request, undefined, origin)
 }
 
-type Counted = 'store' | 'place' | 'lease' | 'cache' | 'local'
+type Uncounted = Verdict & { readonly source: 'unlimited' | 'blocked' | 'open' | 'closed' }
 
-function isCounted(source: Verdict['source']): source is Counted {
-  return ['store', 'place', 'lease', 'cache', 'local'].includes(source)
+function isUncounted(verdict: Verdict): verdict is Uncounted {
+  const { source } = verdict
+  return source === 'unlimited' || source === 'blocked' || source === 'open' || source === 'closed'
 }

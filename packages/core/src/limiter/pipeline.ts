@@ -8,7 +8,7 @@ import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { InFlight } from '../in-flight/in-flight.js'
-import type { Request } from '../requests/request.js'
+import { isPlain, type Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
@@ -87,13 +87,13 @@ export class Pipeline {
   }
 
   consume(request: Request): MaybePromise<Decision> {
-    return this.#room.join(request) ?? this.#consumeNow(request)
+    return (isPlain(request) ? undefined : this.#room.join(request)) ?? this.#consumeNow(request)
   }
 
   #consumeNow(given: Request): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(given)
     if (known) return this.#inKind(this.#conclude(given, [known]))
-    const request = this.#inFlight.begin(given)
+    const request = isPlain(given) ? given : this.#inFlight.begin(given)
     if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))

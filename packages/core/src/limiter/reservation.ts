@@ -1,8 +1,10 @@
+import { clearTimeout, setTimeout } from '../base/timers.js'
 import { needCost } from '../requests/cost.js'
 import type { Request } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
 import type { Decision } from './decision.js'
 import type { Settling } from './settling.js'
+import { hasSlots } from './slots-of-decisions.js'
 
 /**
  * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision stands
@@ -32,6 +34,8 @@ export interface Reservation {
 /** Who settles a reservation, and who counts it. */
 export interface ReservationEnd {
   readonly settling: Settling
+  /** How long its units are held. */
+  readonly lengthMs: number
   readonly onOver: (how: 'committed' | 'cancelled') => void
 }
 
@@ -40,11 +44,14 @@ export class HeldReservation implements Reservation {
   readonly decision: Decision
   readonly #end: ReservationEnd
   #committed: Promise<number> | undefined
+  readonly #timer: NodeJS.Timeout | undefined
 
   constructor(decision: Decision, end: ReservationEnd) {
     this.allowed = decision.allowed
     this.decision = decision
     this.#end = end
+    // Forgotten, it holds its slots no longer than its units.
+    if (hasSlots(decision)) this.#timer = setTimeout(() => decision.release(), end.lengthMs).unref()
   }
 
   // Bound, so that they work from a copy, too, and still once.
@@ -69,6 +76,7 @@ export class HeldReservation implements Reservation {
   }
 
   #over(how: 'committed' | 'cancelled'): void {
+    clearTimeout(this.#timer)
     this.decision.release()
     if (this.allowed) this.#end.onOver(how)
   }

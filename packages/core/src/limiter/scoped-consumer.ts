@@ -30,14 +30,9 @@ export class ScopedConsumer implements Consumer {
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const read = (): number => {
-      const cost = readConsumeOptions(options)
-      options?.signal?.throwIfAborted()
-      return cost
-    }
-    const request = this.#build(subjects, read, options)
+    const request = this.#build(subjects, options, readToConsume)
     if (request instanceof Promise) return request.then((built) => this.#consume(built, options))
-    return this.#pipeline.consume(withOptions(request, options))
+    return this.#pipeline.consume(options === undefined ? request : withOptions(request, options))
   }
 
   /** After a look-up of the plan, in which the signal may have aborted. */
@@ -47,7 +42,7 @@ export class ScopedConsumer implements Consumer {
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, () => readConsumeOptions(options), options)
+    const request = this.#build(subjects, options, readConsumeOptions)
     return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built))
       : this.#pipeline.peek(request)
@@ -56,17 +51,21 @@ export class ScopedConsumer implements Consumer {
   async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
     const { cost, lengthMs, context } = readReserveOptions(options)
     this.#pipeline.holds.need()
-    const request = await this.#build(subjects, () => cost, options)
+    const request = await this.#build(subjects, options, () => cost)
     const asked = reserving(withOptions(request, context && { context }), newLeaseId(), lengthMs)
     const decision = await this.#pipeline.consume(asked)
     const isHeld = decision.allowed && decision.source !== 'unlimited'
     const onOver = isHeld ? this.#pipeline.holds.reserved(lengthMs) : (): void => {}
-    return new HeldReservation(decision, { settling: this.#settling, onOver })
+    return new HeldReservation(decision, { settling: this.#settling, lengthMs, onOver })
   }
 
-  #build(subjects: Subjects, costOf: () => number, options: object | undefined): MaybePromise<Request> {
+  #build<Options extends object>(
+    subjects: Subjects,
+    options: Options | undefined,
+    costOf: (options: Options | undefined) => number,
+  ): MaybePromise<Request> {
     try {
-      return this.#builder.build(subjects, costOf(), this.#scope)
+      return this.#builder.build(subjects, costOf(options), this.#scope)
     } catch (error) {
       quiet(subjects)
       quiet(options)
@@ -77,4 +76,10 @@ export class ScopedConsumer implements Consumer {
   async reset(subject: Subject | string): Promise<void> {
     await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
   }
+}
+
+function readToConsume(options: ConsumeOptions | undefined): number {
+  const cost = readConsumeOptions(options)
+  options?.signal?.throwIfAborted()
+  return cost
 }

@@ -16,10 +16,11 @@ type Uncounted = Exclude<Verdict['source'], 'store' | 'place' | 'cache' | 'lease
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(
   { subject, plan, cost }: Request,
-  { source, allowed }: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
+  verdict: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
 ): Decision {
-  const decision = new UncountedDecision(subject, plan.name, cost, { allowed, source })
-  if (allowed) return decision
+  const decision = new UncountedDecision(subject, plan.name, cost, verdict)
+  if (verdict.allowed) return decision
+  const { source } = verdict
   decision.retryAfterMs = source === 'blocked' ? null : RETRY_AFTER_FAILURE_MS
   decision.reason = source === 'blocked' ? 'blocked' : 'store-unavailable'
   return decision

@@ -31,3 +31,23 @@ test.each<[where: string, makeStore: () => Store]>([
   for (const decision of held) decision.release()
   await limiter.close()
 })
+
+test('slots that the store dropped since their last renewal are told of, however short the process stood still', async () => {
+  const store = memoryStore()
+  const consume = jest.spyOn(store, 'consume')
+  const limiter = createLimiter({ limit: '2 concurrent', store })
+  const told: number[] = []
+  limiter.on('inFlight', ({ slots }) => told.push(slots))
+  const isDeclared = (): boolean => consume.mock.calls.flatMap(([batch]) => batch).some(({ grant }) => grant === 'declare')
+  const first = await limiter.consume('first')
+  mockSkippedMs += 3000
+  const second = await limiter.consume('second')
+  mockSkippedMs += 1600
+  // Now the first one is renewed, and the second one need not be yet.
+  await eventually(isDeclared)
+  expect(told).toEqual([])
+  mockSkippedMs += 12_500
+  await eventually(() => told.length > 0)
+  for (const decision of [first, second]) decision.release()
+  await limiter.close()
+})

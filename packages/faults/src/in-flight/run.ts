@@ -77,7 +77,7 @@ interface Over {
 type Concluded = Omit<Result, keyof Case | keyof Left> & Pick<Result, 'violations'>
 
 function conclude(given: Case, { started }: Crew, { happened, ended, lastUs, left }: Over): Concluded {
-  const { isOutage } = TROUBLES[given.trouble] as Trouble
+  const { isOutage, isStopped } = TROUBLES[given.trouble] as Trouble
   const read = started.map(({ notes, number }) => readNotes(notes, number))
   const runs = read.flatMap((one) => one.runs)
   const uses = read.flatMap((one) => one.uses)
@@ -94,7 +94,8 @@ function conclude(given: Case, { started }: Crew, { happened, ended, lastUs, lef
     ...judgeUses(uses, losses),
     ...left.violations,
     ...neverEnded(runs, dead, lastUs),
-    ...wrongIn(ended, dead.length, given.isShort),
+    ...wrongIn(ended, dead.length),
+    ...(given.isShort ? [] : tooLate(ended, isStopped ? given.stopMs : 0)),
   ]
   const used = uses.reduce((sum, { units }) => sum + units, 0)
   return { ...verdict, violations, used, ...figuresOf(ended, runs) }
@@ -116,17 +117,23 @@ function neverEnded(runs: readonly Run[], dead: readonly number[], lastUs: numbe
   return open.length > 0 ? [`${open.length} runs never ended`] : []
 }
 
-function wrongIn(ended: readonly Ended[], dead: number, isShort: boolean): string[] {
+/** A process that stood still could not answer. */
+function tooLate(ended: readonly Ended[], stoodMs: number): string[] {
+  return ended
+    .flatMap(({ told }) => told?.longestMs ?? [])
+    .filter((ms) => ms > ANSWERED_WITHIN_MS + stoodMs)
+    .map((ms) => `a decision took ${ms.toFixed(0)} ms`)
+}
+
+function wrongIn(ended: readonly Ended[], dead: number): string[] {
   const told = ended.flatMap((one) => one.told ?? [])
   const thrown = told.flatMap((one) => one.thrown)
   const unanswered = told.reduce((sum, one) => sum + one.unanswered, 0)
-  const late = told.filter(({ longestMs }) => !isShort && longestMs > ANSWERED_WITHIN_MS)
   const killed = ended.filter(({ how }) => how === 'SIGKILL').length
   const codes = ended.map(({ how }) => how).filter((how) => how !== 0 && how !== 'SIGKILL')
   return [
     ...(thrown.length > 0 ? [`thrown: ${thrown.join('; ')}`] : []),
     ...(unanswered > 0 ? [`${unanswered} requests were never answered`] : []),
-    ...late.map(({ longestMs }) => `a decision took ${longestMs.toFixed(0)} ms`),
     ...(codes.length > 0 || killed !== dead
       ? [`processes ended with ${codes.join(', ')}, ${killed} killed`]
       : []),

@@ -35,6 +35,8 @@ export interface Trouble {
   happen(scene: Scene, started: Awaited<ReturnType<Trouble['start']>>): Promise<Happened>
   /** Whether the failure policy decides meanwhile. */
   readonly isOutage: boolean
+  /** Whether processes stand still, for as long as the scene says. */
+  readonly isStopped?: boolean
 }
 
 const DOWN_MS = 1000
@@ -87,6 +89,7 @@ export const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
   'processes stand still': {
     ...plain,
+    isStopped: true,
     happen: (scene) =>
       during(scene, scene.stopMs > SURELY_KEPT_MS ? 1 : 0, async () => {
         const pids = scene.workers.slice(2).map(({ pid }) => pid)

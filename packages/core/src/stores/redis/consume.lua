@@ -62,7 +62,6 @@ end
 
 -- @include quick
 -- @include quick.lua
--- @include quick-slots.lua
 
 local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
@@ -76,19 +75,28 @@ local function read_run(index)
   request = request + count
 end
 
--- Reads and decides a run of a limit set with requests in flight.
-local function read_slots_run()
-  local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
-  local numbers = cjson.decode(ARGV[at + 5])
-  at = at + 6
-  local set = quick_sets[index]
-  if set == nil then
-    set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
-    quick_sets[index] = set
+-- Made when first needed, as the general way is.
+local read_slots
+
+local function make_slots()
+  -- @include quick-slots.lua
+
+  -- Reads and decides a run of a limit set with requests in flight.
+  local function read_slots_run()
+    local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+    holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
+    local numbers = cjson.decode(ARGV[at + 5])
+    at = at + 6
+    local set = quick_sets[index]
+    if set == nil then
+      set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
+      quick_sets[index] = set
+    end
+    decide_slots_run(set, index, cost, numbers)
+    request, holder = request + count, nil
   end
-  decide_slots_run(set, index, cost, numbers)
-  request, holder = request + count, nil
+
+  return read_slots_run
 end
 
 while at < #ARGV do
@@ -96,7 +104,8 @@ while at < #ARGV do
   if index > 0 then
     read_run(index)
   elseif index < 0 then
-    read_slots_run()
+    read_slots = read_slots or make_slots()
+    read_slots()
   else
     general = general or make_general()
     general.read_together()

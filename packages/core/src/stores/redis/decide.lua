@@ -89,11 +89,10 @@ local function decide_release(set, key)
   if not take or not at or set.written > now or not limit.algorithm.release(limit, holder, held, known) then
     return decide_declaration(set, key)
   end
-  local size_before = limit.algorithm.size + STATE_ID
-  local _, count = unpack_bytes(limit.algorithm.packing, value, at)
-  local saved = pack_bytes('>I4I2I4I6', limit.id, #limit.rows / 21, limit.held, limit.ends) .. limit.rows
-  local tail = sub(value, at + size_before + count * 21)
-  call('SET', key, sub(value, 1, at - 1) .. saved .. tail, 'KEEPTTL')
+  local algorithm, first = limit.algorithm, at + STATE_ID
+  local _, count = unpack_bytes(algorithm.packing, value, at)
+  local behind = sub(value, first + algorithm.size + algorithm.tail_size(nil, count))
+  call('SET', key, sub(value, 1, first - 1) .. algorithm.pack_rows(limit) .. behind, 'KEEPTTL')
   reply[size + 1], reply[size + 2] = limit.algorithm.left(limit)
   size = size + 2
 end
