@@ -127,6 +127,7 @@ export class Judge {
     if (this.#is.isLive) return
     for (const [{ remaining, resetMs }, line] of this.#matched(decision, asked.lines)) {
       if (remaining >= capacityOf(line.spec) || isFlight(line.spec)) continue
+      if (this.#oracle.hasReserved(line, asked.now)) continue
       const after = this.#oracle.room(line, asked.now + resetMs * MS).most
       const before = this.#oracle.room(line, asked.now + Math.max(resetMs - 1, 0) * MS).least
       const holds = after > remaining && (before <= remaining || resetMs === 0)
@@ -165,6 +166,7 @@ export class Judge {
     const never = told.some(({ spec }) => !isFlight(spec) && capacityOf(spec) < cost)
     const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(told, now)}`
     if (wait === null || never) return this.#case.check(4, wait === null && never, says)
+    if (told.some((line) => this.#oracle.hasReserved(line, now))) return this.#case.check(4, wait > 0, says)
     // When a request ends is unknown, so what it tells of those in flight is a hint.
     if (told.some(({ name, spec }) => isFlight(spec) && decision.violated.includes(name))) {
       return this.#case.check(4, wait >= HINT_MS, says)

@@ -4,7 +4,7 @@ import { nameOf, UNKNOWN_UNITS, type LeaseOracle } from './lease-oracle.js'
 import { LeasingProcess, untilIdle } from './lease-processes.js'
 import type { LeaseSchedule } from './lease-schedule.js'
 import { plansInput } from './places.js'
-import type { Clock } from './play.js'
+import type { Clock } from './road.js'
 import type { Plans, Who } from './schedule.js'
 import { answered } from './within.js'
 

@@ -3,7 +3,7 @@ import type { Asked } from './judge.js'
 import type { Bounds } from './counter.js'
 import { capacityOf } from './limits.js'
 import { groupsOf, needOf } from './lines.js'
-import type { Charge } from './oracle.js'
+import type { Charge, Reserved } from './oracle.js'
 import type { Play } from './play.js'
 import { isHostile, type Ask } from './schedule.js'
 import type { Case } from './tally.js'
@@ -59,6 +59,18 @@ export class Ledger {
     if (!decision.allowed) judge.retry(decision, asked)
     if (!decision.allowed) judge.narrowestFirst(decision, asked)
     return charge
+  }
+
+  /** Judges the decision about a reservation while nothing else is under way, and enters what it holds. */
+  reserve(ask: Ask, decision: Decision, lengthUs: number): Reserved | undefined {
+    const { oracle, judge, nowUs } = this.#play
+    const asked = askedOf(this.#play, ask)
+    judge.tellsWhole(decision, asked.lines)
+    judge.verdict(decision, asked)
+    const reserved = decision.allowed ? oracle.reserve(ask, nowUs, lengthUs) : undefined
+    judge.told(decision, asked)
+    if (!reserved) judge.retry(decision, asked)
+    return reserved
   }
 
   /** Checks decisions of one moment whose order is unknown, because they were made in several steps. */

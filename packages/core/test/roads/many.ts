@@ -1,7 +1,9 @@
 // Plays many schedules on a road, and makes a jest test for each law.
 import { withFlights } from './flight-schedule.js'
-import { Play, type Road } from './play.js'
+import { Play } from './play.js'
+import type { Road } from './road.js'
 import { probe } from './probes.js'
+import { withReservations } from './reservation-schedule.js'
 import { scheduleOf, type ScheduleOptions } from './schedule.js'
 import { Case, LAWS, type Tally } from './tally.js'
 import { NoAnswer } from './within.js'
@@ -32,7 +34,8 @@ export interface Played {
 
 export async function playOn(road: Road, seed: number, options: ScheduleOptions = {}): Promise<Played> {
   const plain = scheduleOf(seed, options)
-  const schedule = options.inFlight ? withFlights(plain, road.another ? 2 : 1) : plain
+  const flying = options.inFlight ? withFlights(plain, road.another ? 2 : 1) : plain
+  const schedule = options.reserves ? withReservations(flying) : flying
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
   try {

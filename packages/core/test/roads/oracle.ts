@@ -3,6 +3,7 @@
 import { Counter, type Bounds } from './counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
 import { isFlight, linesOf, needOf, type Line } from './lines.js'
+import { ReservedUnits } from './reserved-units.js'
 import type { Ask, Plans, Schedule, Who } from './schedule.js'
 import { SlotRows } from './slot-rows.js'
 
@@ -17,6 +18,15 @@ export interface Charge {
   readonly slots: readonly string[]
 }
 
+/** Units that a request reserves. */
+export interface Reserved {
+  readonly id: number
+  readonly ask: Ask
+  readonly lines: readonly Line[]
+  readonly from: number
+  readonly to: number
+}
+
 interface Taking {
   /** Default: the limits of the present plans. */
   readonly lines?: readonly Line[]
@@ -29,11 +39,14 @@ export class Oracle {
   readonly #schedule: Schedule
   readonly #counters = new Map<string, Counter>()
   readonly #rows = new Map<string, SlotRows>()
+  readonly #reserved = new Map<string, ReservedUnits>()
   /** By subject: the keys of its counters. */
   readonly #owned = new Map<string, Set<string>>()
   #plans: Plans
   #lines = new WeakMap<Ask, readonly Line[]>()
   #ids = 0
+  /** Reservations whose subject was reset. */
+  readonly #forgotten = new Set<number>()
 
   constructor(schedule: Schedule) {
     this.#schedule = schedule
@@ -61,7 +74,9 @@ export class Oracle {
       const { least, most } = this.#rows.get(key)?.held(now, asker) ?? { least: 0, most: 0 }
       return { least: Math.max(capacity - most, 0), most: Math.max(capacity - least, 0) }
     }
-    return this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
+    const { least, most } = this.#counters.get(key)?.room(spec, now) ?? { least: capacity, most: capacity }
+    const held = this.#reserved.get(key)?.held(now) ?? { least: 0, most: 0 }
+    return { least: Math.max(least - held.most, 0), most: Math.max(most - held.least, 0) }
   }
 
   /** Whether the counter has units that were taken under another quota: the plan has changed. */
@@ -94,6 +109,39 @@ export class Oracle {
     return { id, ask, lines, at, units, slots: slots.map(({ key }) => key) }
   }
 
+  reserve(ask: Ask, at: number, lengthUs: number): Reserved {
+    const id = (this.#ids += 1)
+    const lines = this.linesOf(ask)
+    const [from, to] = [at + lengthUs, at + lengthUs + Math.max(lengthUs / 64, 1000) + 1000]
+    for (const { key, owner } of lines) {
+      const units = this.#reserved.get(key) ?? new ReservedUnits()
+      this.#reserved.set(key, units)
+      units.hold(id, { units: ask.cost, from, to })
+      this.#own(key, ask.who[owner] as Who)
+    }
+    return { id, ask, lines, from, to }
+  }
+
+  /** Whether a reservation holds its units; undefined: one that was denied. */
+  stateOf(reserved: Reserved | undefined, now: number): 'held' | 'over' | 'unknown' {
+    if (!reserved || now >= reserved.to || this.isForgotten(reserved)) return 'over'
+    return now < reserved.from ? 'held' : 'unknown'
+  }
+
+  /** Whether its subject was reset. */
+  isForgotten(reserved: Reserved | undefined): boolean {
+    return reserved !== undefined && this.#forgotten.has(reserved.id)
+  }
+
+  endReservation(reserved: Reserved | undefined): void {
+    for (const { key } of reserved?.lines ?? []) this.#reserved.get(key)?.end((reserved as Reserved).id)
+  }
+
+  /** Whether units of a limit may be reserved: then it tells upper bounds of times. */
+  hasReserved({ key }: Line, now: number): boolean {
+    return (this.#reserved.get(key)?.held(now).most ?? 0) > 0
+  }
+
   /** Gives the slots of a request back. */
   release({ ask, slots }: Charge): void {
     for (const key of slots) this.#rows.get(key)?.release(ask.process ?? 0)
@@ -120,6 +168,8 @@ export class Oracle {
     for (const key of this.#owned.get(nameOf(who)) ?? []) {
       this.#counters.delete(key)
       this.#rows.get(key)?.forget(0, at)
+      for (const id of this.#reserved.get(key)?.ids ?? []) this.#forgotten.add(id)
+      this.#reserved.delete(key)
     }
   }
 

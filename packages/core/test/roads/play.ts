@@ -1,31 +1,19 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Consumer, Decision, Limiter, LimiterOptions } from '../../src/index.js'
+import type { Consumer, Decision, Limiter } from '../../src/index.js'
 import { Flights } from './flights.js'
-import { Judge, type Circumstances } from './judge.js'
+import { Judge } from './judge.js'
 import { askedOf, Ledger } from './ledger.js'
 import { groupsOf, type Grouping, type Line } from './lines.js'
 import { Oracle } from './oracle.js'
 import { apart, placesOf, plansInput, type Places } from './places.js'
+import { Reservations } from './reservations.js'
+import type { Clock, Road } from './road.js'
 import { Refunds, type Made } from './refunds.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { memoryFirst, withoutSlots, type Told } from './told.js'
 import { answered } from './within.js'
-
-/** A clock that a schedule sets, in ms since 1970, with µs as the fraction. */
-export interface Clock {
-  now: number
-}
-
-export interface Road extends Circumstances {
-  readonly name: string
-  /** Called before each step. */
-  readonly onStep?: () => void
-  limiter(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
-  /** Makes the limiter of another process, with the same counts as the one before. Default: there is one process. */
-  another?(options: Omit<LimiterOptions, 'store'>, clock: Clock): Limiter
-}
 
 type Burst = Extract<Act, { what: 'burst' }>
 
@@ -50,6 +38,7 @@ export class Play {
   readonly #road: Road
   readonly #places: readonly Places[]
   readonly #refunds: Refunds
+  readonly #reservations: Reservations
   readonly flights: Flights
   readonly #hasFlights: boolean
   #hasRaced = false
@@ -70,6 +59,7 @@ export class Play {
     this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free' }, clock))
     this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
     this.flights = new Flights(this, given)
+    this.#reservations = new Reservations(this, given)
     this.#refunds = new Refunds(this, given)
   }
 
@@ -89,6 +79,7 @@ export class Play {
       await this.#perform(act)
       if (this.#case.isBroken) return
     }
+    await this.#reservations.endAll()
   }
 
   /** Sends a request, and counts the decision. */
@@ -182,6 +173,10 @@ export class Play {
         return this.#reset(act.who)
       case 'end':
         return this.#end(act.back)
+      case 'reserve':
+        return this.#reservations.reserve(act.ask, act.forMs, this.#placeOf(act.ask))
+      case 'end reservation':
+        return this.#reservations.end(act.back, act.units)
       case 'plans':
         return this.setPlans(this.#schedule.versions[act.version] as Plans)
     }

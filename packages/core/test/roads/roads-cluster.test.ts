@@ -2,7 +2,7 @@ import { startCluster, testPrefix, type RedisCluster } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
 import { createLimiter, redisStore } from '../../src/index.js'
 import { describeLaws, forEachOf, playOn, seeds } from './many.js'
-import type { Road } from './play.js'
+import type { Road } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()

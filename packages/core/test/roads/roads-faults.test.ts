@@ -3,22 +3,29 @@ import { clusterFaults } from './cluster-faults.js'
 import { FaultPlay, type FaultWorld } from './fault-play.js'
 import { describeLaws, seeds } from './many.js'
 import { serverFaults, type Fault } from './server-faults.js'
+import { SlotFaultPlay } from './slot-fault-play.js'
 import { Tally } from './tally.js'
 import { NoAnswer } from './within.js'
 
 const tally = new Tally()
 const LAWS = [1, 2, 9, 11]
 const SCHEDULES = 20
+/** With requests in flight. */
+const FLYING = 8
 /** Schedules that meet one fault at the same time, each with its own limiter and subjects. */
 const AT_ONCE = 20
+
+const inFlight = (fault: string): string => `${fault}, in flight`
 
 let rejections = 0
 const onRejection = (): void => void (rejections += 1)
 
+type AnyPlay = FaultPlay | SlotFaultPlay
+
 const faults: readonly Fault[] = [...serverFaults, ...clusterFaults]
 
 /** Runs `act`. A request without an answer ends the play and breaks law 9, so that the failure has the law's name. */
-async function untilUnanswered(play: FaultPlay, act: (play: FaultPlay) => Promise<void>): Promise<void> {
+async function untilUnanswered(play: AnyPlay, act: (play: AnyPlay) => Promise<void>): Promise<void> {
   if (play.case.isBroken) return
   try {
     await act(play)
@@ -33,8 +40,9 @@ async function meet(fault: Fault, some: readonly number[]): Promise<void> {
   try {
     const prefix = testPrefix()
     const world: FaultWorld = { losesData: false, isUnsent: false, staysDown: false, ...fault, ...place }
-    const plays = some.map((seed) => new FaultPlay(seed, prefix, world))
-    const all = async (act: (play: FaultPlay) => Promise<void>): Promise<void> => {
+    const flying = some.slice(0, FLYING).map((seed) => new SlotFaultPlay(seed, prefix, world))
+    const plays = [...some.map((seed) => new FaultPlay(seed, prefix, world)), ...flying]
+    const all = async (act: (play: AnyPlay) => Promise<void>): Promise<void> => {
       await Promise.all(plays.map((play) => untilUnanswered(play, act)))
     }
     await all((play) => play.recovered())
@@ -47,7 +55,7 @@ async function meet(fault: Fault, some: readonly number[]): Promise<void> {
     await all((play) => play.close())
     for (const play of plays) {
       play.case.check(9, rejections === 0, () => 'a rejection was not handled')
-      tally.add(fault.name, play.case)
+      tally.add(play instanceof SlotFaultPlay ? inFlight(fault.name) : fault.name, play.case)
     }
   } finally {
     await place.stop()
@@ -70,4 +78,5 @@ afterAll(() => {
 
 for (const { name } of faults) {
   describeLaws(tally, { road: name, laws: LAWS, schedules: SCHEDULES, faults: SCHEDULES })
+  describeLaws(tally, { road: inFlight(name), laws: LAWS, schedules: FLYING, faults: FLYING })
 }

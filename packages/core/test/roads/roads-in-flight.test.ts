@@ -5,7 +5,7 @@ import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptio
 import { benches, closeBenches, redisOfAnotherProcess, sharedRedis } from '../support/benches.js'
 import { asyncStore } from '../support/stores.js'
 import { describeLaws, forEachOf, playOn, seeds, type Played } from './many.js'
-import type { Clock, Road } from './play.js'
+import type { Clock, Road } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()

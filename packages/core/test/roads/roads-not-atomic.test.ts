@@ -1,6 +1,6 @@
 import { jointBenches } from '../support/benches.js'
 import { describeLaws, forEachOf, playOn, seeds } from './many.js'
-import type { Road } from './play.js'
+import type { Road } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()

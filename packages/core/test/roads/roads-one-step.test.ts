@@ -3,7 +3,7 @@ import { createLimiter, redisStore } from '../../src/index.js'
 import { benches, closeBenches, sharedRedis } from '../support/benches.js'
 import { leavesNothing } from './idle.js'
 import { describeLaws, forEachOf, playOn, seeds } from './many.js'
-import type { Road } from './play.js'
+import type { Road } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()

@@ -35,6 +35,9 @@ export type Act =
   | { readonly what: 'end'; readonly back: readonly number[] }
   /** Refunds of decisions, by how many decisions ago. The same one may be refunded twice, at once or later. */
   | { readonly what: 'refund'; readonly back: readonly number[]; readonly atOnce: boolean }
+  | { readonly what: 'reserve'; readonly ask: Ask; readonly forMs: number }
+  /** Ends a reservation, by how many ago: with the units that it cost, or undefined: it is cancelled. */
+  | { readonly what: 'end reservation'; readonly back: number; readonly units: number | undefined }
   | { readonly what: 'settle'; readonly back: number; readonly cost: number }
   | { readonly what: 'reset'; readonly who: Who }
   | { readonly what: 'plans'; readonly version: number }
@@ -70,6 +73,8 @@ export interface ScheduleOptions {
   readonly steps?: number
   /** Whether plans limit requests in flight. Default: false. */
   readonly inFlight?: boolean
+  /** Whether units are reserved. Default: false. */
+  readonly reserves?: boolean
 }
 
 const ALL_KINDS: readonly Kind[] = [

@@ -23,6 +23,7 @@ export class Case {
   /** Denials by requests in flight, and slots that were given back. */
   full = 0
   released = 0
+  reserved = 0
   readonly checks = new Map<number, number>()
   readonly broken = new Map<number, string>()
 
