@@ -20,9 +20,7 @@ function concurrent.prepare(quota, hint)
 end
 
 -- Bytes of the rows, which follow the numbers of the state
-function concurrent.tail_size(_, count)
-  return count * ROW
-end
+function concurrent.tail_size(_, count) return count * ROW end
 
 -- Keeps the rows that live, with ends that are `back` ms earlier.
 local function keep_live(limit, rows, back)
@@ -98,9 +96,7 @@ function concurrent.pack_rows(limit)
   return pack_bytes('>I2I4I6', #limit.rows / ROW, limit.held, limit.ends) .. limit.rows
 end
 
-function concurrent.wait(limit)
-  return limit.held < limit.quota and 0 or limit.hint
-end
+function concurrent.wait(limit) return limit.held < limit.quota and 0 or limit.hint end
 
 function concurrent.take(limit)
   if not limit.own then return end
@@ -143,9 +139,7 @@ end
 
 function concurrent.enter() end
 
-function concurrent.counts_for()
-  return KEPT
-end
+function concurrent.counts_for() return KEPT end
 
 -- @part refund
 function concurrent.give()

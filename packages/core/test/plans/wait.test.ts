@@ -18,10 +18,11 @@ describe('the terms of waiting', () => {
     [{ limits: '10/s', wait: { maxDelay: '1s' } }, 1000, 100, 20],
     [{ limits: '10/2s', wait: { maxDelay: '1s' } }, 1000, 100, 40],
     [{ limits: ['10/2s', '1000/h'], wait: { maxDelay: '1s' } }, 1000, 100, 40],
-    // or for half the time that a burst takes to drain
-    [{ limits: '10/s burst 1', wait: { maxDelay: '1s' } }, 1000, 100, 50],
+    // of a bucket for less than the time of a unit
+    [{ limits: '10/s burst 1', wait: { maxDelay: '1s' } }, 1000, 100, 90],
     [{ limits: '1000/s burst 10', wait: { maxDelay: '1s' } }, 1000, 100, 20],
-    [{ limits: '10/s burst 20', wait: { maxDelay: '2s' } }, 2000, 100, 100],
+    [{ limits: '30/s burst 20', wait: { maxDelay: '1s' } }, 1000, 100, 30],
+    [{ limits: '10/min burst 20', wait: { maxDelay: '2s' } }, 2000, 100, 100],
     // a month has calendar windows; requests in flight have none
     [{ limits: '1000/month', wait: { maxDelay: '1min' } }, 60_000, 100, 100],
     [{ limits: ['10/2s', '5 concurrent'], wait: { maxDelay: '1s' } }, 1000, 100, 40],

@@ -111,13 +111,12 @@ export class LoadedLimits {
   lease(wish: LeaseWish, ttlUs: number, now: number): Granted {
     const living = findLease(this.leases, wish.id, now)
     if (living) return { units: living.units, endsInUs: living.group.endUs - now, isNew: false }
-    const { id, lagUs } = wish
-    const endUs = endAfter(now, wish.lengthUs)
-    const units = Math.min(wish.most, Math.floor(this.fitting() * wish.share))
-    if (units < Math.max(wish.least, 1) || endUs <= now) return NOTHING_GRANTED
-    const stateIds = this.leasedIds()
-    const group = { kind: 'lease', endUs, lagUs, slackUs: 0, expiresUs: endUs + ttlUs, stateIds } as const
-    this.leases = addLease(this.leases, { id, units }, group)
+    const { id, lagUs, lengthUs, most, least, share } = wish
+    const endUs = endAfter(now, lengthUs)
+    const units = Math.min(most, Math.floor(this.fitting() * share))
+    if (units < Math.max(least, 1) || endUs <= now) return NOTHING_GRANTED
+    const ends = { endUs, lagUs, slackUs: 0, expiresUs: endUs + ttlUs }
+    this.leases = addLease(this.leases, { id, units }, { kind: 'lease', ...ends, stateIds: this.leasedIds() })
     this.countLeased(now)
     return { units, endsInUs: endUs - now, isNew: true }
   }
