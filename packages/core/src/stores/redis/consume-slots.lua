@@ -157,7 +157,8 @@ end
 
 for i = 1, count do
   held, known = asked[3 * i - 2], asked[3 * i - 1]
-  local left = take_slots(keys[i], values[i], asked[3 * i])
+  -- An algorithm can be without a quick way.
+  local left = take_quickly and take_slots(keys[i], values[i], asked[3 * i]) or asked[3 * i]
   if left > 0 then
     general = general or make_general()
     general(keys[i], cost, left)
