@@ -8,8 +8,6 @@ import { answered } from './within.js'
 const MOST = { large: 12, small: 3 } as const
 type Size = keyof typeof MOST
 const IDS = ['large-a', 'small-a', 'small-b'] as const
-/** A store drops what nobody tells of any more after 14 s. */
-const FREE_WITHIN_MS = 25_000
 
 interface Flight {
   readonly decision: Decision
@@ -64,6 +62,7 @@ export class SlotFaultPlay {
   async close(): Promise<void> {
     while (this.#flights.length > 0) this.#end()
     for (const id of IDS) {
+      // Sooner than the store would drop what nobody tells of: the end of each is told again until it is heard.
       let free = -1
       let source = ''
       await eventually(async () => {
@@ -73,7 +72,7 @@ export class SlotFaultPlay {
         return (
           (source === 'store' && free === MOST[planOf(id)]) || (source !== 'store' && this.#world.staysDown)
         )
-      }, FREE_WITHIN_MS)
+      })
       // A shard that stays down cannot be checked.
       if (source !== 'store' && this.#world.staysDown) continue
       for (const law of [2, 11]) {
