@@ -1,3 +1,4 @@
+import { elapsedMs } from '../../src/base/timers.js'
 import { Denials } from '../../src/fast-path/denials.js'
 import { limitSetOf, type LimitOutcome } from '../../src/store.js'
 import type { Request } from '../../src/requests/request.js'
@@ -21,7 +22,7 @@ function setUp(limits: readonly LimitOutcome[], set = both, cost = 1): { ask: (c
       cost: units,
       parts: [{ key: 'acme', set, cost: units }],
     }) as unknown as Request
-  denials.learn(requestOf(cost), { at: now * 1000, limits }, 0)
+  denials.learn(requestOf(cost), { at: now * 1000, limits }, elapsedMs())
   now += 1000
   return { ask: (units) => denials.answer(requestOf(units), false)?.outcome?.limits }
 }
@@ -52,9 +53,9 @@ test('slots that are full do not end what is known of a larger cost', () => {
   const requestOf = (cost: number): Request =>
     ({ shard: 0, grant: 'all', cost, parts: [{ key: 'acme', set: both, cost }] }) as unknown as Request
   const large = { wait: 20_000_000, remaining: 4, reset: 20_000_000 }
-  denials.learn(requestOf(9), { at: now * 1000, limits: [large, SLOTS_LEFT] }, 0)
+  denials.learn(requestOf(9), { at: now * 1000, limits: [large, SLOTS_LEFT] }, elapsedMs())
   now += 1
-  denials.learn(requestOf(1), { at: now * 1000, limits: [UNITS_LEFT, SLOTS_FULL] }, 0)
+  denials.learn(requestOf(1), { at: now * 1000, limits: [UNITS_LEFT, SLOTS_FULL] }, elapsedMs())
   expect(denials.answer(requestOf(9), false)?.source).toBe('cache')
   expect(denials.answer(requestOf(1), false)).toBeUndefined()
 })
