@@ -15,9 +15,8 @@ export interface DenialsOptions extends RememberOptions {
   readonly clock?: (() => number) | undefined
 }
 
-const [MOST_KEYS, RECHECK_MS] = [10_000, 1000]
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
-const LEASED_RECHECK_MS = 100
+const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
 
 /**
  * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
@@ -65,7 +64,8 @@ export class Denials implements FastPath {
       if (!this.#denials.isEmpty) for (const { key } of parts) this.#denials.delete(key)
       return
     }
-    if (grant !== 'all') return
+    // A reservation can be denied though its units are there.
+    if (grant !== 'all' || step.hold?.kind === 'reservation') return
     const arrivedAt = this.#clock()
     const sentAt = this.#isReal ? sentAtMs : arrivedAt - (elapsedMs() - sentAtMs)
     const given = { at: outcome.at, sentAt, sentAtMs, arrivedAt }

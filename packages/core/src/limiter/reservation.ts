@@ -82,8 +82,11 @@ export class HeldReservation implements Reservation {
   }
 }
 
+/** The most reservations of a subject, over all processes: each request of it reads and writes them all. */
+const MOST_OPEN = 1000
+
 /** The request, and each of its steps, asking for a reservation. */
 export function reserving(request: Request, id: string, lengthMs: number): Request {
-  const hold: Hold = { kind: 'reservation', id, lengthUs: lengthMs * 1000, slackUs: 0, most: 0 }
+  const hold: Hold = { kind: 'reservation', id, lengthUs: lengthMs * 1000, slackUs: 0, most: MOST_OPEN }
   return { ...request, hold, steps: request.steps?.map((step) => ({ ...step, hold })) }
 }

@@ -61,7 +61,7 @@ export interface Hold {
   readonly lengthUs: number
   /** Of a place: for how long after its time it can be used, in whole µs. */
   readonly slackUs: number
-  /** Of a place: the most places of a key whose time is still to come. */
+  /** The most reservations of a key, or places whose time is still to come. With more of them it is denied. */
   readonly most: number
 }
 

@@ -273,3 +273,17 @@ describe('what is refused', () => {
     expect([await held.commit(10), await leftOf(limiter)]).toEqual([10, 90])
   })
 })
+
+test('at most a thousand of a subject are open at a time, and the next gets one when one has ended', async () => {
+  const limiter = createLimiter({ limit: '100000/min' })
+  const all = await Promise.all(
+    Array.from({ length: 1000 }, () => limiter.reserve('acme', { cost: 1, for: '1min' })),
+  )
+  expect(all.every(({ allowed }) => allowed)).toBe(true)
+  const { allowed, decision } = await limiter.reserve('acme', { cost: 1, for: '1min' })
+  expect([allowed, decision.reason, decision.retryAfterMs]).toEqual([false, 'quota-exceeded', 1000])
+  expect((await limiter.consume('acme')).allowed).toBe(true)
+  await all[0]?.cancel()
+  expect((await limiter.reserve('acme', { cost: 1, for: '1min' })).allowed).toBe(true)
+  await limiter.close()
+})

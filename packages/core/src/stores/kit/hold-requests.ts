@@ -17,7 +17,7 @@ export function reservation(
   parts: readonly SubRequest[],
   lengthUs = 60_000_000,
 ): StoreRequest & { readonly hold: Hold } {
-  const hold = { kind: 'reservation', id: holdId(n), lengthUs, slackUs: 0, most: 0 } as const
+  const hold = { kind: 'reservation', id: holdId(n), lengthUs, slackUs: 0, most: 100 } as const
   return { ...all(...parts), hold }
 }
 

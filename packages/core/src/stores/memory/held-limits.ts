@@ -1,6 +1,6 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
-import { holdEnd, knownHold, placesToCome } from './hold-book.js'
+import { holdEnd, knownHold, openReservations, placesToCome } from './hold-book.js'
 import { addLease } from './lease-book.js'
 import { LoadedLimits, type LimitOutcomeDraft } from './loaded-limits.js'
 
@@ -16,6 +16,10 @@ export class HeldLimits extends LoadedLimits {
   /** A hold that was made before with the same id. */
   known(id: string, now: number): HoldOutcome | undefined {
     return knownHold(this.leases, id, now)
+  }
+
+  openReservations(now: number): number {
+    return openReservations(this.leases, now)
   }
 
   /**

@@ -26,6 +26,12 @@ export function placesToCome(book: LeaseBook, now: number): number {
   return book.filter((group) => isToCome(group, now)).reduce((places, { leases }) => places + leases.size, 0)
 }
 
+/** How many reservations have not ended. */
+export function openReservations(book: LeaseBook, now: number): number {
+  const open = book.filter(({ kind, endUs }) => kind === 'reservation' && endUs > now)
+  return open.reduce((sum, { leases }) => sum + leases.size, 0)
+}
+
 /** A limit that a place is sought in. */
 export interface Line {
   readonly stateId: number

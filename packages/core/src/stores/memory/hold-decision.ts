@@ -34,11 +34,25 @@ export function planHold(request: HoldRequest, now: number): HoldPlan | undefine
   }
   const fits = limits.every(({ wait }) => wait === 0)
   if (hold.kind === 'reservation') {
-    return fits ? { delayUs: 0, endsInUs: holdEnd(hold, 0, now) - now, isKnown: false } : undefined
+    const hasRoom = parts.every((_, i) => (subjects[i] as LoadedSubject).openReservations(now) < hold.most)
+    return fits && hasRoom ? { delayUs: 0, endsInUs: holdEnd(hold, 0, now) - now, isKnown: false } : undefined
   }
   const delayUs = fits ? 0 : delayOf(request, now)
   if (delayUs === undefined) return undefined
   return delayUs === 0 ? TAKEN : { delayUs, endsInUs: holdEnd(hold, delayUs, now) - now, isKnown: false }
+}
+
+/** What a request is told to wait where too many reservations are open. Nobody knows when one of them ends. */
+const FULL_WAIT_US = 1_000_000
+
+/** Tells of a reservation that is denied though its cost fits: the first limit of a key that has too many has to wait. */
+export function tellFull({ hold, parts, subjects, limits }: HoldRequest, now: number): void {
+  let first = 0
+  for (let i = 0; i < parts.length; i += 1) {
+    const subject = subjects[i] as LoadedSubject
+    if (subject.openReservations(now) >= hold.most) (limits[first] as LimitOutcomeDraft).wait = FULL_WAIT_US
+    first += subject.limitCount
+  }
 }
 
 /** A time that one limit needs can be too late for places of another: so all are asked until they agree. */

@@ -11,7 +11,7 @@ import {
   type SubRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import { isHeld, planHold, type HoldRequest } from './hold-decision.js'
+import { isHeld, planHold, tellFull, type HoldRequest } from './hold-decision.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
@@ -101,9 +101,7 @@ export class ProcessStore implements Store {
     return this.#evictions.observe(listener)
   }
 
-  #clock(): number {
-    return Math.round(this.#now() * 1000)
-  }
+  #clock = (): number => Math.round(this.#now() * 1000)
 
   #take(request: StoreRequest): Outcome {
     if (request.grant === 'force') return this.#force(request)
@@ -182,6 +180,7 @@ export class ProcessStore implements Store {
   /** Decides a request with a hold, whose subjects are loaded. */
   #hold(request: HoldRequest, now: number): Outcome {
     const { hold, parts, limits } = request
+    const fits = limits.every(({ wait }) => wait === 0)
     const plan = planHold(request, now)
     let first = 0
     for (const [i, part] of parts.entries()) {
@@ -194,6 +193,7 @@ export class ProcessStore implements Store {
       subject.tell(limits, first)
       first = end
     }
+    if (!plan && fits) tellFull(request, now)
     if (!plan) return { at: now, limits }
     const { delayUs, endsInUs } = plan
     return { at: now, limits, hold: { delayUs, endsInUs } }

@@ -15,18 +15,6 @@ local function find_known(parts, id)
   end
 end
 
--- How many places of a key have their time to come.
-local function places_to_come(groups)
-  local places = 0
-  for i = 1, groups and #groups or 0 do
-    local group = groups[i]
-    if is_place(group) and time_of(group) > now then
-      places = places + (group.leases and #group.leases or group.to - group.from + 1) / LEASE
-    end
-  end
-  return places
-end
-
 -- @include level-line.lua
 
 -- In how many µs, at least `from`, the cost can have a place of one limit: before all places that can have their units by
@@ -64,7 +52,7 @@ local function delay_from(parts, hold, from)
   for i = 1, #parts do
     local part = parts[i]
     local set, groups = part.set, part.set.leases
-    if part.may_wait and places_to_come(groups) >= hold.most then return nil end
+    if part.may_wait and count_rows(groups, is_to_come) >= hold.most then return nil end
     for j = 1, #set do
       local limit, fits_in = set[j], set[j].waits
       if part.may_wait and not limit.algorithm.in_flight and fits_in ~= NEVER then
@@ -139,10 +127,13 @@ local function decide_hold(parts, hold, fit)
     fits_now(parts)
     return delay, ends_in
   end
-  if fit and hold.kind == 'reservation' then return reserve(parts, hold) end
-  if fit then delay = 0 elseif hold.kind == 'place' then delay = delay_of(parts, hold) end
+  local is_full = fit and hold.kind == 'reservation' and not has_room(parts, hold)
+  if fit and hold.kind == 'reservation' then
+    if not is_full then return reserve(parts, hold) end
+  elseif fit then delay = 0 elseif hold.kind == 'place' then delay = delay_of(parts, hold) end
   if delay then fits_now(parts) end
   if delay and delay > 0 then return book(parts, hold, delay) end
   take_from_all(parts, 'all', delay == 0)
+  if is_full then has_room(parts, hold, true) end
   return 0, 0
 end
