@@ -100,7 +100,8 @@ function needDelay(given: unknown, limits: readonly Limit[], path: string): numb
   const { name, compiled } = shortest
   const what = compiled.algorithm === 'token-bucket' ? 'fills in' : 'has a window of'
   const problem = `got ${show(given)}, but the limit ${show(name)} ${what} ${longest} ms: write at most that`
-  const or = longest < LEAST_DELAY_MS ? ', which is too short to wait for: leave wait out' : ''
+  const isTooShort = longest < LEAST_DELAY_MS
+  const or = isTooShort ? ', which is too short to wait for: leave wait out' : ', or a longer window or burst'
   throw new ConfigError(path, problem + or)
 }
 

@@ -69,11 +69,11 @@ describe('what is refused', () => {
     // longer than a window
     [
       { limits: ['100/min', '10/s'], wait: { maxDelay } },
-      "wait.maxDelay: got '2s', but the limit 'second' has a window of 1000 ms: write at most that",
+      "wait.maxDelay: got '2s', but the limit 'second' has a window of 1000 ms: write at most that, or a longer window or burst",
     ],
     [
       { limits: '10/s burst 15', wait: { maxDelay } },
-      "wait.maxDelay: got '2s', but the limit 'second' fills in 1500 ms: write at most that",
+      "wait.maxDelay: got '2s', but the limit 'second' fills in 1500 ms: write at most that, or a longer window or burst",
     ],
     [
       { limits: '10/5ms', wait: { maxDelay } },
