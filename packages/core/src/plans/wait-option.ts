@@ -14,8 +14,8 @@ export interface WaitOptions {
 const MAX_WAITING = 100
 const MOST_WAITING = 1000
 const [LEAST_DELAY_MS, MOST_DELAY_MS] = [10, 60_000]
-const [LEAST_SLACK_MS, MOST_SLACK_MS] = [20, 100]
-/** A place can be used for this part of a window, or of the time that a burst takes to drain. */
+const [LEAST_SLACK_MS, MOST_SLACK_MS] = [50, 100]
+/** A place can be used for this part of a window, or of the time that a bucket takes for a unit. */
 const [PART_OF_WINDOW, PART_OF_UNIT] = [50, 0.9]
 
 const MAX_DELAY = 'write maxDelay, the longest that a request waits'
@@ -113,7 +113,7 @@ function longestOf({ windowMs, capacity, quota, compiled }: Limit): number {
 
 /**
  * Of a bucket less than the time of a unit, since its places count as used at their time, and may be used that much later: so a
- * window holds no unit more, up to 50 a second.
+ * window holds no unit more, up to 18 a second. It is longer than a large batch takes to be decided and read.
  */
 function slackUsOf(limits: readonly Limit[]): number {
   const ms = Math.min(

@@ -14,18 +14,18 @@ describe('the terms of waiting', () => {
     [{ limits: '100/min', wait: { maxDelay: 500 } }, 500, 100, 100],
     [{ limits: '100/min', wait: { maxDelay: 'min', maxWaiting: 1 } }, 60_000, 1, 100],
     [{ limits: '100/min', wait: { maxDelay: 10, maxWaiting: 1000 } }, 10, 1000, 100],
-    // a place can be used for a 50th of a window, from 20 to 100 ms
-    [{ limits: '10/s', wait: { maxDelay: '1s' } }, 1000, 100, 20],
-    [{ limits: '10/2s', wait: { maxDelay: '1s' } }, 1000, 100, 40],
-    [{ limits: ['10/2s', '1000/h'], wait: { maxDelay: '1s' } }, 1000, 100, 40],
+    // a place can be used for a 50th of a window, from 50 to 100 ms
+    [{ limits: '10/s', wait: { maxDelay: '1s' } }, 1000, 100, 50],
+    [{ limits: '10/2s', wait: { maxDelay: '1s' } }, 1000, 100, 50],
+    [{ limits: ['10/2s', '1000/h'], wait: { maxDelay: '1s' } }, 1000, 100, 50],
     // of a bucket for less than the time of a unit
     [{ limits: '10/s burst 1', wait: { maxDelay: '1s' } }, 1000, 100, 90],
-    [{ limits: '1000/s burst 10', wait: { maxDelay: '1s' } }, 1000, 100, 20],
-    [{ limits: '30/s burst 20', wait: { maxDelay: '1s' } }, 1000, 100, 30],
+    [{ limits: '1000/s burst 10', wait: { maxDelay: '1s' } }, 1000, 100, 50],
+    [{ limits: '30/s burst 20', wait: { maxDelay: '1s' } }, 1000, 100, 50],
     [{ limits: '10/min burst 20', wait: { maxDelay: '2s' } }, 2000, 100, 100],
     // a month has calendar windows; requests in flight have none
     [{ limits: '1000/month', wait: { maxDelay: '1min' } }, 60_000, 100, 100],
-    [{ limits: ['10/2s', '5 concurrent'], wait: { maxDelay: '1s' } }, 1000, 100, 40],
+    [{ limits: ['10/2s', '5 concurrent'], wait: { maxDelay: '1s' } }, 1000, 100, 50],
   ])('%j', (plan, delayMs, most, slackMs) => {
     expect(termsOf(plan)).toEqual({ delayUs: delayMs * 1000, most, slackUs: slackMs * 1000 })
   })

@@ -1,4 +1,5 @@
 // Requests that wait in line: who waits, in which order, and what becomes of places that nobody uses.
+import { getEventListeners } from 'node:events'
 import type { PlanInput } from '../../src/index.js'
 import { bound, leftOf, sourcesOf, WaitingBench } from './waiting-bench.js'
 
@@ -174,6 +175,19 @@ describe('leaving', () => {
     ])
     bench.pass(1000)
     expect(await leftOf(limiter)).toBe(5)
+  })
+
+  test('many can share one signal, which has one listener while any of them waits', async () => {
+    const limiter = bench.limiter(WINDOW)
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const sent = bench.sendMany(limiter, 10, 'acme', { signal })
+    await bench.answersAfter(0, 5)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    leaving.abort(new Error('gone'))
+    await bench.answersAfter(0, 5)
+    expect(sent.slice(5).map(({ error }) => (error as Error).message)).toEqual(Array(5).fill('gone'))
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
   test('units that a place took at once from a stacked limit go back, too', async () => {

@@ -6,6 +6,7 @@ import type { Verdict } from '../../requests/verdict.js'
 import type { HoldOutcome } from '../../stores/contract.js'
 import type { Decision } from '../decision.js'
 import { isHeld } from '../holds/held.js'
+import { Departures } from './departures.js'
 import { Lines, type InLine } from './lines.js'
 import { Seats } from './seats.js'
 import { lineOf, termsOf } from './terms.js'
@@ -59,6 +60,7 @@ export class WaitingRoom {
   readonly #longestSleepMs: number
   readonly #seats = new Seats()
   readonly #lines = new Lines<Waiter>()
+  readonly #departures = new Departures()
   #timer: NodeJS.Timeout | undefined
   #wakesAtMs = Infinity
   /** Requests that are asking or wait, and units on their way back: `close` waits for them. */
@@ -137,7 +139,7 @@ export class WaitingRoom {
       this.#tell('booked', waiter)
       this.#lines.add(waiter)
       const { signal } = visit.request
-      signal?.addEventListener('abort', waiter.onAbort, { once: true })
+      if (signal) this.#departures.add(signal, waiter.onAbort)
       if (signal?.aborted) this.#leave(waiter)
       else if (this.#isClosed && this.#lines.remove(waiter)) this.#turnAway(waiter)
       else this.#wakeLater()
@@ -205,7 +207,7 @@ export class WaitingRoom {
 
   #goOut(waiter: Waiter, kind: WaitingChange['kind'], isBack = false): void {
     const { visit, onAbort } = waiter
-    visit.request.signal?.removeEventListener('abort', onAbort)
+    if (visit.request.signal) this.#departures.remove(visit.request.signal, onAbort)
     if (!isBack) this.#seats.free(visit.key)
     this.#tell(kind, waiter)
   }
