@@ -72,8 +72,37 @@ const bytesGoal = (row, detail, bound, more) => ({
   ...more,
 })
 
+const slotsGoal = (detail, grid) => ({
+  ...{ what: "Redis's time to let a request in, x the rate limit alone", detail, section: 'in-flight', grid },
+  ...{ row: names.SLOTS_BEGIN, figure: 'us', to: names.RATED, sign: '<=', bound: 1.5 },
+})
+
+const waitingGoal = (what, figure, bound) => ({
+  ...{ what, detail: '50 in line', section: 'in-flight', grid: 'waiting', row: names.WAITING },
+  ...{ figure, sign: '<=', bound },
+})
+
+const sheddingGoal = (detail, grid) => ({
+  ...{ what: 'goodput of the paying plan at 3 x capacity', detail, section: 'shedding', grid },
+  ...{ row: names.SHED, figure: 'pro', sign: '>=', bound: 0.95 },
+})
+
 /** @type {Goal[]} */
 export const GOALS = [
+  slotsGoal('requests in flight, alone in a command', 'lone'),
+  slotsGoal('requests in flight, batches of 64', 'batches'),
+  {
+    ...{
+      what: 'bytes of Redis a subject',
+      detail: '1000 in flight in 4 processes, and the key',
+      section: 'in-flight',
+    },
+    ...{ grid: 'bytes', row: names.SLOTS, figure: 'usage', sign: '<=', bound: 204 },
+  },
+  waitingGoal('ms that a place is kept later than told, p99', 'p99', 20),
+  waitingGoal('commands while requests wait', 'calls', 0),
+  sheddingGoal('memory store', 'memory'),
+  sheddingGoal('Redis', 'redis'),
   ...speedGoals(512, [3, 2.5, 2], names.SCRIPT_BATCHES),
   ...speedGoals(64, [2, 1.8, 1.4], names.SCRIPT_BATCHES),
   ...speedGoals(1, [0.95, 0.9, 0.85], names.SCRIPT),
