@@ -18,7 +18,9 @@ export class Settling {
     const settlement = settleDecision(decision, 0, this.#pipeline)
     const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
     const isGiven = given.includes('given')
-    if (isGiven) noteTaken(decision, 0)
+    // What was reserved and has ended by then counts no more.
+    const isEnded = given.every((one) => one === 'gone') && settlement?.verdicts.every(isReserved)
+    if (isGiven || isEnded) noteTaken(decision, 0)
     return isGiven
   }
 

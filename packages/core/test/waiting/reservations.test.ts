@@ -160,6 +160,14 @@ describe('the end', () => {
     expect([await held.cancel(), await leftOf(limiter)]).toEqual([false, 100])
   })
 
+  test('a commit after a refund that came too late counts nothing, and says so', async () => {
+    const limiter = start()
+    const held = await reserve(limiter, 40)
+    nowMs += 125_000
+    expect([await limiter.refund(held.decision), await held.commit(30)]).toEqual([false, 0])
+    expect(await leftOf(limiter)).toBe(100)
+  })
+
   test('a commit after a reset takes what fits', async () => {
     const limiter = start()
     const held = await reserve(limiter, 40)
