@@ -23,18 +23,14 @@ export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
   })
 }
 
-const held = new WeakMap<Decision, RequestSlots>()
-
 /** Concludes the slots of a request. If it was let in, the decision can give them back. */
 export function holdSlots(decision: Decision, slots: RequestSlots): void {
   slots.conclude(decision.allowed)
-  if (!decision.allowed) return
-  held.set(decision, slots)
   // Its own property, so that a copy of the decision gives back the same slots.
-  Object.defineProperty(decision, 'release', { value: () => slots.release(), enumerable: true })
+  if (decision.allowed) (decision as { release: () => boolean }).release = () => slots.release()
 }
 
-/** Whether a decision took slots that are to be given back. */
+/** Whether a decision took slots that are to be given back: only then `release` is its own. */
 export function hasSlots(decision: Decision): boolean {
-  return held.has(decision)
+  return Object.hasOwn(decision, 'release')
 }

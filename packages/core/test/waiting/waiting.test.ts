@@ -215,8 +215,8 @@ describe('a place that is over', () => {
     const limiter = bench.limiter({ limits: '5/s', wait: { maxDelay: '1s', maxWaiting: 10 } })
     bench.sendMany(limiter, 10, 'acme')
     await bench.answersAfter(0, 5)
-    // The places are for the end of the second, and 20 ms more.
-    bench.pass(1021)
+    // The places are for the end of the second, and 50 ms more.
+    bench.pass(1051)
     await bench.answersAfter(0, 5)
     expect(limiter.stats()).toMatchObject({ waiting: { booked: 5, late: 5, admitted: 0, now: 0 } })
     expect(bench.answered.filter(({ decision }) => decision?.allowed)).toHaveLength(10)
