@@ -7,6 +7,7 @@ const { default: Sequencer } = createRequire(import.meta.url)('@jest/test-sequen
  * mostly wait for servers stand between those that compute, so that they overlap.
  */
 const LONGEST = [
+  'faults/test/in-flight.test',
   'stores/redis/cluster-clients',
   'testing/test/packed',
   'roads/roads-one-step',
@@ -16,7 +17,11 @@ const LONGEST = [
   'stores/redis/clients',
   'laws/07-plans-move',
   'roads/roads-faults',
+  'store-kit/broken-stores',
   'leases/checker',
+  'koa/test/adapter',
+  'laws/01-holds',
+  'express/test/adapter',
   'laws/05-one-truth',
   'laws/04-truthful-retry',
   'faults/test/soak',

@@ -34,7 +34,7 @@ async function agree(
 async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<unknown>): Promise<void> {
   const some = fc.array(cases, { minLength: 50, maxLength: 50 })
   const all = fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds))))
-  await fc.assert(all, { numRuns: 8, endOnFailure: true })
+  await fc.assert(all, { numRuns: 4, endOnFailure: true })
 }
 
 test.each(variants)('one limit: $name', async (variant) => {

@@ -43,7 +43,7 @@ async function forMany(sets: readonly LimitSet[]): Promise<void> {
     some,
     async (values) => void (await Promise.all(values.map((acts) => agree(sets, acts)))),
   )
-  await fc.assert(all, { numRuns: 10, endOnFailure: true })
+  await fc.assert(all, { numRuns: 5, endOnFailure: true })
 }
 
 test.each(variants)('beside one limit: $name', (variant) => forMany(setsWith(variant)))

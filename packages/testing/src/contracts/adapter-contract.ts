@@ -82,12 +82,15 @@ export function adapterContract(name: string, serve: Serve): void {
     ['Redis', () => redisStore(redis, { prefix: testPrefix() })],
   ]
   for (const [store, makeStore] of stores) {
-    const parts = [roadContract, httpContract, refundContract, waitContract, denialContract, requestContract]
+    const parts = [roadContract, httpContract, refundContract, denialContract, requestContract]
     const others = [hostileContract, concurrencyContract, shedContract]
     for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
-  leaseContract(name, serve, () => redisStore(redis, { prefix: testPrefix() }))
+  const onRedis = (): Store => redisStore(redis, { prefix: testPrefix() })
+  leaseContract(name, serve, onRedis)
+  // On one store: it waits for seconds.
+  waitContract(`${name}, Redis`, serve, onRedis)
 }
 
 /** The proxy warning comes once per process. A test file is a process, and each framework has its own file. */
