@@ -93,8 +93,8 @@ export const GOALS = [
   slotsGoal('requests in flight, batches of 64', 'batches'),
   {
     ...{
-      what: 'bytes of Redis a subject',
-      detail: '1000 in flight in 4 processes, and the key',
+      what: 'bytes of Redis with 1000 requests in flight',
+      detail: 'in 4 processes, with the key',
       section: 'in-flight',
     },
     ...{ grid: 'bytes', row: names.SLOTS, figure: 'usage', sign: '<=', bound: 204 },

@@ -9,7 +9,7 @@ import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
 /** Things to try of each case: with more, the checker looks further. */
-const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? 2500)
+const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? 1500)
 /** Ways through, drawn at random, of each case. */
 const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? 60)
 const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)

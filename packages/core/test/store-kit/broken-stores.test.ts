@@ -35,7 +35,7 @@ function brokenBy(make: Broken, now: () => number): Store {
   }
 }
 
-const AT_ONCE = 10
+const AT_ONCE = 6
 const known = new Map<Broken, Promise<string[]>>()
 
 /** The names of the checks that fail for a broken store. Each store is checked only once. */
@@ -71,6 +71,10 @@ beforeAll(async () => {
 }, 120_000)
 
 test.each(FAULTS)('the checks find that %s', async (_, make, found) => {
+  const beside = await failing(make)
+  // Beside others a check can come too late to see what is too early: then the store is checked alone.
+  const isFound = found.every((words) => beside.some((name) => name.match(words)))
+  if (!isFound) known.delete(make)
   const names = await failing(make)
   for (const words of found) expect(names).toContainEqual(expect.stringMatching(words))
 })
