@@ -2,6 +2,7 @@ import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
+import { LARGEST_BATCH } from '../stores/lane.js'
 import type { OutboxOptions } from './outbox-options.js'
 
 interface Waiting<Item> {
@@ -14,8 +15,6 @@ const LONGEST_MS = ID_KEPT_MS / 2
 const AGAIN_AFTER_MS = 250
 /** The most items that wait per shard; beyond it the oldest are dropped. */
 const MOST_WAITING = 10_000
-/** The most items in one call, so that requests get their turn in between. */
-export const LARGEST_BATCH = 128
 
 /**
  * Sends items that must reach the store and carry an id. An item without an answer is sent again, for five minutes. The

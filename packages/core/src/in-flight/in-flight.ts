@@ -1,7 +1,15 @@
 import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
 import { takesSlots, type Part, type Request } from '../requests/request.js'
 import { isTaken } from '../requests/verdict.js'
-import type { Answer, LimitOutcome, Outcome, StoreRequest } from '../stores/contract.js'
+import {
+  SLOTS_KEPT_MS,
+  type Answer,
+  type LimitOutcome,
+  type Outcome,
+  type SlotHolder,
+  type StoreRequest,
+} from '../stores/contract.js'
+import { LARGEST_BATCH } from '../stores/lane.js'
 import { HeldSlots, type SlotsOwner } from './held-slots.js'
 import { KeySlots } from './key-slots.js'
 
@@ -10,9 +18,6 @@ const RENEW_AFTER_MS = 4500
 const SWEEP_MS = 1000
 /** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
 const GATHER_MS = 5
-const LARGEST_BATCH = 128
-/** So long after the last message, the store has dropped the slots. */
-const DROPPED_AFTER_MS = 14_000
 
 export interface InFlightHost {
   /** Sends a request to the store that no caller waits for. `onAnswer` gets no outcome if there was none. */
@@ -174,32 +179,24 @@ export class InFlight implements SlotsOwner {
   }
 
   #tell(slots: KeySlots, grant: 'declare' | 'release'): void {
-    const told = slots.declared()
-    slots.isDirty = false
-    slots.isDeclaring = true
-    if (grant === 'declare') slots.toldAtMs = elapsedMs()
-    this.#host.send(messageOf(slots, grant), (outcome) => {
-      slots.confirm(told, outcome?.limits[slots.part.set.slots as number])
-      // Without an answer the sweep tries again, or `recover`.
-      if (outcome || slots.isOver) this.#settle(slots)
-    })
+    const told = slots.tell(grant)
+    this.#host.send(messageOf(slots, told, grant), (outcome) => this.#confirm(slots, told, outcome))
   }
 
   async #declareAll(all: readonly KeySlots[]): Promise<void> {
-    const told = all.map((slots) => slots.declared())
-    const requests = all.map((slots) => messageOf(slots, 'declare'))
-    for (const slots of all) {
-      slots.isDirty = false
-      slots.isDeclaring = true
-      slots.toldAtMs = elapsedMs()
-    }
+    const told = all.map((slots) => slots.tell('declare'))
+    const requests = all.map((slots, i) => messageOf(slots, told[i] as SlotHolder, 'declare'))
     const answers = await this.#host.charge(requests)
     all.forEach((slots, i) => {
       const answer = answers[i]
-      const outcome = answer && 'limits' in answer ? answer.limits[slots.part.set.slots as number] : undefined
-      slots.confirm(told[i] as ReturnType<KeySlots['declared']>, outcome)
-      if (outcome) this.#settle(slots)
+      this.#confirm(slots, told[i] as SlotHolder, answer && 'limits' in answer ? answer : undefined)
     })
+  }
+
+  #confirm(slots: KeySlots, told: SlotHolder, outcome: Outcome | undefined): void {
+    slots.confirm(told, outcome?.limits[slots.part.set.slots as number])
+    // Without an answer the sweep tries again, or `recover`.
+    if (outcome) this.#settle(slots)
   }
 
   #sweepLater(): void {
@@ -213,7 +210,7 @@ export class InFlight implements SlotsOwner {
     const now = elapsedMs()
     // The process was stopped, or its event loop was blocked, so that it renewed nothing.
     this.#tellOf(
-      [...this.#keys.values()].filter(({ toldAtMs }) => toldAtMs > 0 && now - toldAtMs > DROPPED_AFTER_MS),
+      [...this.#keys.values()].filter(({ toldAtMs }) => toldAtMs > 0 && now - toldAtMs > SLOTS_KEPT_MS),
     )
     for (const slots of this.#keys.values()) {
       const isOld = slots.held > 0 && now - slots.toldAtMs >= RENEW_AFTER_MS
@@ -233,9 +230,8 @@ export class InFlight implements SlotsOwner {
   }
 }
 
-function messageOf(slots: KeySlots, grant: 'declare' | 'release'): Request {
-  const { part, plan } = slots
+function messageOf({ part, plan }: KeySlots, told: SlotHolder, grant: 'declare' | 'release'): Request {
   const { subject, limits, shard } = part
-  const parts = [{ ...part, cost: 1, slots: slots.declared() }]
+  const parts = [{ ...part, cost: 1, slots: told }]
   return { subject, plan, cost: 1, parts, limits, shard, grant }
 }

@@ -1,3 +1,4 @@
+import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
 import type { LimitOutcome, SlotHolder } from '../stores/contract.js'
 
@@ -15,11 +16,11 @@ export class KeySlots implements SlotHolder {
   toldAtMs = 0
   /** Whether the store may have to be told anew: slots were given back, or a message may be lost. */
   isDirty = false
-  /** Whether a declaration is under way. */
+  /** Whether a message that no request waits for is under way: a declaration or a release. */
   isDeclaring = false
   /** Whether few slots were left, by the last answer. */
   isTight = false
-  /** What declarations are made of. */
+  /** What messages are made of. */
   part: Part
   plan: Request['plan']
 
@@ -48,13 +49,16 @@ export class KeySlots implements SlotHolder {
     this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
   }
 
-  /** What a declaration tells: the numbers of now, which do not change until its answer is there. */
-  declared(): SlotHolder {
+  /** What a message tells: the numbers of now. It is under way until `confirm`. A declaration makes the slots live on, too. */
+  tell(grant: 'declare' | 'release'): SlotHolder {
+    this.isDirty = false
+    this.isDeclaring = true
+    if (grant === 'declare') this.toldAtMs = elapsedMs()
     const { id, held, known } = this
     return { id, held, known }
   }
 
-  /** The answer to a declaration; undefined if there was none. */
+  /** The answer to a message; undefined if there was none. */
   confirm(told: SlotHolder, outcome: LimitOutcome | undefined): void {
     this.isDeclaring = false
     if (!outcome) {

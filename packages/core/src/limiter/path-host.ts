@@ -2,7 +2,7 @@ import type { Fallback } from '../failure/fallback.js'
 import type { FastPathHost, LeaseListener } from '../fast-path/fast-path.js'
 import type { Request } from '../requests/request.js'
 import type { Outcome } from '../stores/contract.js'
-import { isOutcome } from '../stores/outcome-check.js'
+import { sendInBackground } from './background-request.js'
 import type { StoreAccess } from './store-access.js'
 import type { Telling } from './telling.js'
 
@@ -21,13 +21,9 @@ export class PathHost implements FastPathHost {
   }
 
   send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
-    // Of an open breaker users have been told.
-    if (this.#store.refusal(request.shard)) return onAnswer(undefined)
-    void this.#store.consume(request, (_, given, sentAtMs) => {
-      const isAnswer = isOutcome(given, request)
-      if (isAnswer) this.#fallback.note(request, given, sentAtMs)
-      else this.#telling.errorOf(given)
-      onAnswer(isAnswer ? given : undefined)
+    sendInBackground(this.#store, this.#telling, request, (outcome, sentAtMs) => {
+      if (outcome) this.#fallback.note(request, outcome, sentAtMs)
+      onAnswer(outcome)
     })
   }
 }

@@ -1,7 +1,7 @@
 import { newHolderId } from '../failure/ids.js'
 import { InFlight } from '../in-flight/in-flight.js'
 import type { RequestSlots } from '../requests/request.js'
-import { isOutcome } from '../stores/outcome-check.js'
+import { sendInBackground } from './background-request.js'
 import type { Decision } from './decision.js'
 import type { StoreAccess } from './store-access.js'
 import type { Telling } from './telling.js'
@@ -10,14 +10,7 @@ import type { Telling } from './telling.js'
 export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
   return new InFlight(newHolderId(), {
     answersAtOnce: store.answersAtOnce,
-    send(request, onAnswer) {
-      if (store.refusal(request.shard)) return onAnswer(undefined)
-      void store.consume(request, (_, given) => {
-        const isAnswer = isOutcome(given, request)
-        if (!isAnswer) telling.errorOf(given)
-        onAnswer(isAnswer ? given : undefined)
-      })
-    },
+    send: (request, onAnswer) => sendInBackground(store, telling, request, onAnswer),
     charge: (batch) => store.charge(batch),
     onDeclaredAgain: (subjects, slots) => telling.declaredAgain(subjects, slots),
   })

@@ -1,7 +1,7 @@
 import { elapsedMs, setImmediate } from '../base/timers.js'
 
 /** The most requests in one call. A larger batch would block the server for other clients for too long. */
-const LARGEST_BATCH = 128
+export const LARGEST_BATCH = 128
 /** The fewest requests of a reply that are concluded before the next call may leave. */
 const SMALLEST_PART = 8
 

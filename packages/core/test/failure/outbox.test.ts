@@ -1,6 +1,7 @@
 import { eventually } from '@tollgate/testing'
 import { StoreError } from '../../src/index.js'
-import { LARGEST_BATCH, Outbox } from '../../src/failure/outbox.js'
+import { Outbox } from '../../src/failure/outbox.js'
+import { LARGEST_BATCH } from '../../src/stores/lane.js'
 import { ID_KEPT_MS } from '../../src/stores/contract.js'
 
 let mockLaterMs = 0

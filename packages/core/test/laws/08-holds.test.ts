@@ -1,10 +1,11 @@
 // Law 8 with reservations and places: they leave nothing behind, and a value stays small however many there are.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { redisStore, type LimitInput } from '../../src/index.js'
+import { redisStore } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
-import type { Hold, Store, StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
+import type { Hold, StoreRequest } from '../../src/stores/contract.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
+import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'
 import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
 
 afterAll(closeBenches)
@@ -21,26 +22,7 @@ function giveBack(n: number, set: LimitSet): StoreRequest {
   return { ...requestOf('k', set), grant: 'lease', order: { reports } }
 }
 
-/** A store on a test's clock, and the size of the only key that it has written. */
-function storeOfOneKey(): { store: Store; clock: { now: number }; size: () => Promise<number> } {
-  const prefix = testPrefix()
-  const clock = { now: START_MS }
-  const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
-  const size = async (): Promise<number> => {
-    const [key] = await sharedRedis().keys(`${prefix}*`)
-    return key === undefined ? 0 : sharedRedis().strlen(key)
-  }
-  return { store, clock, size }
-}
-
-const limits: readonly (readonly [name: string, limit: LimitInput, longestMs: number])[] = [
-  ['sliding-log', '5/200ms', 200],
-  ['fixed-window', { quota: 5, window: 200, algorithm: 'fixed-window' }, 200],
-  ['token-bucket', { quota: 5, window: 200, algorithm: 'token-bucket' }, 201],
-  ['sliding-window', { quota: 5, window: 100, algorithm: 'sliding-window' }, 200],
-]
-
-test.each(limits)('a reservation that nobody ends leaves no key: %s', async (_, limit, longestMs) => {
+test.each(shortLimits)('a reservation that nobody ends leaves no key: %s', async (_, limit, longestMs) => {
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
   const { hold } = await outcomeOf(store, held('reservation', 1, setOf(limit), 3))
@@ -52,7 +34,7 @@ test.each(limits)('a reservation that nobody ends leaves no key: %s', async (_, 
   while ((await sharedRedis().exists(key)) === 1) await sleep(ASKED_EVERY_MS)
 })
 
-test.each(limits)(
+test.each(shortLimits)(
   'the key lives until the units of a place count no more: %s',
   async (_, limit, longestMs) => {
     const prefix = testPrefix()
@@ -73,7 +55,7 @@ test.each(limits)(
   },
 )
 
-test.each(limits)(
+test.each(shortLimits)(
   'after the next write nothing is left of what ended or was given back: %s',
   async (_, limit) => {
     const { store, clock, size } = storeOfOneKey()

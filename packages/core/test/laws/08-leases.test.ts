@@ -1,10 +1,11 @@
 // Law 8 with leases: they leave nothing behind, and a value stays small however many there are.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { redisStore, type LimitInput } from '../../src/index.js'
+import { redisStore } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
+import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'
 import { outcomeOf, requestOf, setOf } from '../support/store-requests.js'
 
 afterAll(closeBenches)
@@ -25,26 +26,7 @@ async function send(store: Store, set: LimitSet, order: LeaseOrder): Promise<Out
   return outcomeOf(store, { shard: 0, grant: 'lease', order, parts })
 }
 
-/** A store on a test's clock, and the only key that it has written. */
-function storeOfOneKey(): { store: Store; clock: { now: number }; size: () => Promise<number> } {
-  const prefix = testPrefix()
-  const clock = { now: START_MS }
-  const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
-  const size = async (): Promise<number> => {
-    const [key] = await sharedRedis().keys(`${prefix}*`)
-    return key === undefined ? 0 : sharedRedis().strlen(key)
-  }
-  return { store, clock, size }
-}
-
-const limits: readonly (readonly [name: string, limit: LimitInput, longestMs: number])[] = [
-  ['sliding-log', '5/200ms', 200],
-  ['fixed-window', { quota: 5, window: 200, algorithm: 'fixed-window' }, 200],
-  ['token-bucket', { quota: 5, window: 200, algorithm: 'token-bucket' }, 201],
-  ['sliding-window', { quota: 5, window: 100, algorithm: 'sliding-window' }, 200],
-]
-
-test.each(limits)('a lease that nobody reports leaves no key: %s', async (_, limit, longestMs) => {
+test.each(shortLimits)('a lease that nobody reports leaves no key: %s', async (_, limit, longestMs) => {
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
   const { lease } = await send(store, setOf(limit), wish(1, 3))
@@ -57,7 +39,7 @@ test.each(limits)('a lease that nobody reports leaves no key: %s', async (_, lim
   expect(endsInMs).toBeGreaterThan(0)
 })
 
-test.each(limits)(
+test.each(shortLimits)(
   'the key lives until what is out at the end counts no more: %s',
   async (_, limit, longestMs) => {
     const prefix = testPrefix()
@@ -72,7 +54,7 @@ test.each(limits)(
   },
 )
 
-test.each(limits)(
+test.each(shortLimits)(
   'after the next write nothing is left of leases that have ended or went back: %s',
   async (_, limit) => {
     const { store, clock, size } = storeOfOneKey()

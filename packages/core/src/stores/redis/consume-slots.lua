@@ -13,7 +13,7 @@
   ARGV[6]       JSON list, for each release: slots held, and that number
   ARGV[7]       state id of the requests in flight, as sets.lua says
   ARGV[8]       how many may be in flight
-  ARGV[9]      what a denied request is told to wait, in µs
+  ARGV[9]       what a denied request is told to wait, in µs
   ARGV[10]      state id of the limit
   ARGV[11...]   the parameters of the limit, at most five
 
