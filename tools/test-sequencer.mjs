@@ -17,7 +17,7 @@ const LONGEST = [
   'stores/redis/clients',
   'laws/07-plans-move',
   'roads/roads-faults',
-  'store-kit/broken-stores',
+  'store-contract/test/broken-stores',
   'leases/checker',
   'koa/test/adapter',
   'laws/01-holds',

@@ -1,5 +1,5 @@
 /**
- * For authors of stores: the contract, the algorithms to decide with, and the test suite.
+ * For authors of stores: the contract, and the algorithms to decide with. Its test is @tollgate/store-contract.
  * docs/writing-a-store.md begins with the shortest one that works.
  */
 export type {
@@ -42,4 +42,3 @@ export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-sto
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundOf } from './stores/receipts.js'
 export { checkStore, unsupportedBy } from './stores/store-check.js'
-export { storeContract, type StoreCheck, type StoreContractOptions } from './stores/kit/store-contract.js'

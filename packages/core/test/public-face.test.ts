@@ -51,7 +51,6 @@ const AUTHORS_OF_STORES = [
   'limitSetOf',
   'memoryStore',
   'refundOf',
-  'storeContract',
   'unsupportedBy',
 ]
 
@@ -108,7 +107,7 @@ test.each([
 
 test('every process warning goes by `warn`, so that it has a code', () => {
   const packages = join(__dirname, '../..')
-  const published = ['core', 'express', 'fastify', 'koa', 'metrics']
+  const published = ['core', 'express', 'fastify', 'koa', 'metrics', 'store-contract']
   const sources = published.flatMap((name) =>
     readdirSync(join(packages, name, 'src'), { recursive: true }).map((file) =>
       join(name, 'src', String(file)),

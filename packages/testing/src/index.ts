@@ -5,6 +5,7 @@ export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts
 export { mistakesContract, type Mistakes } from './contracts/mistakes-contract.ts'
 export { trustContract } from './contracts/trust-contract.ts'
 export { upgradeContract } from './contracts/upgrade-contract.ts'
+export { Clocks } from './contracts/store-clocks.ts'
 export { storeContract } from './contracts/store-contract.ts'
 export { clientOf, serveHandler, type Client, type Served } from './served.ts'
 export { namesOf } from './names-of.ts'

@@ -175,17 +175,20 @@ void main()
 const FACES_USED: Needs = {
   '@tollgate/core': ['StoreError'],
   '@tollgate/core/adapter': ['channelOf', 'createHttpLimiter'],
-  '@tollgate/core/store': ['memoryStore', 'storeContract'],
+  '@tollgate/core/store': ['memoryStore'],
+  '@tollgate/store-contract': ['storeContract'],
 }
 const FACES_PRINT = 'true,false,tollgate:store-error,true,unknown\n'
 const FACES_TYPED = `
 export const typed: HttpAdapter<object, object> = adapter
 export const own: Store = memoryStore({ maxSubjects: 10 })
+export const checks: readonly StoreCheck[] = storeContract(() => own, { passTime: (store, ms) => void [store, ms] })
 // @ts-expect-error: it cannot decide
 export const wrong: Store = { synchronous: true }
 `
 const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
 import type { Store } from '@tollgate/core/store'
+import type { StoreCheck } from '@tollgate/store-contract'
 `
 /** The import lines of a program, from the names of each module. */
 const needs = (used: Needs, line: (names: string, module: string) => string): string =>
@@ -240,6 +243,11 @@ const FILES = {
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
     'faces-cjs.cts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
   }),
+}
+/** The page that a package's README must link to, where it is another than that on security. */
+const PAGES: Readonly<Record<string, string>> = {
+  metrics: 'metrics',
+  'store-contract': 'writing-a-store',
 }
 const FRAMEWORK_PACKAGES = Object.values(FRAMEWORKS).flatMap(({ packages }) => packages)
 const TYPESCRIPT = ['typescript@7.0.2', '@types/node@20.19.25']
@@ -298,7 +306,7 @@ describe('what is published', () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target)
     // Relative links do not work on npm.
     expect(links.filter((target) => !target?.startsWith('https://'))).toEqual([])
-    expect(links).toContain(`${HOME}/blob/main/docs/${name === 'metrics' ? 'metrics' : 'security'}.md`)
+    expect(links).toContain(`${HOME}/blob/main/docs/${PAGES[name] ?? 'security'}.md`)
   })
 
   const expectAllToServe = async (programsIn: string, extension: string): Promise<void> => {

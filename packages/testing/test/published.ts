@@ -1,2 +1,2 @@
 /** The folders of the published packages. */
-export const PUBLISHED: readonly string[] = ['core', 'express', 'fastify', 'koa', 'metrics']
+export const PUBLISHED: readonly string[] = ['core', 'express', 'fastify', 'koa', 'metrics', 'store-contract']

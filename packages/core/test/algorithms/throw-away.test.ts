@@ -1,7 +1,7 @@
 // NAME.ts, NAME.lua and a line of the registry add an algorithm, since it contains everything about itself. Tried with
 // an algorithm that exists only here, on a copy of this package that is otherwise unchanged.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,15 +10,18 @@ import { testPrefix, testRedisUrl } from '@tollgate/testing'
 const exec = promisify(execFile)
 const core = join(__dirname, '../..')
 const root = join(core, '../..')
+const SOURCES = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
 const fixture = (name: string): string => join(__dirname, 'fixtures', `${name}.txt`)
 
 let folder: string
 let copy: string
 
 /** Runs a program in the copy. Resolves to its output. */
-async function run(...args: string[]): Promise<string> {
+const run = (...args: string[]): Promise<string> => runIn(copy, ...args)
+
+async function runIn(cwd: string, ...args: string[]): Promise<string> {
   try {
-    return (await exec(process.execPath, args, { cwd: copy })).stdout
+    return (await exec(process.execPath, args, { cwd })).stdout
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string }
     throw new Error(`${args.join(' ')} failed:\n${stdout}\n${stderr}`, { cause: error })
@@ -28,13 +31,21 @@ async function run(...args: string[]): Promise<string> {
 function copyPackage(): void {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-algorithm-'))
   copy = join(folder, 'packages/core')
-  for (const part of ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-    cpSync(join(core, part), join(copy, part), { recursive: true })
-  }
+  for (const part of [...SOURCES, 'scripts']) cpSync(join(core, part), join(copy, part), { recursive: true })
   cpSync(join(root, 'tsconfig.base.json'), join(folder, 'tsconfig.base.json'))
   cpSync(join(root, 'tools/build.mjs'), join(folder, 'tools/build.mjs'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(core, 'node_modules'), join(copy, 'node_modules'))
+}
+
+/** Builds a copy of the contract of stores on the copied package, so that it tries the added algorithm, too. */
+async function buildContract(): Promise<void> {
+  const contract = join(folder, 'packages/store-contract')
+  for (const part of SOURCES)
+    cpSync(join(root, 'packages/store-contract', part), join(contract, part), { recursive: true })
+  mkdirSync(join(contract, 'node_modules/@tollgate'), { recursive: true })
+  symlinkSync(copy, join(contract, 'node_modules/@tollgate/core'))
+  await runIn(contract, '../../tools/build.mjs')
 }
 
 /** Everything that is needed to add an algorithm. */
@@ -54,6 +65,7 @@ beforeAll(async () => {
   addAlgorithm()
   await run('scripts/embed-lua.mjs')
   await run('../../tools/build.mjs')
+  await buildContract()
   cpSync(fixture('use-leaky-steps.cjs'), join(copy, 'use-leaky-steps.cjs'))
 })
 

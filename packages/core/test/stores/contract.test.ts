@@ -1,8 +1,7 @@
-import { storeContract, testPrefix, testRedisUrl } from '@tollgate/testing'
+import { Clocks, storeContract, testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { memoryStore } from '../../src/stores/memory/memory-store.js'
 import { redisStore } from '../../src/stores/redis/redis-store.js'
-import { Clocks } from '../store-kit/clocks.js'
 
 const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
 afterAll(() => client.quit())

@@ -1,4 +1,5 @@
-import { storeContract as checksOf, type Store, type StoreContractOptions } from '@tollgate/core/store'
+import type { Store } from '@tollgate/core/store'
+import { storeContract as checksOf, type StoreContractOptions } from '@tollgate/store-contract'
 
 /** Makes a test of each check that every store must pass. Call it once for each store. */
 export function storeContract(name: string, make: () => Store, options?: StoreContractOptions): void {

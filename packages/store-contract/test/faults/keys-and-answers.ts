@@ -1,4 +1,4 @@
-import type { Outcome, StoreRequest } from '../../../src/store.js'
+import type { Outcome, StoreRequest } from '@tollgate/core/store'
 import { asked, asks, told, type Fault, type Outcomes } from './fault.js'
 
 export const faultsOfKeysAndAnswers: readonly Fault[] = [

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Outcome, StoreRequest } from '../contract.js'
-import { refundOf } from '../receipts.js'
+import { refundOf, type Outcome, type StoreRequest } from '@tollgate/core/store'
 import { all, remainingOf, type Bench, type Check } from './bench.js'
 
 async function take(bench: Bench, request: StoreRequest): Promise<Outcome> {

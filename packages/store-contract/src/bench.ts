@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import {
   implementations,
-  windowAlgorithms,
-  type Algorithm,
+  isOutcome,
+  isRefundAnswer,
+  limitSetOf,
   type AlgorithmName,
-} from '../../algorithms/registry.js'
-import type { Usage } from '../../algorithms/implementation.js'
-import { isPromise } from '../../base/maybe-promise.js'
-import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { Outcome, RefundRequest, Store, StoreRequest, SubRequest } from '../contract.js'
-import { isOutcome, isRefundAnswer } from '../outcome-check.js'
+  type LimitInput,
+  type LimitOptions,
+  type LimitSet,
+  type Outcome,
+  type RefundRequest,
+  type Store,
+  type StoreRequest,
+  type SubRequest,
+  type Usage,
+} from '@tollgate/core/store'
 
 /** One requirement for every store, as a check. */
 export interface Check {
@@ -26,6 +30,11 @@ export interface Check {
   readonly needsClock?: boolean
   run(bench: Bench): Promise<void>
 }
+
+/** The algorithms that count units in time. The others count requests in flight. */
+const windowAlgorithms = (Object.keys(implementations) as AlgorithmName[]).filter(
+  (name) => !implementations[name].inFlight,
+)
 
 /** Sets the clock of a store some ms ahead. */
 export type PassTime = (store: Store, ms: number) => void
@@ -57,7 +66,9 @@ export class Bench {
   /** A limit with so long a window that no unit comes back during a check. */
   limit(quota = 5, algorithm = this.algorithms[0] as AlgorithmName, window = '10 h'): LimitInput {
     const { name } = implementations[algorithm]
-    return hasAnyWindow(algorithm) ? { quota, window, algorithm: name as Algorithm } : `${quota}/month`
+    return hasAnyWindow(algorithm)
+      ? { quota, window, algorithm: name as NonNullable<LimitOptions['algorithm']> }
+      : `${quota}/month`
   }
 
   /** A set with one limit. */
@@ -135,6 +146,11 @@ export class Bench {
     if (this.store.synchronous) assert.ok(!isPromise(given), 'what a synchronous store answers is no promise')
     return given
   }
+}
+
+/** As `await` knows it: promises of every library have a `then`. */
+function isPromise(given: unknown): boolean {
+  return typeof (given as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
 
 /** Whether windows can have any length. A calendar window, whose public name is fixed-window, cannot. */

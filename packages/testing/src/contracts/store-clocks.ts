@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store.js'
+import type { Store } from '@tollgate/core/store'
 
 /** A clock that runs, and that a test sets ahead. */
 export class Clock {

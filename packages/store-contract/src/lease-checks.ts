@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LeaseReport, Outcome } from '../contract.js'
-import { refundOf } from '../receipts.js'
+import { refundOf, type LeaseReport, type Outcome } from '@tollgate/core/store'
 import { all, grantedOf, isTaken, remainingOf, type Check } from './bench.js'
 import { order, report, standing, wish } from './lease-orders.js'
 

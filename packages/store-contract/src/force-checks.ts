@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Usage } from '../../algorithms/implementation.js'
-import { implementations } from '../../algorithms/registry.js'
-import type { CompiledLimit, LimitSet } from '../../plans/limit-set.js'
-import type { Outcome } from '../contract.js'
+import {
+  implementations,
+  type CompiledLimit,
+  type LimitSet,
+  type Outcome,
+  type Usage,
+} from '@tollgate/core/store'
 import { all, force, grantedOf, remainingOf, taken, type Check } from './bench.js'
 
 const HOUR_US = 3_600_000_000

@@ -1,6 +1,12 @@
-import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { LimitOutcome, Outcome, SlotHolder, SubRequest } from '../contract.js'
+import {
+  limitSetOf,
+  type LimitInput,
+  type LimitOutcome,
+  type LimitSet,
+  type Outcome,
+  type SlotHolder,
+  type SubRequest,
+} from '@tollgate/core/store'
 import { all, isTaken, type Bench } from './bench.js'
 
 /** A process of a check. It learns from every answer. */

@@ -1,4 +1,4 @@
-import type { LeaseOrder, LimitOutcome, Outcome, StoreRequest } from '../../../src/store.js'
+import type { LeaseOrder, LimitOutcome, Outcome, StoreRequest } from '@tollgate/core/store'
 import { asked, asks, ofGrant, told, type Broken, type Fault } from './fault.js'
 
 const ordered = (change: (order: LeaseOrder) => LeaseOrder): Broken => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { limitSetOf } from '../../plans/limit-set-of.js'
-import type { LimitOutcome, Outcome } from '../contract.js'
+import { limitSetOf, type LimitOutcome, type Outcome } from '@tollgate/core/store'
 import { all, isTaken, remainingOf, taken, type Check } from './bench.js'
 
 export const consumeChecks: readonly Check[] = [

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { limitSetOf } from '../../plans/limit-set-of.js'
-import type { Outcome } from '../contract.js'
+import { limitSetOf, type Outcome } from '@tollgate/core/store'
 import { all, hasAnyWindow, remainingOf, taken, type Check } from './bench.js'
 
 export const planChecks: readonly Check[] = [

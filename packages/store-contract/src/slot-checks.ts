@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Outcome } from '../contract.js'
-import { refundOf } from '../receipts.js'
+import { refundOf, type Outcome } from '@tollgate/core/store'
 import { all, force, isTaken, upTo, type Check } from './bench.js'
 import { free, Holder, slotsIn, slotsOf } from './slot-holders.js'
 

@@ -1,5 +1,11 @@
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseOrder, LeaseReport, LeaseWish, Outcome, StoreRequest } from '../contract.js'
+import type {
+  LeaseOrder,
+  LeaseReport,
+  LeaseWish,
+  LimitSet,
+  Outcome,
+  StoreRequest,
+} from '@tollgate/core/store'
 import { all, type Bench } from './bench.js'
 
 /** Longer than a check takes. */

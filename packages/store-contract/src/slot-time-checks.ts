@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { SLOTS_KEPT_MS } from '../contract.js'
+import { SLOTS_KEPT_MS } from '@tollgate/core/store'
 import type { Check } from './bench.js'
 import { free, Holder, slotsOf } from './slot-holders.js'
 

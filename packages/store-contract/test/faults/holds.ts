@@ -1,4 +1,4 @@
-import type { Hold, HoldOutcome, Outcome, StoreRequest } from '../../../src/store.js'
+import type { Hold, HoldOutcome, Outcome, StoreRequest } from '@tollgate/core/store'
 import { asked, asks, type Broken, type Fault } from './fault.js'
 import { reported } from './leases.js'
 

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transformSync } from '@swc/core'
-import * as kit from '../../src/store.js'
+import * as kit from '@tollgate/core/store'
+import { storeContract } from '../src/index.js'
 
-const page = readFileSync(join(__dirname, '../../../../docs/writing-a-store.md'), 'utf8')
+const page = readFileSync(join(__dirname, '../../../docs/writing-a-store.md'), 'utf8')
 const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? []
 
 function load(): { mapStore(): kit.Store } {
@@ -17,4 +18,4 @@ function load(): { mapStore(): kit.Store } {
 }
 
 const { mapStore } = load()
-for (const { name, check } of kit.storeContract(() => mapStore())) test(name, check)
+for (const { name, check } of storeContract(() => mapStore())) test(name, check)

@@ -1,4 +1,4 @@
-import type { Outcome, SlotHolder, Store, StoreRequest, SubRequest } from '../../../src/store.js'
+import type { Outcome, SlotHolder, Store, StoreRequest, SubRequest } from '@tollgate/core/store'
 import { asked, asks, ofGrant, told, type Broken, type Fault } from './fault.js'
 
 /** Changes the parts that tell of slots. */

@@ -1,6 +1,7 @@
 // The store contract must be able to fail: stores that are broken on purpose, and the checks that must find each.
-import { memoryStore, storeContract, type Store, type StoreRequest } from '../../src/store.js'
-import { Clocks } from './clocks.js'
+import { memoryStore, type Store, type StoreRequest } from '@tollgate/core/store'
+import { Clocks } from '@tollgate/testing'
+import { storeContract } from '../src/index.js'
 import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
 import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'

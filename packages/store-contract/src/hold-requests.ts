@@ -1,5 +1,4 @@
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { Hold, Outcome, StoreRequest, SubRequest } from '../contract.js'
+import type { Hold, LimitSet, Outcome, StoreRequest, SubRequest } from '@tollgate/core/store'
 import { all, type Bench } from './bench.js'
 
 /** Longer than any window of the checks. */

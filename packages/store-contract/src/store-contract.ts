@@ -1,6 +1,4 @@
-import type { MaybePromise } from '../../base/maybe-promise.js'
-import type { Store } from '../contract.js'
-import { checkStore } from '../store-check.js'
+import { checkStore, type MaybePromise, type Store } from '@tollgate/core/store'
 import { Bench, type Check, type PassTime } from './bench.js'
 import { consumeChecks } from './consume-checks.js'
 import { forceChecks } from './force-checks.js'

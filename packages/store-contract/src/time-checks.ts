@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limitSetOf, type LimitInput } from '../../plans/limit-set-of.js'
-import type { LimitSet } from '../../plans/limit-set.js'
-import type { LimitOutcome, Outcome } from '../contract.js'
-import { refundOf } from '../receipts.js'
+import {
+  limitSetOf,
+  refundOf,
+  type LimitInput,
+  type LimitOutcome,
+  type LimitSet,
+  type Outcome,
+} from '@tollgate/core/store'
 import { all, force, hasAnyWindow, isTaken, type Bench, type Check } from './bench.js'
 
 const WINDOW_MS = 300

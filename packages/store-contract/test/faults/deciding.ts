@@ -1,4 +1,4 @@
-import type { Outcome, StoreRequest } from '../../../src/store.js'
+import type { Outcome, StoreRequest } from '@tollgate/core/store'
 import { asks, told, type Fault } from './fault.js'
 
 export const faultsOfDeciding: readonly Fault[] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Outcome } from '../contract.js'
+import type { Outcome } from '@tollgate/core/store'
 import { all, grantedOf, isTaken, remainingOf, upTo, type Check } from './bench.js'
 
 export const upToChecks: readonly Check[] = [

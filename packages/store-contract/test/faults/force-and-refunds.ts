@@ -1,4 +1,4 @@
-import type { StoreRequest } from '../../../src/store.js'
+import type { StoreRequest } from '@tollgate/core/store'
 import { asked, ofGrant, refunds, type Fault } from './fault.js'
 
 export const faultsOfForceAndRefunds: readonly Fault[] = [

@@ -1,4 +1,4 @@
-import type { Outcome, RefundRequest, Store, StoreRequest } from '../../../src/store.js'
+import type { Outcome, RefundRequest, Store, StoreRequest } from '@tollgate/core/store'
 
 export type Broken = (inner: Store) => Partial<Store>
 export type Outcomes = readonly Outcome[]
