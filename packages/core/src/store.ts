@@ -34,10 +34,15 @@ export {
   type Slots,
   type Usage,
 } from './algorithms/implementation.js'
-export { implementations, type AlgorithmName, type AnyImplementation } from './algorithms/registry.js'
+export {
+  implementations,
+  type Algorithm,
+  type AlgorithmName,
+  type AnyImplementation,
+} from './algorithms/registry.js'
 export type { LimitInput, LimitOptions } from './plans/limit.js'
 export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit-set.js'
-export { limitSetOf } from './plans/limit-set-of.js'
+export { limitSetFor, limitSetOf } from './plans/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundOf } from './stores/receipts.js'

@@ -48,6 +48,7 @@ const AUTHORS_OF_STORES = [
   'implementations',
   'isOutcome',
   'isRefundAnswer',
+  'limitSetFor',
   'limitSetOf',
   'memoryStore',
   'refundOf',

@@ -194,7 +194,7 @@ test('units that the store has no room for are recorded as dropped', async () =>
     },
     peek: async () => [],
     refund: async (batch) => batch.map(() => false),
-    reset: async () => {},
+    reset: async () => false,
   }
   limiter = createLimiter({ limit: '5/min', store, local: { instances: 1 } })
   start()

@@ -73,10 +73,15 @@ export const refundChecks: readonly Check[] = [
     },
   },
   {
-    name: 'reset: forgets the given keys and no others',
+    name: 'reset: forgets the given keys and no others, and says whether anything was there',
     async run(bench) {
       await bench.consume(...['a', 'b', 'c'].map((name) => all(bench.part(name, 2))))
-      await bench.store.reset([bench.key('a'), bench.key('c'), bench.key('never seen')], 0)
+      const [a, c] = [bench.key('a'), bench.key('c')]
+      const told = [
+        await bench.store.reset([a, c, bench.key('never seen')], 0),
+        await bench.store.reset([a, c], 0),
+      ]
+      assert.deepEqual(told, [true, false], 'reset says whether anything was there')
       const outcomes = await bench.consume(...['a', 'b', 'c'].map((name) => all(bench.part(name))))
       assert.deepEqual(outcomes.map(remainingOf), [[4], [2], [4]])
     },

@@ -59,6 +59,7 @@ export const calendarWindow: Implementation<
 
   isMeant: ({ timeZone, anchor }, { unit }) =>
     unit === 'month' || timeZone !== undefined || anchor !== undefined,
+  calledForBy: 'a month, timeZone or anchor',
   compile: (terms) => compileCalendar(terms),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),

@@ -48,6 +48,8 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * one.
    */
   isMeant?(options: Options, window: Duration): boolean
+  /** What `isMeant` looks for, in words: `burst`. Set together with it. */
+  readonly calledForBy?: string
   /**
    * Compiles a limit to numbers.
    *

@@ -44,8 +44,8 @@ export type AnyImplementation = Implementation<
 
 /** Names an algorithm in the words of users. They write `fixed-window` for calendar windows, too. */
 export function spokenName(algorithm: AlgorithmName): string {
-  const { name } = registry[algorithm]
-  return name === algorithm ? `algorithm: '${name}'` : `algorithm: '${name}' with a month, timeZone or anchor`
+  const { name, calledForBy } = implementations[algorithm]
+  return name === algorithm ? `algorithm: '${name}'` : `algorithm: '${name}' with ${calledForBy}`
 }
 
 export const implementations = registry as unknown as Readonly<Record<AlgorithmName, AnyImplementation>>

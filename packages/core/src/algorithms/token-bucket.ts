@@ -45,6 +45,7 @@ export const tokenBucket: Implementation<
   options: ['burst'],
 
   isMeant: ({ burst }) => burst !== undefined,
+  calledForBy: 'burst',
   compile(terms) {
     const { quota, window } = terms
     const burst = burstOf(terms)

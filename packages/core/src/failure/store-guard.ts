@@ -100,11 +100,15 @@ export class StoreGuard {
     }
   }
 
-  /** @throws {StoreError} when the store cannot answer */
-  async reset(keys: readonly string[], shard: number): Promise<void> {
+  /**
+   * Returns what the store answered.
+   *
+   * @throws {StoreError} when the store cannot answer
+   */
+  async reset(keys: readonly string[], shard: number): Promise<unknown> {
     const guard = this.#of(shard)
     try {
-      await guard.call(() => this.#store.reset(keys, shard))
+      return await guard.call(() => this.#store.reset(keys, shard))
     } catch (error) {
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
       throw error

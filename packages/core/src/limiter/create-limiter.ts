@@ -11,7 +11,7 @@ import { unlimited } from '../fast-path/unlimited.js'
 import type { Subject } from '../plans/subject.js'
 import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning } from '../requests/plan-warning.js'
-import { PlanResolver } from '../requests/plan-resolver.js'
+import { PlanResolver, type PlanResolverOptions } from '../requests/plan-resolver.js'
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject.js'
@@ -84,7 +84,7 @@ class StoreLimiter implements Limiter {
     this.#store = store
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf)
-    this.#plans = this.#resolve(options, warnOf)
+    this.#plans = this.#resolve({ ...options, defaultAlgorithm: store.defaultAlgorithm }, warnOf)
     if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
@@ -114,7 +114,7 @@ class StoreLimiter implements Limiter {
     }
   }
 
-  #resolve(options: LimiterOptions, warnOf: Warn): PlanResolver {
+  #resolve(options: LimiterOptions & PlanResolverOptions, warnOf: Warn): PlanResolver {
     const warning = new PlanWarning(warnOf, options.hashIds !== undefined)
     const events = this.#events
     return new PlanResolver(options, {
@@ -146,8 +146,8 @@ class StoreLimiter implements Limiter {
     return this.#settling.settle(decision, cost)
   }
 
-  async reset(subject: Subject | string): Promise<void> {
-    await this.#pipeline.reset(this.#builder.keysOf(subject))
+  async reset(subject: Subject | string): Promise<boolean> {
+    return this.#pipeline.byKey.reset(this.#builder.keysOf(subject))
   }
 
   scope(options: ScopeOptions): Consumer {
@@ -155,7 +155,7 @@ class StoreLimiter implements Limiter {
   }
 
   #compile(options: ScopeOptions): Scope {
-    const scope = compileScope(options)
+    const scope = compileScope(options, this.#store.defaultAlgorithm)
     for (const { plan, path } of [scope, ...scope.stacked]) needSupported(this.#store, plan, path)
     return scope
   }

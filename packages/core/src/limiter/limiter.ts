@@ -59,10 +59,11 @@ export interface Consumer<Plans extends string = string> {
    * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
    * not refund decisions from before a reset: they can give back units that were taken after it.
    *
+   * @returns whether anything was there: false if the store knew nothing of the subject
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_STORE or ERR_TOLLGATE_STORE_TIMEOUT when the store
    *                         failed
    */
-  reset(subject: Subject | string): Promise<void>
+  reset(subject: Subject | string): Promise<boolean>
 }
 
 /** Holds subjects to their plans. One limiter can serve many routes, frameworks, workers and websockets. */

@@ -6,13 +6,13 @@ import type { GivenBack } from '../failure/give-backs.js'
 import { newLeaseId } from '../failure/ids.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
-import type { SubjectKeys } from '../requests/request-builder.js'
 import type { InFlight } from '../in-flight/in-flight.js'
 import { isPlain, type Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
+import { ByKey } from './by-key.js'
 import { closedError } from './closed-error.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision } from './decision.js'
@@ -46,6 +46,7 @@ export interface PipelineOptions extends BackingOptions {
  */
 export class Pipeline {
   readonly holds: Holds
+  readonly byKey: ByKey
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
@@ -74,6 +75,7 @@ export class Pipeline {
     this.#store = store
     this.#fallback = fallback
     this.holds = holds
+    this.byKey = new ByKey({ ...backing, fastPaths: this.#fastPaths, inFlight: this.#inFlight })
     this.#unitsBack = new UnitsBack(backing, options.store.testClock ?? elapsedMs)
     this.#steps = stepsOptionsOf(backing, this.#unitsBack, (step) => this.#ask(step))
     const host = waitingHostOf(this.#inFlight, this.#unitsBack, {
@@ -120,17 +122,6 @@ export class Pipeline {
     return this.#track(takeUpTo(request, cost, this.#steps))
   }
 
-  /** @throws {StoreError} when the store failed */
-  async reset({ shard, keys }: SubjectKeys): Promise<void> {
-    if (this.#closed) throw closedError()
-    // Before, too: nothing may be served that the store no longer counts.
-    this.#fastPaths.forget('reset', keys)
-    await this.#store.reset(keys, shard)
-    this.#fallback.forget(keys)
-    this.#fastPaths.forget('reset', keys)
-    this.#inFlight.declareAgain(keys)
-  }
-
   plansChanged(): void {
     this.#fastPaths.forget('plans')
   }
@@ -156,6 +147,7 @@ export class Pipeline {
 
   async #close(): Promise<void> {
     this.#closed = true
+    this.byKey.end()
     this.#fastPaths.forget('closed')
     this.#inFlight.end()
     await Promise.all([this.#room.close(), this.#store.drain()])

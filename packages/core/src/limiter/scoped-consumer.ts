@@ -73,8 +73,8 @@ export class ScopedConsumer implements Consumer {
     }
   }
 
-  async reset(subject: Subject | string): Promise<void> {
-    await this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
+  async reset(subject: Subject | string): Promise<boolean> {
+    return this.#pipeline.byKey.reset(this.#builder.keysOf(subject, this.#scope))
   }
 }
 

@@ -103,9 +103,13 @@ export class StoreAccess {
     }
   }
 
-  /** @throws {StoreError} when the store failed */
-  async reset(keys: readonly string[], shard: number): Promise<void> {
-    await (this.#guard ?? this.#store).reset(keys, shard)
+  /**
+   * Returns whether anything was there: false also of a store that does not say.
+   *
+   * @throws {StoreError} when the store failed
+   */
+  async reset(keys: readonly string[], shard: number): Promise<boolean> {
+    return (await (this.#guard ?? this.#store).reset(keys, shard)) === true
   }
 
   /** Sends waiting requests now, and resolves when all are answered. */

@@ -1,5 +1,5 @@
-import { ConfigError } from '../base/errors.js'
-import { spokenName } from '../algorithms/registry.js'
+import { ConfigError, show } from '../base/errors.js'
+import { implementations, spokenName, type AlgorithmName } from '../algorithms/registry.js'
 import type { Plan } from '../plans/plan.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
@@ -24,8 +24,26 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
     throw new ConfigError(path, 'this store books no places for requests: leave wait out, or use redisStore')
   }
   const missing = plan?.set && unsupportedBy(store, plan.set)
-  if (missing === undefined) return
-  const { algorithms = [] } = store
-  const others = algorithms.map(spokenName).join(', ')
-  throw new ConfigError(path, `this store cannot count ${spokenName(missing)}: write a limit of ${others}`)
+  if (plan && missing !== undefined) throw new ConfigError(path, cannotCount(missing, store, plan))
+}
+
+function cannotCount(
+  missing: AlgorithmName,
+  { algorithms = [], defaultAlgorithm }: StoreAbilities,
+  { limits }: Plan,
+): string {
+  const name = limits.find(({ compiled }) => compiled.algorithm === missing)?.name
+  const which = limits.length > 1 ? ` (the limit ${show(name)})` : ''
+  const { name: written, calledForBy } = implementations[missing]
+  const others = algorithms.filter((one) => !implementations[one].inFlight)
+  const problem = `this store cannot count ${spokenName(missing)}${which}; it counts ${others.map(spokenName).join(', ')}`
+  if (defaultAlgorithm === undefined) {
+    const other = others.find((one) => implementations[one].name === one)
+    if (other === undefined) return problem
+    const without = calledForBy === undefined ? '' : `, without ${calledForBy}`
+    return `${problem}: write ${spokenName(other)}${without}`
+  }
+  const named = written === defaultAlgorithm ? undefined : `algorithm: '${written}'`
+  const out = [calledForBy, named].filter((one) => one !== undefined).join(' and ')
+  return `${problem}: leave out ${out}, for algorithm: '${defaultAlgorithm}'`
 }

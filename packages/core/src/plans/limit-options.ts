@@ -19,7 +19,8 @@ export interface LimitOptions extends OwnOptions {
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
   /**
-   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`.
+   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`, or
+   * what a store has in its place.
    */
   readonly algorithm?: Algorithm
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */

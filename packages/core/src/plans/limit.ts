@@ -1,6 +1,7 @@
 import {
   DEFAULT_ALGORITHM,
   implementations,
+  type Algorithm,
   type AlgorithmName,
   type AnyImplementation,
   type OwnOptions,
@@ -34,12 +35,17 @@ const KNOWN: KnownOptions = {
  * Reads a limit in either form.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
+ * @param defaultAlgorithm the algorithm of a limit that names none, unless its options or its window call for another
  * @throws {ConfigError} when it is not a valid limit
  */
-export function parseLimit(input: unknown, path: string): Limit {
+export function parseLimit(
+  input: unknown,
+  path: string,
+  defaultAlgorithm: Algorithm = DEFAULT_ALGORITHM,
+): Limit {
   if (isConcurrent(input)) return concurrentLimit(readConcurrent(input, path), path)
-  if (typeof input === 'string') return fromOptions(readNotation(input, path), path)
-  if (isOptions(input)) return fromOptions(input as LimitOptions, path)
+  if (typeof input === 'string') return fromOptions(readNotation(input, path), path, defaultAlgorithm)
+  if (isOptions(input)) return fromOptions(input as LimitOptions, path, defaultAlgorithm)
   throw notALimit(path, input)
 }
 
@@ -54,7 +60,7 @@ function concurrentLimit(
   return { name, quota: concurrent, windowMs: 0, capacity: concurrent, compiled }
 }
 
-function fromOptions(options: LimitOptions, path: string): Limit {
+function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algorithm): Limit {
   needOptions(options, KNOWN, path)
   const { quota, name } = options
   if ((options.algorithm as string) === 'concurrent') throw namedConcurrent(path, quota)
@@ -62,7 +68,7 @@ function fromOptions(options: LimitOptions, path: string): Limit {
     throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined) needLimitName(name, path)
-  const algorithm = readAlgorithm(options, window, path)
+  const algorithm = algorithmOf(options, window, readAlgorithm(options, path), defaultAlgorithm)
   refuseMisplaced(options, implementations[algorithm], path)
   const compiled = compileLimit(algorithm, { quota, window, options, path })
   return {
@@ -92,15 +98,21 @@ function readWindow(given: unknown, path: string): Duration {
   throw ConfigError.wrong(path, given, expected + longer)
 }
 
-function readAlgorithm(options: LimitOptions, window: Duration, path: string): AlgorithmName {
-  const { algorithm } = options
-  if (algorithm !== undefined && !names.includes(algorithm)) {
-    throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.map(show).join(', ')}`)
-  }
+function readAlgorithm({ algorithm }: LimitOptions, path: string): Algorithm | undefined {
+  if (algorithm === undefined || names.includes(algorithm)) return algorithm
+  throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.map(show).join(', ')}`)
+}
+
+function algorithmOf(
+  options: LimitOptions,
+  window: Duration,
+  algorithm: Algorithm | undefined,
+  defaultAlgorithm: Algorithm,
+): AlgorithmName {
   const named = all.filter(([, { name }]) => algorithm === undefined || name === algorithm)
   const meant = named.find(([, one]) => one.isMeant?.(options, window))
   if (meant) return meant[0]
-  const others = all.filter(([, { name }]) => name === (algorithm ?? DEFAULT_ALGORITHM))
+  const others = all.filter(([, { name }]) => name === (algorithm ?? defaultAlgorithm))
   const [found] = (others.find(([, one]) => !one.isMeant) ?? others[0]) as [AlgorithmName, AnyImplementation]
   return found
 }

@@ -5,7 +5,7 @@ import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
-import { parseLimit, type Limit, type LimitInput } from './limit.js'
+import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit.js'
 import { compileWait, type WaitOptions } from './wait-option.js'
 
 /**
@@ -49,19 +49,22 @@ let serial = 0
 /**
  * Checks a plan and compiles it.
  *
+ * @param defaultAlgorithm as in parseLimit
  * @throws {ConfigError} when it is wrong
  */
-export function compilePlan(name: string, input: unknown, path: string): Plan {
+export function compilePlan(name: string, input: unknown, path: string, defaultAlgorithm?: Algorithm): Plan {
   // Denied clients are told the name, also as plain text.
   if (!isShowable(name)) {
     const remedy = "write one without control characters, line breaks and signs of direction, such as 'pro'"
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
-  if (!isOptions(input) || !isLongForm(input)) return planOfLimits(name, input, path)
+  if (!isOptions(input) || !isLongForm(input))
+    return planOfLimits(name, input, path, { ...NOTHING_SAID, defaultAlgorithm })
   needOptions(input, KNOWN, path)
   const { limits, onStoreFailure, lease, wait } = input as Partial<PlanInputOptions>
   const leases = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
-  const plan = planOfLimits(name, limits, `${path}.limits`, { leases, wait, waitPath: `${path}.wait` })
+  const said = { leases, wait, waitPath: `${path}.wait`, defaultAlgorithm }
+  const plan = planOfLimits(name, limits, `${path}.limits`, said)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -77,13 +80,16 @@ interface OfPlan {
   readonly leases: readonly LeaseSaid[]
   readonly wait?: unknown
   readonly waitPath: string
+  readonly defaultAlgorithm: Algorithm | undefined
 }
+
+const NOTHING_SAID = { leases: [], waitPath: '' }
 
 function planOfLimits(
   name: string,
   input: unknown,
   path: string,
-  { leases, wait, waitPath }: OfPlan = { leases: [], waitPath: '' },
+  { leases, wait, waitPath, defaultAlgorithm }: OfPlan,
 ): Plan {
   serial += 1
   if (isWithoutLimits(input)) {
@@ -95,8 +101,8 @@ function planOfLimits(
     throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }
   const read = Array.isArray(input)
-    ? Array.from(input, (limit: unknown, i) => parseLimit(needLimit(limit, `${path}[${i}]`), `${path}[${i}]`))
-    : [parseLimit(input, path)]
+    ? Array.from(input, (limit: unknown, i) => readListed(limit, `${path}[${i}]`, defaultAlgorithm))
+    : [parseLimit(input, path, defaultAlgorithm)]
   needOneConcurrent(read, path)
   refuseSameNames(read, path)
   const limits = slotsLast(read)
@@ -110,8 +116,8 @@ function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
 }
 
 /** Refuses 'unlimited' and 'blocked' in a list of limits: each is a whole plan by itself. */
-function needLimit(given: unknown, path: string): unknown {
-  if (!isWithoutLimits(given)) return given
+function readListed(given: unknown, path: string, defaultAlgorithm: Algorithm | undefined): Limit {
+  if (!isWithoutLimits(given)) return parseLimit(given, path, defaultAlgorithm)
   throw new ConfigError(
     path,
     `'${given}' is a plan by itself, without limits beside it: write '${given}', not a list`,

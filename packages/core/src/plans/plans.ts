@@ -1,6 +1,6 @@
 import { mostRestrictive } from './most-restrictive.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
-import type { LimitInput } from './limit.js'
+import type { Algorithm, LimitInput } from './limit.js'
 import { ConfigError, show } from '../base/errors.js'
 import { isOptions, nearestOf } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
@@ -43,16 +43,27 @@ export interface Plans {
   readonly hasDefault: boolean
 }
 
+/** What plans are compiled with beside the user's options. */
+export interface PlanTerms {
+  /** Replaces `options.defaultPlan`. */
+  readonly defaultPlan?: string | undefined
+  /**
+   * The previous plans. A plan with the same input stays the same object with the same serial, so that adding one plan to
+   * thousands costs only that one.
+   */
+  readonly known?: Plans | undefined
+  /** As in parseLimit; the same as of the previous plans. */
+  readonly defaultAlgorithm?: Algorithm | undefined
+}
+
 /**
  * Checks plans and compiles them.
  *
- * @param defaultPlan replaces `options.defaultPlan`
- * @param known the previous plans. A plan with the same input stays the same object with the same serial, so that
- *              adding one plan to thousands costs only that one
  * @throws {ConfigError} when a limit, a plan or the default plan is wrong
  */
-export function compilePlans(options: PlanOptions, defaultPlan = options.defaultPlan, known?: Plans): Plans {
-  const { byName, inputs } = compileEach(options, known)
+export function compilePlans(options: PlanOptions, terms: PlanTerms = {}): Plans {
+  const { defaultPlan = options.defaultPlan } = terms
+  const { byName, inputs } = compileEach(options, terms)
   const all = [...byName.values()]
   const limited = all.filter((plan) => plan.limits.length > 0)
   if (limited.length === 0) throw noLimits(options)
@@ -94,17 +105,18 @@ function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
   return ConfigError.wrong('defaultPlan', given, expected)
 }
 
-function compileEach(options: PlanOptions, known: Plans | undefined): Pick<Plans, 'byName' | 'inputs'> {
+function compileEach(
+  options: PlanOptions,
+  { known, defaultAlgorithm }: PlanTerms,
+): Pick<Plans, 'byName' | 'inputs'> {
   const byName = new Map<string, Plan>()
   const inputs = new Map<string, unknown>()
   for (const [name, input] of planInputs(options)) {
     const plan = known?.byName.get(name)
     const kept = known?.inputs.get(name)
     const isKept = plan !== undefined && isSameInput(kept, input)
-    byName.set(
-      name,
-      isKept ? plan : compilePlan(name, input, options.plans ? pathIn('plans', name) : 'limit'),
-    )
+    const path = options.plans ? pathIn('plans', name) : 'limit'
+    byName.set(name, isKept ? plan : compilePlan(name, input, path, defaultAlgorithm))
     inputs.set(name, isKept ? kept : copyInput(input))
   }
   return { byName, inputs }

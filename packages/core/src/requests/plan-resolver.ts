@@ -1,5 +1,6 @@
 import { ConfigError, show, type TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import type { Algorithm } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'
@@ -10,6 +11,8 @@ import type { PlanCacheOptions } from './plan-cache-options.js'
 export interface PlanResolverOptions extends PlanOptions {
   readonly planOf?: PlanOf
   readonly planCache?: PlanCacheOptions
+  /** The algorithm of limits that name none, if the store has one of its own. */
+  readonly defaultAlgorithm?: Algorithm | undefined
 }
 
 /** Called for subjects whose plan was not found. */
@@ -26,14 +29,16 @@ export interface PlanListener {
 export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
+  readonly #defaultAlgorithm: Algorithm | undefined
   #plans: Plans
   #defaultPlan: string | undefined
 
   /** @throws {ConfigError} when a plan or the look-up is wrong */
   constructor(options: PlanResolverOptions, listener: PlanListener) {
-    const { planOf, planCache = {}, defaultPlan } = options
+    const { planOf, planCache = {}, defaultPlan, defaultAlgorithm } = options
     this.#listener = listener
-    this.#plans = compilePlans(options)
+    this.#defaultAlgorithm = defaultAlgorithm
+    this.#plans = compilePlans(options, { defaultAlgorithm })
     this.#defaultPlan = defaultPlan
     if (planOf === undefined) return
     this.#lookup = new PlanLookup(planOf, planCache, (error, subject) => listener.onPlanError(error, subject))
@@ -75,7 +80,11 @@ export class PlanResolver {
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
     const { defaultPlan = this.#keptDefault(given) } = given
-    const plans = compilePlans(given, defaultPlan, this.#plans)
+    const plans = compilePlans(given, {
+      defaultPlan,
+      known: this.#plans,
+      defaultAlgorithm: this.#defaultAlgorithm,
+    })
     if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)
     for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans

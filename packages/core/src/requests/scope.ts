@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../base/errors.js'
-import type { LimitInput } from '../plans/limit.js'
+import type { Algorithm, LimitInput } from '../plans/limit.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
 import { pathIn } from '../base/show.js'
@@ -48,9 +48,10 @@ export const COMMON: Scope = compileScope({})
 /**
  * Checks and compiles a scope.
  *
+ * @param defaultAlgorithm as in parseLimit
  * @throws {ConfigError} when an option is wrong
  */
-export function compileScope(options: ScopeOptions): Scope {
+export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm): Scope {
   needOptions(options, SCOPE_OPTIONS, 'scope')
   const { group, limit, stacked = {} } = options
   if (group !== undefined) needName('group', group)
@@ -65,18 +66,29 @@ export function compileScope(options: ScopeOptions): Scope {
     path: limit === undefined ? 'group' : 'limit',
     name: group,
     limit,
-    plan: limit === undefined ? undefined : compileLimits(group as string, limit, 'limit'),
+    plan: limit === undefined ? undefined : compileLimits(group as string, limit, 'limit', defaultAlgorithm),
     stacked: Object.entries(stacked).map(([name, input]) => {
       const path = pathIn('stacked', name)
       needName(path, name)
-      return { plan: compileLimits(name, input, path), suffix: `!${name}`, path, name, limit: input }
+      return {
+        plan: compileLimits(name, input, path, defaultAlgorithm),
+        suffix: `!${name}`,
+        path,
+        name,
+        limit: input,
+      }
     }),
   }
 }
 
 /** Refuses `blocked` and `wait`, which are for the plan of a subject and not for a part of the application. */
-function compileLimits(name: string, input: unknown, path: string): Plan {
-  const plan = compilePlan(name, input, path)
+function compileLimits(
+  name: string,
+  input: unknown,
+  path: string,
+  defaultAlgorithm: Algorithm | undefined,
+): Plan {
+  const plan = compilePlan(name, input, path, defaultAlgorithm)
   if (plan.set?.wait) {
     const remedy =
       "leave it out here, and write it on the plan: plans: { batch: { limits, wait: { maxDelay: '2s' } } }"

@@ -1,4 +1,4 @@
-import type { AlgorithmName } from '../algorithms/registry.js'
+import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { Receipt, Usage } from '../algorithms/implementation.js'
 import { SLOTS_KEPT_US } from '../algorithms/slots-kept.js'
 import type { StoreError } from '../base/errors.js'
@@ -157,6 +157,8 @@ export interface StoreAbilities {
   readonly shards?: number
   /** The algorithms it supports. Default: all. */
   readonly algorithms?: readonly AlgorithmName[]
+  /** The algorithm of limits that name none: one that it supports. Default: `sliding-log`. */
+  readonly defaultAlgorithm?: Algorithm
   /** Whether it grants leases. Default: no. A synchronous store is never asked for one. */
   readonly leases?: boolean
   /** Whether it counts requests in flight: `slots`, and the grant `declare`. Default: no. */
@@ -192,8 +194,11 @@ export interface Store extends StoreAbilities {
   peek(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
   /** Takes no `call`, since refunds may be sent late. */
   refund(batch: readonly RefundRequest[]): MaybePromise<readonly RefundAnswer[]>
-  /** Forgets all counts under some keys of one shard. */
-  reset(keys: readonly string[], shard: number): MaybePromise<void>
+  /**
+   * Forgets all counts under some keys of one shard. Returns whether there were any. Where it returns anything but true, as
+   * a store that does not know it may, the limiter says that there were none.
+   */
+  reset(keys: readonly string[], shard: number): MaybePromise<boolean>
   /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
   /**

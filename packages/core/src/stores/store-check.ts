@@ -1,5 +1,5 @@
-import { implementations, type AlgorithmName } from '../algorithms/registry.js'
-import { ConfigError } from '../base/errors.js'
+import { implementations, windowAlgorithms, type AlgorithmName } from '../algorithms/registry.js'
+import { ConfigError, show } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import type { LimitSet } from '../plans/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
@@ -65,7 +65,7 @@ const ASKED_ABILITIES = [
 ] as const
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, clock, space } = store
+  const { synchronous, atomic, shards, algorithms, defaultAlgorithm, clock, space } = store
   if (typeof synchronous !== 'boolean') {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
@@ -88,6 +88,20 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
     refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
+  if (defaultAlgorithm !== undefined) {
+    checkDefault(defaultAlgorithm, algorithms as StoreAbilities['algorithms'], `${path}.defaultAlgorithm`)
+  }
+}
+
+/** It is written as users write it, so it is one whose windows can have any length. */
+function checkDefault(given: unknown, algorithms: StoreAbilities['algorithms'], path: string): void {
+  const names = windowAlgorithms.filter((name) => implementations[name].name === name)
+  const supported = names.filter((name) => algorithms?.includes(name) ?? true)
+  if (supported.includes(given as AlgorithmName)) return
+  if (supported.length === 0)
+    refuse(path, given, 'nothing, since limits name each of its `algorithms` by their window')
+  const which = algorithms === undefined ? '' : ', which are those of `algorithms`'
+  refuse(path, given, `one of ${supported.map(show).join(', ')}${which}, or nothing`)
 }
 
 function checkAlgorithms(given: unknown, path: string): void {

@@ -18,7 +18,7 @@ function saying(limits: readonly LimitOutcome[]): Store {
     consume: answers,
     peek: answers,
     refund: (batch) => batch.map(() => false),
-    reset: () => {},
+    reset: () => false,
   }
 }
 

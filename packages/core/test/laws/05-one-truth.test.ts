@@ -161,7 +161,7 @@ async function replayWide(
       decisions.push(made)
       said.push({ ...made })
     } else if (kind === 'peek') said.push({ ...(await places[place].peek(subjects, { cost })) })
-    else if (kind === 'reset') said.push(await places[place].reset(who[0] as string))
+    else if (kind === 'reset') await places[place].reset(who[0] as string)
     else if (decision) {
       said.push(await (kind === 'refund' ? limiter.refund(decision) : limiter.settle(decision, cost - 1)))
     }

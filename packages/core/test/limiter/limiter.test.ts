@@ -185,9 +185,19 @@ describe.each(benches)('on $store', (bench) => {
     const { limiter } = make()
     await limiter.consume('acme', { cost: 5 })
     await limiter.consume('other', { cost: 5 })
-    await limiter.reset('acme')
+    expect(await limiter.reset('acme')).toBe(true)
     expect((await limiter.consume('acme')).allowed).toBe(true)
     expect((await limiter.consume('other')).allowed).toBe(false)
+  })
+
+  test('reset says whether anything was there, in a scope and in all of them', async () => {
+    const { limiter } = make()
+    const search = limiter.scope({ group: 'search' })
+    expect(await limiter.reset('acme')).toBe(false)
+    await search.consume('acme')
+    expect([await search.reset('acme'), await limiter.reset('acme')]).toEqual([true, false])
+    await search.consume('acme')
+    expect([await limiter.reset('acme'), await search.reset('acme')]).toEqual([true, false])
   })
 
   test('a month ends with the calendar, on the billing day in its time zone', async () => {

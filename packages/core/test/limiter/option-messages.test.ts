@@ -238,7 +238,7 @@ test('a limit that a store cannot count is told in the words of users', () => {
   const store = { ...memoryStore(), algorithms: ['sliding-log', 'fixed-window'] }
   Object.setPrototypeOf(store, memoryStore())
   expect(() => asLimiter({ plans: { free: '100/month' }, store })).toThrow(
-    "plans.free: this store cannot count algorithm: 'fixed-window' with a month, timeZone or anchor: write a limit of algorithm: 'sliding-log', algorithm: 'fixed-window'",
+    "plans.free: this store cannot count algorithm: 'fixed-window' with a month, timeZone or anchor; it counts algorithm: 'sliding-log', algorithm: 'fixed-window': write algorithm: 'sliding-log', without a month, timeZone or anchor",
   )
 })
 

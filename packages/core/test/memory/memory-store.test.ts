@@ -1,3 +1,4 @@
+import { createLimiter } from '../../src/index.js'
 import { memoryStore } from '../../src/stores/memory/memory-store.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { ask, one, part, setOf } from './support.js'
@@ -29,4 +30,14 @@ test("it counts in µs, and follows changes of the system's clock", () => {
   system.mockReturnValue(real + 61_000)
   expect(one(store, ask(part('a', 1, two))).limits[0]?.wait).toBe(0)
   system.mockRestore()
+})
+
+test('reset says nothing of a subject whose units count no more', async () => {
+  const clock = { now: 1e12 }
+  const limiter = createLimiter({ limit: '5/s', store: memoryStore({ now: () => clock.now }) })
+  await limiter.consume('acme')
+  clock.now += 999
+  await limiter.consume('other')
+  clock.now += 1
+  expect([await limiter.reset('acme'), await limiter.reset('other')]).toEqual([false, true])
 })

@@ -14,11 +14,11 @@ describe('setting new plans', () => {
       )
     const before = compilePlans({ plans: plans(1000) })
     const given = { ...plans(1001), 'plan-7': '99/min' }
-    const after = compilePlans({ plans: given }, undefined, before)
+    const after = compilePlans({ plans: given }, { known: before })
     const made = [...after.byName.values()].filter((plan) => before.byName.get(plan.name) !== plan)
     expect(made.map(({ name }) => name)).toEqual(['plan-7', 'plan-1000'])
     expect(new Set([...after.byName.values()].map(({ serial }) => serial)).size).toBe(1001)
-    const again = compilePlans({ plans: given }, undefined, after)
+    const again = compilePlans({ plans: given }, { known: after })
     expect([...again.byName.values()]).toEqual([...after.byName.values()])
     expect([...again.byName.values()].every((plan) => after.byName.get(plan.name) === plan)).toBe(true)
   })
@@ -41,7 +41,7 @@ describe('setting new plans', () => {
   ])('%s', (_, before, after, isSame) => {
     const other = '1/min'
     const known = compilePlans({ plans: { p: before, other } })
-    const plans = compilePlans({ plans: { p: after, other } }, undefined, known)
+    const plans = compilePlans({ plans: { p: after, other } }, { known: known })
     expect(plans.byName.get('p') === known.byName.get('p')).toBe(isSame)
   })
 

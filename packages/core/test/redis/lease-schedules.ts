@@ -123,7 +123,7 @@ export async function playLeases(
   const said: unknown[] = []
   for (const next of acts) {
     advance(clock, next.gapUs)
-    if ('reset' in next) said.push(await store.reset(next.reset, 0))
+    if ('reset' in next) await store.reset(next.reset, 0)
     else if ('peeked' in next) {
       const { peeked } = next
       const parts = [{ ...peeked, set: sets[peeked.set] as LimitSet }]

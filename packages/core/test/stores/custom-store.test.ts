@@ -28,7 +28,7 @@ function limiterOn(
   onStoreFailure: LimiterOptions['onStoreFailure'] = 'closed',
 ): { limiter: Limiter; errors: StoreError[]; left: () => number } {
   const answer = (batch: Batch): never => (synchronous ? give(batch) : (async () => give(batch))()) as never
-  const store: Store = { synchronous, consume: answer, peek: answer, refund: () => [], reset: () => {} }
+  const store: Store = { synchronous, consume: answer, peek: answer, refund: () => [], reset: () => false }
   const limiter = createLimiter({ store, plans, defaultPlan: 'free', onStoreFailure, warnings: false })
   const errors: StoreError[] = []
   let left = 0
@@ -236,6 +236,15 @@ test('settle resolves to the units taken, even if none went back', async () => {
   expect([await limiter.settle(more, 3), await limiter.settle(more, 9)]).toEqual([3, 3])
 })
 
+test.each([true, false])(
+  'a store that does not say whether anything was there (synchronous: %p)',
+  async (synchronous) => {
+    const answer = (): never => (synchronous ? undefined : Promise.resolve()) as never
+    const store: Store = { synchronous, consume: () => [], peek: () => [], refund: () => [], reset: answer }
+    expect(await createLimiter({ limit: '1/min', store }).reset('acme')).toBe(false)
+  },
+)
+
 test.each([-2, -0.5])('a wait of %p is no outcome', async (wait) => {
   const { limiter } = limiterOn(true, limits({ ...state, wait }))
   expect((await limiter.consume('acme')).source).toBe('closed')
@@ -247,7 +256,7 @@ test.each(['consume', 'peek', 'refund', 'reset'] as const)('a store without %s i
     consume: fine,
     peek: fine,
     refund: () => [],
-    reset: () => {},
+    reset: () => false,
     [method]: undefined,
   }
   expect(() => createLimiter({ limit: '1/min', store: store as never })).toThrow(

@@ -1,4 +1,11 @@
-import { checkStore, limitSetOf, memoryStore, unsupportedBy, type Store } from '../../src/store.js'
+import {
+  checkStore,
+  limitSetFor,
+  limitSetOf,
+  memoryStore,
+  unsupportedBy,
+  type Store,
+} from '../../src/store.js'
 
 const fine = (): Record<string, unknown> => ({
   synchronous: false,
@@ -16,6 +23,7 @@ test('a store is known by its methods, including those of a class', () => {
     atomic: true,
     shards: 3,
     algorithms: ['token-bucket'],
+    defaultAlgorithm: 'token-bucket',
     leases: true,
     slots: true,
     holds: true,
@@ -48,6 +56,17 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [{ ...fine(), space: null }, 'store.space', /an object/],
   [{ ...fine(), algorithms: [] }, 'store.algorithms', /sliding-log/],
   [{ ...fine(), algorithms: 'token-bucket' }, 'store.algorithms', /sliding-log/],
+  [{ ...fine(), defaultAlgorithm: 'leaky' }, 'store.defaultAlgorithm', /'sliding-window'/],
+  [
+    { ...fine(), algorithms: ['token-bucket', 'calendar-window'], defaultAlgorithm: 'sliding-window' },
+    'store.defaultAlgorithm',
+    /^got 'sliding-window', expected one of 'token-bucket', which are those of `algorithms`, or nothing$/,
+  ],
+  [
+    { ...fine(), algorithms: ['calendar-window'], defaultAlgorithm: 'fixed-window' },
+    'store.defaultAlgorithm',
+    /nothing, since/,
+  ],
   [{ ...fine(), algorithms: ['token-bucket', 'leaky'] }, 'store.algorithms[1]', /sliding-log/],
 ])('%p is none, and the error names %s', (given, path, expected) => {
   expect(() => checkStore(given, 'store')).toThrow(
@@ -62,4 +81,15 @@ test('which algorithm of some limits a store does not support', () => {
   expect(unsupportedBy(store(['token-bucket', 'calendar-window']), set)).toBeUndefined()
   expect(unsupportedBy(store(['token-bucket']), set)).toBe('calendar-window')
   expect(unsupportedBy(store(['sliding-log']), set)).toBe('token-bucket')
+})
+
+test('limits as a limiter on a store compiles them', () => {
+  const algorithms = (store: Pick<Store, 'defaultAlgorithm'>): string[] =>
+    limitSetFor(store, '5/s burst 9', '100/month', '5/min', {
+      quota: 5,
+      window: 'h',
+      algorithm: 'sliding-log',
+    }).limits.map(({ algorithm }) => algorithm)
+  expect(algorithms(memoryStore())).toEqual(['token-bucket', 'calendar-window', 'sliding-log', 'sliding-log'])
+  expect(algorithms({ defaultAlgorithm: 'sliding-window' })[2]).toBe('sliding-window')
 })

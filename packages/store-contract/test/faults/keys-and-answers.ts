@@ -51,6 +51,11 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
     [/reset: forgets/],
   ],
   [
+    'reset always says that something was there',
+    (inner) => ({ reset: (keys) => inner.reset(keys, 0) || true }),
+    [/reset: forgets/],
+  ],
+  [
     'long keys are cut off',
     (inner) =>
       asked(inner, (request) => ({

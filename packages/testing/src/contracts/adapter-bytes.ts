@@ -84,7 +84,7 @@ function storeThatSays(wait: number | Error): Store {
       return { at: 1, limits: [{ wait, remaining: 7, reset: 12_345_678 }] }
     })
   const refund: Store['refund'] = (batch) => batch.map(() => false)
-  return { synchronous: true, consume: answer, peek: answer, refund, reset: () => {} }
+  return { synchronous: true, consume: answer, peek: answer, refund, reset: () => false }
 }
 
 /** Status, and header names and values as sent; the body, too, unless the application made it. */

@@ -93,8 +93,10 @@ export class ProcessStore implements Store {
     })
   }
 
-  reset(keys: readonly string[], _shard = 0): void {
-    for (const key of keys) this.#records.delete(key)
+  reset(keys: readonly string[], _shard = 0): boolean {
+    const now = this.#clock()
+    const ends = keys.map((key) => this.#records.delete(key) ?? 0)
+    return ends.some((expires) => expires - this.#keptUs > now)
   }
 
   observe(listener: EvictionListener): () => void {

@@ -135,9 +135,13 @@ export class Records {
     return this.#lengths[id >> PAGE_BITS] === STATES + size
   }
 
-  delete(key: string): void {
+  /** Returns when the subject would have expired; undefined if there was none. */
+  delete(key: string): number | undefined {
     const id = this.#ids.get(key)
-    if (id !== undefined) this.#remove(id)
+    if (id === undefined) return undefined
+    const expires = this.expires(id)
+    this.#remove(id)
+    return expires
   }
 
   #sweep(looks: number, now: number): void {

@@ -89,9 +89,10 @@ export class ReplicatedStore implements Store {
     return answers
   }
 
-  async reset(keys: readonly string[], shard: number): Promise<void> {
-    await this.#store.reset(keys, shard)
+  async reset(keys: readonly string[], shard: number): Promise<boolean> {
+    const wasThere = await this.#store.reset(keys, shard)
     await this.#wait()
+    return wasThere
   }
 }
 

@@ -104,11 +104,14 @@ export class RedisStore implements Store {
     return ask(batch).then((answers) => againIfOutside(batch, answers, ask))
   }
 
-  async reset(keys: readonly string[], shard: number): Promise<void> {
-    if (keys.length === 0) return
-    await this.#port.del(keys.map((key) => this.#layout.nameOf(key, shard))).catch((error: unknown) => {
+  async reset(keys: readonly string[], shard: number): Promise<boolean> {
+    if (keys.length === 0) return false
+    const names = keys.map((key) => this.#layout.nameOf(key, shard))
+    const deleted = await this.#port.del(names).catch((error: unknown) => {
       throw storeErrorOf(error)
     })
+    // A client may give numbers as texts or bigints.
+    return Number(deleted) > 0
   }
 
   #nowUs(): ScriptArg {

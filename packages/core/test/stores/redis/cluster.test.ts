@@ -84,8 +84,12 @@ describe('on a real cluster', () => {
       tags.flatMap((tag) => names.map((name) => `${prefix}/{${tag}}/${name}`)).sort()
     expect(await found()).toEqual(named(['=r', 'acme', 'group']))
     await Promise.all(deployment.operators.map((operator) => operator.config('RESETSTAT')))
-    for (let shard = 0; shard < 16; shard += 1) await store.reset(['acme', 'group'], shard)
+    const shards = Array.from({ length: 16 }, (_, shard) => shard)
+    const reset = (): Promise<boolean[]> =>
+      Promise.all(shards.map(async (shard) => store.reset(['acme', 'group'], shard)))
+    expect(await reset()).toEqual(shards.map(() => true))
     expect([await callsOf('del'), await found()]).toEqual([16, named(['=r'])])
+    expect(await reset()).toEqual(shards.map(() => false))
   })
 
   test('when one server is gone, the others decide their keys at once', async () => {

@@ -28,6 +28,11 @@ test.each(['ioredis', 'node-redis'])('%s: a decision is there when the replica h
     expect((await limiter.consume(`t${i}`)).source).toBe('store')
     expect(await replica.dbsize()).toBe(i + 1)
   }
+  expect([await limiter.reset('t0'), await replica.dbsize(), await limiter.reset('t0')]).toEqual([
+    true,
+    19,
+    false,
+  ])
 })
 
 test('leases are granted, and are there when the replica has them', async () => {

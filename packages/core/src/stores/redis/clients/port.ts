@@ -11,7 +11,7 @@ export interface RedisPort {
   ready(): Promise<void> | undefined
   evalsha(sha1: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
   eval(text: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
-  /** Deletes keys, all of one shard. */
+  /** Deletes keys, all of one shard. Resolves to how many there were. */
   del(keys: readonly string[]): Promise<unknown>
   /** WAIT, on the same connection as all other commands. Left out for clients with several connections. */
   wait?(replicas: number, timeoutMs: number): Promise<unknown>

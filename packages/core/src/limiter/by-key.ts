@@ -1,0 +1,44 @@
+import type { Fallback } from '../failure/fallback.js'
+import type { FastPaths } from '../fast-path/fast-paths.js'
+import type { InFlight } from '../in-flight/in-flight.js'
+import type { SubjectKeys } from '../requests/request-builder.js'
+import type { Backing } from './backing.js'
+import { closedError } from './closed-error.js'
+
+export interface ByKeyOptions extends Pick<Backing, 'store' | 'giveBacks'> {
+  readonly fallback: Fallback
+  readonly fastPaths: FastPaths
+  readonly inFlight: InFlight
+}
+
+/** What is done to the counts of a subject without a decision. */
+export class ByKey {
+  readonly #options: ByKeyOptions
+  #isOver = false
+
+  constructor(options: ByKeyOptions) {
+    this.#options = options
+  }
+
+  /** Nothing is done from now on. */
+  end(): void {
+    this.#isOver = true
+  }
+
+  /**
+   * Forgets all counts. Returns whether there were any.
+   *
+   * @throws {StoreError} when the store failed
+   */
+  async reset({ shard, keys }: SubjectKeys): Promise<boolean> {
+    if (this.#isOver) throw closedError()
+    const { store, fallback, fastPaths, inFlight } = this.#options
+    // Before, too: nothing may be served that the store no longer counts.
+    fastPaths.forget('reset', keys)
+    const wasThere = await store.reset(keys, shard)
+    fallback.forget(keys)
+    fastPaths.forget('reset', keys)
+    inFlight.declareAgain(keys)
+    return wasThere
+  }
+}
