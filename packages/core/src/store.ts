@@ -24,7 +24,10 @@ export type {
   StoreRequest,
   SubRequest,
 } from './stores/contract.js'
-export { ID_KEPT_MS, SLOTS_KEPT_MS } from './stores/contract.js'
+export { ID_KEPT_MS, KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from './stores/contract.js'
+export { spaceOf } from './stores/spaces.js'
+export { LruMap } from './base/lru-map.js'
+export { needOptions } from './base/option-checks.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
 export {

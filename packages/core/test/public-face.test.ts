@@ -41,6 +41,8 @@ const AUTHORS_OF_ADAPTERS = [
 const AUTHORS_OF_STORES = [
   'ConfigError',
   'ID_KEPT_MS',
+  'KEPT_UNDER_TEST_CLOCK_MS',
+  'LruMap',
   'NEVER',
   'SLOTS_KEPT_MS',
   'StoreError',
@@ -51,7 +53,9 @@ const AUTHORS_OF_STORES = [
   'limitSetFor',
   'limitSetOf',
   'memoryStore',
+  'needOptions',
   'refundOf',
+  'spaceOf',
   'unsupportedBy',
 ]
 

@@ -122,6 +122,11 @@ export class Bench {
     })
   }
 
+  /** Forgets what is counted under keys; `set` has the limits that these were asked with. */
+  async reset(keys: readonly string[], set: LimitSet = this.set(), shard = 0): Promise<unknown> {
+    return await this.store.reset(keys, shard, [set])
+  }
+
   /** Units left of each limit. */
   async left(name: string, set: LimitSet = this.set()): Promise<number[]> {
     const [outcome] = await this.peek(all(this.part(name, 1, set)))

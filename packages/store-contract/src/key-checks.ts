@@ -26,13 +26,13 @@ export const keyChecks: readonly Check[] = [
     name: 'keys: each key counts alone, whatever its characters',
     async run(bench) {
       const keys = [...HOSTILE, ...HOSTILE.map((key) => bench.key(key))]
-      await bench.store.reset(keys, 0)
+      await bench.reset(keys)
       const set = bench.set()
       const batch = keys.map((key, i) => all({ key, set, cost: 1 + (i % 5) }))
       const expected = keys.map((_, i) => [4 - (i % 5)])
       assert.deepEqual((await bench.consume(...batch)).map(remainingOf), expected)
       assert.deepEqual((await bench.peek(...batch)).map(remainingOf), expected)
-      await bench.store.reset(keys, 0)
+      await bench.reset(keys)
       assert.deepEqual(
         (await bench.peek(...batch)).map(remainingOf),
         keys.map(() => [5]),
@@ -58,7 +58,7 @@ export const keyChecks: readonly Check[] = [
       for (let shard = 0; shard < shards; shard += 1) {
         const request = { ...all(bench.part(`in ${shard}`, 2)), shard }
         assert.deepEqual((await bench.consume(request, request)).map(remainingOf), [[3], [1]])
-        await bench.store.reset([bench.key(`in ${shard}`)], shard)
+        await bench.reset([bench.key(`in ${shard}`)], bench.set(), shard)
         assert.deepEqual((await bench.peek(request)).map(remainingOf), [[5]])
       }
     },

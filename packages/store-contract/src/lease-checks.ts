@@ -100,7 +100,7 @@ export const leaseChecks: readonly Check[] = [
         (await order(bench, 'a', set, { reports })).lease?.isKnown
       assert.equal(await known(report(1, 0, 6), report(2, 0, 0)), true)
       assert.equal(await known(report(1, 0, 6), report(2, 0, 1)), false)
-      await bench.store.reset([bench.key('a')], 0)
+      await bench.reset([bench.key('a')], set)
       assert.equal(await known(report(1, 0, 6)), false)
       assert.deepEqual(await standing(bench, 'a', set), [10, undefined])
     },

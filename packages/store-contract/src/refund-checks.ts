@@ -40,7 +40,7 @@ export const refundChecks: readonly Check[] = [
     async run(bench) {
       const [a, b] = [all(bench.part('a', 2)), all(bench.part('b', 2))]
       const [ofA, ofB] = (await bench.consume(a, b)) as [Outcome, Outcome]
-      await bench.store.reset([bench.key('a')], 0)
+      await bench.reset([bench.key('a')])
       assert.deepEqual(await bench.refund(refundOf(a, ofA, 1), refundOf(b, ofB, 1)), [false, true])
       assert.deepEqual([await bench.left('a'), await bench.left('b')], [[5], [4]])
     },
@@ -54,7 +54,7 @@ export const refundChecks: readonly Check[] = [
       const outcome = await take(bench, request)
       assert.deepEqual(await bench.refund(refundOf(request, outcome, [1, 2, 3])), [true])
       assert.deepEqual([await bench.left('a'), await bench.left('b', set)], [[3], [4, 9]])
-      await bench.store.reset([bench.key('a')], 0)
+      await bench.reset([bench.key('a')])
       assert.deepEqual(await bench.refund(refundOf(request, outcome, [2, 1, 0])), [true])
       assert.deepEqual([await bench.left('a'), await bench.left('b', set)], [[5], [5, 9]])
     },
@@ -77,10 +77,7 @@ export const refundChecks: readonly Check[] = [
     async run(bench) {
       await bench.consume(...['a', 'b', 'c'].map((name) => all(bench.part(name, 2))))
       const [a, c] = [bench.key('a'), bench.key('c')]
-      const told = [
-        await bench.store.reset([a, c, bench.key('never seen')], 0),
-        await bench.store.reset([a, c], 0),
-      ]
+      const told = [await bench.reset([a, c, bench.key('never seen')]), await bench.reset([a, c])]
       assert.deepEqual(told, [true, false], 'reset says whether anything was there')
       const outcomes = await bench.consume(...['a', 'b', 'c'].map((name) => all(bench.part(name))))
       assert.deepEqual(outcomes.map(remainingOf), [[4], [2], [4]])

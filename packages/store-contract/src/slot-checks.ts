@@ -72,7 +72,7 @@ export const slotChecks: readonly Check[] = [
       const by = new Holder(bench, 1)
       await by.begin('a', set)
       await by.begin('a', set)
-      await bench.store.reset([bench.key('a')], 0)
+      await bench.reset([bench.key('a')], set)
       assert.deepEqual(await bench.left('a', set), [9, 4])
       const [outcome] = (await bench.consume({
         shard: 0,

@@ -7,6 +7,7 @@ export const WARNING_CODES = {
     'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute.',
   TOLLGATE_REDIS_CLIENT: 'The Redis client is set so that requests can count twice, or late.',
   TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
+  TOLLGATE_MEMCACHED_CLIENT: 'The Memcached client does not ask a server for a long time after an error.',
   TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
   TOLLGATE_PLAN:
     'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',

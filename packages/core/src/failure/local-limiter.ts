@@ -192,7 +192,7 @@ export class LocalLimiter {
     this.#known.delete(key)
     this.#keys.delete(key)
     this.#ledger.delete(key)
-    this.#shares.reset([key], 0)
+    this.#shares.reset([key])
   }
 
   #hold(parts: readonly SubRequest[], count: 1 | -1): void {
@@ -228,7 +228,7 @@ export class LocalLimiter {
     const known = this.#known.get(key)
     const before = this.#keys.get(key)
     if (before && (before.owes || before.underWay > 0 || !known || known.atMs <= before.fromMs)) return
-    this.#shares.reset([key], 0)
+    this.#shares.reset([key])
     if (!known) {
       this.#keys.use(key, { shard, fromMs: nowMs, owes: false, underWay: 0 })
       return

@@ -1,5 +1,6 @@
 import type { StoreError } from '../base/errors.js'
 import { quietEach } from '../base/quiet.js'
+import type { LimitSet } from '../plans/limit-set.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
 import {
@@ -105,10 +106,10 @@ export class StoreGuard {
    *
    * @throws {StoreError} when the store cannot answer
    */
-  async reset(keys: readonly string[], shard: number): Promise<unknown> {
+  async reset(keys: readonly string[], shard: number, sets: readonly LimitSet[]): Promise<unknown> {
     const guard = this.#of(shard)
     try {
-      return await guard.call(() => this.#store.reset(keys, shard))
+      return await guard.call(() => this.#store.reset(keys, shard, sets))
     } catch (error) {
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
       throw error

@@ -30,12 +30,13 @@ export class ByKey {
    *
    * @throws {StoreError} when the store failed
    */
-  async reset({ shard, keys }: SubjectKeys): Promise<boolean> {
+  async reset(subject: SubjectKeys): Promise<boolean> {
+    const { keys } = subject
     if (this.#isOver) throw closedError()
     const { store, fallback, fastPaths, inFlight } = this.#options
     // Before, too: nothing may be served that the store no longer counts.
     fastPaths.forget('reset', keys)
-    const wasThere = await store.reset(keys, shard)
+    const wasThere = await store.reset(subject)
     fallback.forget(keys)
     fastPaths.forget('reset', keys)
     inFlight.declareAgain(keys)

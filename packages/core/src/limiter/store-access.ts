@@ -1,6 +1,7 @@
 import { toStoreError, type StoreError } from '../base/errors.js'
 import { elapsedMs } from '../base/timers.js'
 import { processWide } from '../base/process-wide.js'
+import type { SubjectKeys } from '../requests/request-builder.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers } from '../failure/refund-answers.js'
@@ -108,8 +109,8 @@ export class StoreAccess {
    *
    * @throws {StoreError} when the store failed
    */
-  async reset(keys: readonly string[], shard: number): Promise<boolean> {
-    return (await (this.#guard ?? this.#store).reset(keys, shard)) === true
+  async reset({ keys, shard, sets }: SubjectKeys): Promise<boolean> {
+    return (await (this.#guard ?? this.#store).reset(keys, shard, sets)) === true
   }
 
   /** Sends waiting requests now, and resolves when all are answered. */

@@ -29,6 +29,8 @@ export interface RequestBuilderOptions {
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
+  /** The limits that can be counted under them. */
+  readonly sets: readonly LimitSet[]
 }
 
 const NO_PARTS: readonly Part[] = []
@@ -101,10 +103,11 @@ export class RequestBuilder {
    */
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
     const key = subjectKey(needSubject(given), this.#options.hide)
-    const suffixes = scope ? suffixesOf(scope) : [...this.#counters.keys()]
+    const counters = scope ? [scope, ...scope.stacked] : [...this.#counters.values()]
     return {
       shard: shardOf(key, this.#options.shards),
-      keys: suffixes.map((suffix) => this.#options.begin + key + suffix),
+      keys: counters.map(({ suffix }) => this.#options.begin + key + suffix),
+      sets: counters.flatMap(({ plan }) => (plan ? setsOf([plan]) : setsOf(this.#options.plans.plans))),
     }
   }
 
@@ -180,6 +183,6 @@ function blockedRequest(subject: Subject, plan: Plan, cost: number): Request {
   return { subject, plan, cost, parts: NO_PARTS, limits: [], shard: 0, grant: 'all', isBlocked: true }
 }
 
-function suffixesOf({ suffix, stacked }: Scope): string[] {
-  return [suffix, ...stacked.map((one) => one.suffix)]
+function setsOf(plans: Iterable<Plan>): LimitSet[] {
+  return Array.from(plans, ({ set }) => set).filter((set) => set !== undefined)
 }

@@ -197,8 +197,11 @@ export interface Store extends StoreAbilities {
   /**
    * Forgets all counts under some keys of one shard. Returns whether there were any. Where it returns anything but true, as
    * a store that does not know it may, the limiter says that there were none.
+   *
+   * @param sets the limits that can be counted under these keys, for a store that cannot list what it has under a key. A
+   *             limiter always gives them
    */
-  reset(keys: readonly string[], shard: number): MaybePromise<boolean>
+  reset(keys: readonly string[], shard: number, sets?: readonly LimitSet[]): MaybePromise<boolean>
   /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
   /**

@@ -5,7 +5,7 @@ import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'
 import { ReplicatedStore, type WaitForReplicasOptions } from './replicated-store.js'
 import { RedisStore } from './scripted-store.js'
-import { spaceOf } from './spaces.js'
+import { spaceOf } from '../spaces.js'
 
 export interface RedisStoreOptions {
   /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */

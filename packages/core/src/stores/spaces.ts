@@ -1,6 +1,6 @@
-import { processWide } from '../../base/process-wide.js'
+import { processWide } from '../base/process-wide.js'
 
-const spaces = processWide('spaces of Redis clients', () => new WeakMap<object, Map<string, object>>())
+const spaces = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())
 
 /** Identifies the keys of one client and prefix. Stores with the same object use the same keys. */
 export function spaceOf(client: object, prefix: string): object {
