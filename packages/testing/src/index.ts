@@ -1,4 +1,10 @@
 export * from './redis/index.ts'
+export {
+  findMemcachedBinary,
+  startMemcached,
+  type MemcachedServer,
+  type MemcachedServerOptions,
+} from './memcached/server.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
 export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts'

@@ -1,4 +1,5 @@
 import { findRedisBinary } from '../redis/binary.ts'
+import { findMemcachedBinary } from '../memcached/server.ts'
 import { startRedisContainer } from '../redis/docker.ts'
 import { startRedis } from '../redis/server.ts'
 import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
@@ -10,6 +11,8 @@ export const run: { stop?: () => unknown } = ((globalThis as { tollgateRun?: obj
  * The Redis of a test run: REDIS_URL, else a server on the PATH, else a container, else one that gets installed now.
  */
 export default async function globalSetup(): Promise<void> {
+  // Tests start their own, several at a time: it is installed before, if need be.
+  findMemcachedBinary()
   const url = process.env['REDIS_URL'] ?? (await start())
   process.env[REDIS_URL_VARIABLE] = url
 }

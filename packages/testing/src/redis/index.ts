@@ -1,6 +1,7 @@
 export { eventually, SOON_MS } from '../eventually.ts'
 export { ask } from './admin.ts'
-export { findRedisBinary, NO_REDIS, type Machine } from './binary.ts'
+export type { Machine } from '../servers/binary.ts'
+export { findRedisBinary, NO_REDIS } from './binary.ts'
 export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './server.ts'
 export { startCluster, type ClusterNode, type ClusterOptions, type RedisCluster } from './cluster.ts'
 export { startProxy, type Proxy } from './proxy.ts'
