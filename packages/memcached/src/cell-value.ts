@@ -1,0 +1,36 @@
+/**
+ * What stands in a counter of Memcached: the units used in one window, and a number drawn when the counter was made. Both
+ * in one number of 53 bits, since one command must change and return them.
+ *
+ * By the drawn number a process sees that a counter which it knows was lost and made anew. Units may go below 0: when a
+ * counter was lost between a request and its refund. The number then still belongs to the same draw.
+ */
+const SPAN = 2 ** 40
+/** The value of no units. What is below it is less than none. */
+const NONE = 2 ** 36
+const DRAWS = 2 ** 13 - 2
+
+/** The most units that a counter holds. More than any quota. */
+export const MOST_UNITS = SPAN - NONE - 1
+
+export interface CellValue {
+  readonly draw: number
+  readonly units: number
+}
+
+export function encodeCell({ draw, units }: CellValue): number {
+  return draw * SPAN + NONE + units
+}
+
+/** @returns undefined if it was not written by `encodeCell` */
+export function decodeCell(value: number): CellValue | undefined {
+  if (!Number.isSafeInteger(value) || value < SPAN) return undefined
+  const draw = Math.floor(value / SPAN)
+  return { draw, units: value - draw * SPAN - NONE }
+}
+
+/** A random draw that differs from a known one. */
+export function newDraw(known: number | undefined): number {
+  const draw = 1 + Math.floor(Math.random() * DRAWS)
+  return draw === known ? (draw % DRAWS) + 1 : draw
+}

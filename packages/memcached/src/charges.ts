@@ -1,0 +1,110 @@
+import {
+  ID_KEPT_MS,
+  type Answer,
+  type LimitOutcome,
+  type StoreError,
+  type StoreRequest,
+  type SubRequest,
+  type Usage,
+} from '@tollgate/core/store'
+import type { Run } from './batch.js'
+import { encodeCell, MOST_UNITS, newDraw } from './cell-value.js'
+import type { Command } from './clients/port.js'
+import type { Counters } from './counters.js'
+import { countsAfterUs, remainingOf, resetOf } from './counted-window.js'
+import type { Layout } from './layout.js'
+import { timeToLive } from './layout.js'
+import { Load, type Moment } from './load.js'
+
+/**
+ * Counts units that were used while the store could not answer, in the windows in which they were used, over the quota if need
+ * be. The id is remembered in the same trip, behind the units: a charge whose reply is lost half-way may count twice,
+ * never zero times.
+ */
+export class Charges {
+  readonly #run: Run
+  readonly #counters: Counters
+  readonly #layout: Layout
+  readonly #moment: Moment
+
+  constructor(run: Run, counters: Counters, { layout, moment }: { layout: Layout; moment: Moment }) {
+    this.#run = run
+    this.#counters = counters
+    this.#layout = layout
+    this.#moment = moment
+  }
+
+  async charge({ parts, id }: StoreRequest): Promise<Answer> {
+    const [{ key, set, used = [] }] = parts as readonly [SubRequest]
+    const loads = set.limits.map(
+      (limit, i) => new Load(this.#counters.at(key, set, i, this.#moment.nowUs), limit, this.#moment),
+    )
+    const idKey = id === undefined ? undefined : this.#layout.id(id)
+    const before = await this.#look(loads, idKey)
+    const error = loads.find((load) => load.error)?.error as StoreError | undefined
+    if (error) return error
+    const granted = before ?? loads.map((load, i) => count(load, used[i] ?? []))
+    if (!before) {
+      const commands = loads.flatMap((load, i) => this.#commands(load, used[i] ?? []))
+      if (idKey !== undefined) commands.push(this.#remember(idKey, granted))
+      if (commands.length > 0) await this.#run(commands)
+    }
+    return { at: this.#moment.nowUs, limits: loads.map((load, i) => stateOf(load, granted[i] ?? 0)) }
+  }
+
+  /** Reads the counters, and what an earlier charge with this id was granted. */
+  async #look(loads: readonly Load[], idKey: string | undefined): Promise<number[] | undefined> {
+    const commands = loads.flatMap((load) => load.commands())
+    if (idKey !== undefined) commands.push({ kind: 'read', key: idKey })
+    const replies = await this.#run(commands)
+    let next = 0
+    for (const load of loads) next += load.learn(replies, next)
+    const told = idKey === undefined ? undefined : replies[next]
+    return typeof told === 'string' ? told.split(',').map(Number) : undefined
+  }
+
+  #commands({ counter, limit, nowUs, startUs, endUs }: Load, used: readonly Usage[]): Command[] {
+    return used.flatMap(({ units, ageUs }): Command[] => {
+      const key = counter.keyAt(nowUs - ageUs)
+      if (key === undefined || units <= 0) return []
+      const initial = encodeCell({ draw: newDraw(undefined), units })
+      const keptUs = countsAfterUs(limit, { startUs, endUs }) + endUs - nowUs
+      return [
+        { kind: 'take', key, units, initial, ttl: timeToLive(keptUs, nowUs / 1000, this.#moment.spareS) },
+      ]
+    })
+  }
+
+  #remember(key: string, granted: readonly number[]): Command {
+    const { nowUs, spareS } = this.#moment
+    return {
+      kind: 'set',
+      key,
+      text: granted.join(','),
+      ttl: timeToLive(ID_KEPT_MS * 1000, nowUs / 1000, spareS),
+    }
+  }
+}
+
+/** Counts units in what was read. Returns how many are accounted for: all that a counter has room for. */
+function count(load: Load, used: readonly Usage[]): number {
+  let granted = 0
+  for (const { units, ageUs } of used) {
+    const key = load.counter.keyAt(load.nowUs - ageUs)
+    const cell = key === load.key ? 'units' : 'previous'
+    const fitting = key === undefined ? units : Math.max(Math.min(units, MOST_UNITS - load[cell]), 0)
+    if (key !== undefined) load[cell] += fitting
+    granted += fitting
+  }
+  return granted
+}
+
+function stateOf(load: Load, granted: number): LimitOutcome {
+  const { limit, params } = load
+  return {
+    wait: 0,
+    remaining: remainingOf(limit, params, load),
+    reset: resetOf(limit, params, load),
+    granted,
+  }
+}

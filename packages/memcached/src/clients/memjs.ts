@@ -1,0 +1,130 @@
+import { storeErrorOf } from '../errors.js'
+import type { Command, MemcachedPort, Reply, Take } from './port.js'
+
+/** What a response of memjs has, as its `perform` gives it. */
+interface Response {
+  readonly header: { readonly status: number }
+  readonly val: Buffer
+}
+
+/** The parts of a memjs client that are used: `perform` is its way to send any command of the binary protocol. */
+export interface MemjsClient {
+  seq: number
+  readonly servers: readonly object[]
+  incrSeq(): void
+  perform(
+    key: string,
+    request: Buffer,
+    seq: number,
+    callback: (error: Error | null, response: Response) => void,
+  ): void
+  stats(
+    callback: (error: Error | null, server: string, stats: Readonly<Record<string, string>> | null) => void,
+  ): void
+}
+
+export function isMemjs(given: unknown): given is MemjsClient {
+  const client = given as Partial<Record<keyof MemjsClient, unknown>> | null
+  return typeof client?.perform === 'function' && typeof client.incrSeq === 'function'
+}
+
+/** @see https://github.com/memcached/memcached/wiki/BinaryProtocolRevamped */
+const OPCODES = { take: 0x05, give: 0x06, read: 0x00, set: 0x01, add: 0x02 } as const
+const OK = 0
+const NOT_FOUND = 1
+const EXISTS = 2
+const NOT_STORED = 5
+/** This time to live of a counter means: do not make it. */
+const NOT_MADE = 0xffffffff
+const HEADER = 24
+/** How often two processes may make one counter at the same moment. */
+const MOST_TRIES = 5
+
+/** memjs speaks the binary protocol: a counter is made by the command that adds to it. */
+export class MemjsPort implements MemcachedPort {
+  readonly shards = 1
+  readonly servers: object
+  readonly #client: MemjsClient
+
+  constructor(client: MemjsClient) {
+    this.#client = client
+    this.servers = client
+  }
+
+  run(commands: readonly Command[]): Promise<readonly Reply[]> {
+    return Promise.all(commands.map((command) => this.#send(command)))
+  }
+
+  serverTime(): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#client.stats((error, _, stats) => {
+        if (error) reject(storeErrorOf(error))
+        else resolve(stats?.['time'] === undefined ? undefined : Number(stats['time']))
+      })
+    })
+  }
+
+  // Not by its `increment`, which returns a wrong number for values of more than 32 bits.
+  #send(command: Command, tries = 1): Promise<Reply> {
+    const client = this.#client
+    return new Promise((resolve, reject) => {
+      client.incrSeq()
+      client.perform(command.key, requestOf(command, client.seq), client.seq, (error, response) => {
+        if (error) return reject(storeErrorOf(error))
+        const { status } = response.header
+        // Another process has made the counter at the same moment: now there is one to add to.
+        if (command.kind === 'take' && status === NOT_STORED && tries < MOST_TRIES) {
+          return this.#send(command, tries + 1).then(resolve, reject)
+        }
+        resolve(replyOf(command, status, response.val))
+      })
+    })
+  }
+}
+
+function replyOf({ kind }: Command, status: number, value: Buffer): Reply {
+  if (kind === 'add' && (status === EXISTS || status === NOT_STORED)) return false
+  if (status === NOT_FOUND) return undefined
+  if (status !== OK) return storeErrorOf(new Error(textOf(status, value)))
+  if (kind === 'take' || kind === 'give') return Number(value.readBigUInt64BE(0))
+  return kind === 'read' ? value.toString('latin1') : true
+}
+
+function textOf(status: number, value: Buffer): string {
+  return value.length > 0 ? value.toString('latin1') : `unknown response: status ${status}`
+}
+
+function requestOf(command: Command, seq: number): Buffer {
+  const { kind, key } = command
+  const extras = extrasOf(command)
+  const value = kind === 'add' || kind === 'set' ? command.text : ''
+  const request = Buffer.alloc(HEADER + extras.length + key.length + value.length)
+  request.writeUInt8(0x80, 0)
+  request.writeUInt8(OPCODES[kind], 1)
+  request.writeUInt16BE(key.length, 2)
+  request.writeUInt8(extras.length, 4)
+  request.writeUInt32BE(extras.length + key.length + value.length, 8)
+  // As memjs writes its own: it finds the callback by this number.
+  request.writeUInt32BE(seq >>> 0, 12)
+  extras.copy(request, HEADER)
+  request.write(key, HEADER + extras.length, 'latin1')
+  request.write(value, HEADER + extras.length + key.length, 'latin1')
+  return request
+}
+
+function extrasOf(command: Command): Buffer {
+  if (command.kind === 'read') return Buffer.alloc(0)
+  if (command.kind === 'take') return counterExtras(command)
+  if (command.kind === 'give') return counterExtras({ units: command.units, initial: 0, ttl: NOT_MADE })
+  const extras = Buffer.alloc(8)
+  extras.writeUInt32BE(command.ttl, 4)
+  return extras
+}
+
+function counterExtras({ units, initial, ttl }: Pick<Take, 'units' | 'initial' | 'ttl'>): Buffer {
+  const extras = Buffer.alloc(20)
+  extras.writeBigUInt64BE(BigInt(units), 0)
+  extras.writeBigUInt64BE(BigInt(initial), 8)
+  extras.writeUInt32BE(ttl, 16)
+  return extras
+}

@@ -1,0 +1,104 @@
+import { warn } from '@tollgate/core/adapter'
+import { storeErrorOf } from '../errors.js'
+import type { Command, MemcachedPort, Reply, Take } from './port.js'
+
+type Callback = (error: unknown, result: unknown) => void
+
+/** The parts of a client of the package `memcached` that are used. */
+export interface NodeMemcachedClient {
+  readonly retry?: number
+  readonly reconnect?: number
+  incr(key: string, units: number, callback: Callback): void
+  decr(key: string, units: number, callback: Callback): void
+  get(key: string, callback: Callback): void
+  add(key: string, text: string, ttl: number, callback: Callback): void
+  set(key: string, text: string, ttl: number, callback: Callback): void
+  stats(callback: Callback): void
+}
+
+export function isNodeMemcached(given: unknown): given is NodeMemcachedClient {
+  const client = given as Partial<Record<keyof NodeMemcachedClient, unknown>> | null
+  return typeof client?.incr === 'function' && typeof client.decr === 'function'
+}
+
+/** The client forgets what it asked when a connection is lost: without an end the caller would wait for ever. */
+const LONGEST_REPLY_MS = 5000
+/** How often two processes may make one counter at the same moment. */
+const MOST_TRIES = 5
+/** A client that does not ask a server for longer than this after an error is told to do so sooner. */
+const LONGEST_RETRY_MS = 5000
+
+/** The package memcached: commands of the text protocol, one by one, over a pool of connections. */
+export class NodeMemcachedPort implements MemcachedPort {
+  readonly shards = 1
+  readonly servers: object
+  readonly #client: NodeMemcachedClient
+
+  constructor(client: NodeMemcachedClient) {
+    this.#client = client
+    this.servers = client
+    const { retry = 0, reconnect = 0 } = client
+    if (Math.max(retry, reconnect) <= LONGEST_RETRY_MS) return
+    warn(
+      'TOLLGATE_MEMCACHED_CLIENT',
+      `After an error this client does not ask its server for ${retry} ms, and after five for ${reconnect} ms: limits are then ` +
+        'held by each process alone for as long. Make it with new Memcached(servers, { retry: 1000, reconnect: 1000 })',
+    )
+  }
+
+  run(commands: readonly Command[]): Promise<readonly Reply[]> {
+    return Promise.all(commands.map((command) => this.#send(command)))
+  }
+
+  async serverTime(): Promise<number | undefined> {
+    const given = await this.#call((done) => this.#client.stats(done))
+    const [first] = given as readonly ({ readonly time?: unknown } | undefined)[]
+    return typeof first?.time === 'number' ? first.time : undefined
+  }
+
+  async #send(command: Command): Promise<Reply> {
+    const client = this.#client
+    const { kind, key } = command
+    if (kind === 'take') return this.#take(command, MOST_TRIES)
+    if (kind === 'give') return numberOf(await this.#call((done) => client.decr(key, command.units, done)))
+    if (kind === 'read') return textOf(await this.#call((done) => client.get(key, done)))
+    return (await this.#call((done) => client[kind](key, command.text, command.ttl, done))) === true
+  }
+
+  async #take(command: Take, tries: number): Promise<Reply> {
+    const { key, units, initial, ttl } = command
+    const value = numberOf(await this.#call((done) => this.#client.incr(key, units, done)))
+    if (value !== undefined || tries === 0) return value
+    const isMade = await this.#call((done) => this.#client.add(key, String(initial), ttl, done))
+    // Another process has made the counter at the same moment: now there is one to add to.
+    return isMade === true ? initial : this.#take(command, tries - 1)
+  }
+
+  #call(send: (done: Callback) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(storeErrorOf(new Error('no reply for 5 s'))),
+        LONGEST_REPLY_MS,
+      ).unref()
+      send((error, result) => {
+        clearTimeout(timer)
+        if (error && !(error as { readonly notStored?: boolean }).notStored)
+          reject(storeErrorOf(firstOf(error)))
+        else resolve(error ? false : result)
+      })
+    })
+  }
+}
+
+function firstOf(error: unknown): unknown {
+  return Array.isArray(error) ? error[0] : error
+}
+
+/** The client says `false` of a counter that is not there. */
+function numberOf(given: unknown): number | undefined {
+  return typeof given === 'number' ? given : undefined
+}
+
+function textOf(given: unknown): string | undefined {
+  return typeof given === 'string' || typeof given === 'number' ? String(given) : undefined
+}

@@ -1,0 +1,124 @@
+import { performance } from 'node:perf_hooks'
+import type { Command, MemcachedPort, Reply } from './clients/port.js'
+
+/** How often a process that decides compares its clock with the others, in ms. */
+const COMPARED_EVERY_MS = 100
+/** How often it compares it with the server's, in ms. */
+const CHECKED_EVERY_MS = 10_000
+/** A server tells whole seconds, and counts them once a second: its time is at most this much later, in ms. */
+const SERVER_TICK_MS = 2100
+/** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
+const MOST_APART_MS = 60_000
+const KEPT_S = 120
+
+/**
+ * The time that all processes decide by. Memcached has no clock in ms, so they agree on one: each writes its time beside the
+ * counters when it is the latest, and who reads a later one than its own goes on from there. The server's clock in seconds
+ * says what is possible: a process whose clock is off by more is set right by it first.
+ *
+ * So clocks of processes that decide differ by a comparison and a trip: 0.25 s at most.
+ */
+export class CommonClock {
+  readonly #port: MemcachedPort
+  readonly #shard: number
+  readonly #key: string
+  readonly #testClock: (() => number) | undefined
+  /** The time of this process in ms since 1970 is this much ahead of its monotonic clock. */
+  #origin: number
+  #latestUs = 0
+  #comparedAt = -Infinity
+  #checkedAt = -Infinity
+  /** The latest time that the server told, in ms, and when. */
+  #told: { readonly ms: number; readonly at: number } | undefined
+  #synced: Promise<void> | undefined
+  isSynced: boolean
+
+  constructor(
+    port: MemcachedPort,
+    shard: number,
+    { key, now }: { readonly key: string; readonly now?: (() => number) | undefined },
+  ) {
+    this.#port = port
+    this.#shard = shard
+    this.#key = key
+    this.#testClock = now
+    this.#origin = Date.now() - performance.now()
+    this.isSynced = now !== undefined
+  }
+
+  /** The time in whole µs since 1970. It never goes back. */
+  nowUs(): number {
+    if (this.#testClock) return Math.round(this.#testClock() * 1000)
+    return (this.#latestUs = Math.max(this.#latestUs, Math.floor(this.#nowMs() * 1000)))
+  }
+
+  /** Asks the server and the other processes once, before the first decision. */
+  sync(): Promise<void> {
+    return (this.#synced ??= this.#check().then(
+      () => void (this.isSynced = true),
+      (error: unknown) => {
+        this.#synced = undefined
+        throw error
+      },
+    ))
+  }
+
+  /** The command that compares this clock with the others, if it is time to. */
+  comparison(): Command | undefined {
+    const at = performance.now()
+    if (this.#testClock || at - this.#comparedAt < COMPARED_EVERY_MS) return undefined
+    this.#comparedAt = at
+    if (at - this.#checkedAt >= CHECKED_EVERY_MS) this.#check().catch(() => {})
+    return { kind: 'read', key: this.#key }
+  }
+
+  /** Takes the reply to `comparison`. */
+  compare(reply: Reply): void {
+    const latest = typeof reply === 'string' ? Number(reply) : NaN
+    const now = this.#nowMs()
+    if (this.#isPossible(latest, now) && latest > now) this.#origin += latest - now
+    // An answer that does not come is none that anybody waits for.
+    else this.#port.run([this.#writing()], this.#shard).catch(() => {})
+  }
+
+  async #check(): Promise<void> {
+    const at = performance.now()
+    this.#checkedAt = at
+    const [seconds, replies] = await Promise.all([
+      this.#port.serverTime(this.#shard),
+      this.#port.run([{ kind: 'read', key: this.#key }], this.#shard),
+    ])
+    if (seconds !== undefined && Number.isFinite(seconds)) this.#learn(seconds * 1000, at)
+    this.compare(replies[0])
+  }
+
+  /** @param askedAt the server had told this time at some moment since then */
+  #learn(ms: number, askedAt: number): void {
+    this.#told = { ms, at: performance.now() }
+    const now = this.#nowMs()
+    const late = ms - now
+    const early = now - (ms + SERVER_TICK_MS + (performance.now() - askedAt))
+    if (late > 0) this.#origin += late
+    else if (early > 0) this.#setBack(early)
+  }
+
+  #setBack(ms: number): void {
+    this.#origin -= ms
+    this.#latestUs = 0
+  }
+
+  #isPossible(latest: number, now: number): boolean {
+    if (!Number.isFinite(latest)) return false
+    if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
+    const passed = performance.now() - this.#told.at
+    return latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
+  }
+
+  #writing(): Command {
+    return { kind: 'set', key: this.#key, text: this.#nowMs().toFixed(3), ttl: KEPT_S }
+  }
+
+  #nowMs(): number {
+    return this.#origin + performance.now()
+  }
+}

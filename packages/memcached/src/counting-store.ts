@@ -1,0 +1,156 @@
+import {
+  KEPT_UNDER_TEST_CLOCK_MS,
+  StoreError,
+  type Answer,
+  type Call,
+  type LimitSet,
+  type RefundAnswer,
+  type RefundRequest,
+  type Store,
+  type StoreListener,
+  type StoreRequest,
+} from '@tollgate/core/store'
+import { Batch, type Run } from './batch.js'
+import { Charges } from './charges.js'
+import type { Command, MemcachedPort, Reply } from './clients/port.js'
+import { CommonClock } from './clock.js'
+import { ALGORITHMS } from './counted-window.js'
+import { Counters } from './counters.js'
+import { storeErrorOf } from './errors.js'
+import { GiveBacks } from './give-backs.js'
+import { Layout } from './layout.js'
+import type { Moment } from './load.js'
+import { OnceById } from './once-by-id.js'
+
+export interface CountingStoreOptions {
+  readonly prefix: string
+  readonly maxCounters: number
+  readonly space: object
+  readonly now: (() => number) | undefined
+}
+
+/** One server, or all servers of a client. */
+interface Shard {
+  readonly clock: CommonClock
+  readonly counters: Counters
+  readonly run: Run
+}
+
+export class CountingStore implements Store {
+  readonly synchronous = false
+  readonly atomic = false
+  readonly clock = 'server'
+  readonly algorithms = ALGORITHMS
+  readonly defaultAlgorithm = 'sliding-window'
+  readonly shards: number
+  readonly space: object
+  readonly testClock?: () => number
+  readonly #port: MemcachedPort
+  readonly #layout: Layout
+  readonly #spareS: number
+  readonly #shards: readonly Shard[]
+  readonly #listeners = new Set<StoreListener>()
+  readonly #charges = new OnceById<Answer>()
+  readonly #refunds = new OnceById<RefundAnswer>()
+
+  constructor(port: MemcachedPort, { prefix, maxCounters, space, now }: CountingStoreOptions) {
+    this.#port = port
+    this.shards = port.shards
+    this.space = space
+    this.#layout = new Layout(prefix)
+    this.#spareS = now ? KEPT_UNDER_TEST_CLOCK_MS / 1000 : 0
+    if (now) this.testClock = now
+    this.#shards = Array.from({ length: port.shards }, (_, shard) => ({
+      clock: new CommonClock(port, shard, { key: this.#layout.clock, now }),
+      counters: new Counters(Math.ceil(maxCounters / port.shards), this.#layout),
+      run: (commands: readonly Command[]) => port.run(commands, shard),
+    }))
+  }
+
+  async consume(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {
+    const shard = this.#shardOf(batch)
+    if (!shard.clock.isSynced) await synced(shard, call)
+    const moment = this.#momentOf(shard)
+    const run = comparing(shard)
+    const decided = batch.filter(({ grant }) => grant !== 'force')
+    if (decided.length === batch.length) return new Batch(run, shard.counters, moment).consume(batch)
+    const charges = new Charges(run, shard.counters, { layout: this.#layout, moment })
+    const answers = new Map<StoreRequest, Answer>()
+    for (const one of batch) {
+      if (one.grant === 'force') answers.set(one, await this.#charges.do(one.id, () => charges.charge(one)))
+    }
+    const others = decided.length > 0 ? await new Batch(run, shard.counters, moment).consume(decided) : []
+    decided.forEach((one, i) => answers.set(one, others[i] as Answer))
+    return batch.map((one) => answers.get(one) as Answer)
+  }
+
+  async peek(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {
+    const shard = this.#shardOf(batch)
+    if (!shard.clock.isSynced) await synced(shard, call)
+    return new Batch(comparing(shard), shard.counters, this.#momentOf(shard)).peek(batch)
+  }
+
+  async refund(batch: readonly RefundRequest[]): Promise<readonly RefundAnswer[]> {
+    const shard = this.#shardOf(batch)
+    if (!shard.clock.isSynced) await synced(shard, undefined)
+    const answers: RefundAnswer[] = []
+    // One after another: units of one key that go back twice at once could make its counter less than nothing.
+    for (const one of batch) {
+      const given = this.#refunds.do(one.id, () => this.#giveBacks(shard).refund(one))
+      answers.push(await given.catch((error: unknown): RefundAnswer => storeErrorOf(error)))
+    }
+    return answers
+  }
+
+  async reset(keys: readonly string[], shard: number, sets: readonly LimitSet[] = []): Promise<boolean> {
+    const of = this.#shards[shard] as Shard
+    if (!of.clock.isSynced) await synced(of, undefined)
+    return this.#giveBacks(of).reset(keys, sets)
+  }
+
+  observe(listener: StoreListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    await this.#port.close?.()
+  }
+
+  #giveBacks(shard: Shard): GiveBacks {
+    return new GiveBacks(shard.run, shard.counters, { layout: this.#layout, moment: this.#momentOf(shard) })
+  }
+
+  #momentOf({ clock }: Shard): Moment {
+    return {
+      nowUs: clock.nowUs(),
+      spareS: this.#spareS,
+      onLost: () => {
+        for (const listener of this.#listeners) listener.onEvicted(1)
+      },
+    }
+  }
+
+  #shardOf(batch: readonly { readonly shard: number }[]): Shard {
+    return this.#shards[batch[0]?.shard ?? 0] as Shard
+  }
+}
+
+/** Sends the comparison of clocks with the first commands, when it is time for one. */
+function comparing({ clock, run }: Shard): Run {
+  return async (commands: readonly Command[]): Promise<readonly Reply[]> => {
+    const comparison = clock.comparison()
+    if (!comparison) return run(commands)
+    const replies = await run([...commands, comparison])
+    clock.compare(replies[commands.length])
+    return replies
+  }
+}
+
+async function synced({ clock }: Shard, call: Call | undefined): Promise<void> {
+  await clock.sync()
+  if (!call?.isOver) return
+  throw new StoreError('too late to ask Memcached: its clock was asked first', {
+    code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+  })
+}

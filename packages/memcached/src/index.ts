@@ -1,0 +1,6 @@
+export { memcachedStore, type MemcachedStoreOptions } from './memcached-store.js'
+export type { Memcached } from './clients/index.js'
+export type { MemjsClient } from './clients/memjs.js'
+export type { NodeMemcachedClient } from './clients/node-memcached.js'
+export type { Address } from './connection/address.js'
+export type { Connect } from './connection/connection.js'

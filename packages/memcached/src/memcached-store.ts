@@ -1,0 +1,55 @@
+import { ConfigError, needOptions, spaceOf, type Store } from '@tollgate/core/store'
+import { portOf, type Memcached } from './clients/index.js'
+import type { Connect } from './connection/connection.js'
+import { CountingStore } from './counting-store.js'
+
+export interface MemcachedStoreOptions {
+  /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
+  readonly prefix?: string
+  /**
+   * The most counters that this process knows: one for each limit of a subject. What it knows saves trips, and tells it when
+   * Memcached lost a counter. Default: 100 000, in about 40 MB.
+   */
+  readonly maxCounters?: number
+  /**
+   * Opens connections to servers, such as with TLS: `({ host, port }) => tls.connect({ host, port })`. Not for a client, which has
+   * its own. Default: `connect` of node:net.
+   */
+  readonly connect?: Connect
+  /** Returns the time in ms since 1970, in place of the common clock; for tests. Counters then stay an hour longer. */
+  readonly now?: () => number
+}
+
+/**
+ * Counts in Memcached 1.6.13 or newer, shared by every process that uses the same servers and prefix: two counters for a
+ * sliding window, one for a fixed one. A limit that names no algorithm is a sliding window. One trip a decision.
+ *
+ * Memcached cannot count a log, a bucket or requests in flight, and grants no leases: limits that need it are refused when the
+ * limiter is made. docs/memcached.md says what holds when it evicts, restarts or fails.
+ *
+ * @param servers the address of a server (`host:port`), several of them, or a client of the package memjs or memcached, which
+ *                stays yours. Give every process the same servers in the same order
+ * @throws {ConfigError} when the servers are none, or an option is wrong
+ */
+export function memcachedStore(servers: Memcached, options: MemcachedStoreOptions = {}): Store {
+  needOptions(options, ['prefix', 'maxCounters', 'connect', 'now'], 'memcachedStore')
+  const { prefix = 'tollgate', maxCounters = 100_000, connect, now } = options
+  if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
+    throw ConfigError.wrong('prefix', prefix, "1 to 64 letters, digits or _.:-, such as 'myapp'")
+  }
+  if (!Number.isSafeInteger(maxCounters) || maxCounters < 1) {
+    throw ConfigError.wrong('maxCounters', maxCounters, 'a whole number from 1, such as 100000')
+  }
+  needFunction(
+    'connect',
+    connect,
+    'a function that returns a socket: ({ host, port }) => tls.connect({ host, port })',
+  )
+  needFunction('now', now, 'a function that returns ms since 1970: () => Date.now()')
+  const port = portOf(servers, connect)
+  return new CountingStore(port, { prefix, maxCounters, space: spaceOf(port.servers, prefix), now })
+}
+
+function needFunction(path: string, given: unknown, expected: string): void {
+  if (given !== undefined && typeof given !== 'function') throw ConfigError.wrong(path, given, expected)
+}
