@@ -15,6 +15,9 @@ import {
   type SubRequest,
   type Usage,
 } from '@tollgate/core/store'
+import type { PassTime, StoreContractOptions } from './options.js'
+import { all, hasAnyWindow, remainingOf, windowAlgorithms } from './requests.js'
+import { same } from './same.js'
 
 /** One requirement for every store, as a check. */
 export interface Check {
@@ -28,16 +31,10 @@ export interface Check {
   readonly needsHolds?: boolean
   readonly needsSlots?: boolean
   readonly needsClock?: boolean
+  /** Where docs/writing-a-store.md has that part of the contract. Default: the-contract. */
+  readonly section?: string
   run(bench: Bench): Promise<void>
 }
-
-/** The algorithms that count units in time. The others count requests in flight. */
-const windowAlgorithms = (Object.keys(implementations) as AlgorithmName[]).filter(
-  (name) => !implementations[name].inFlight,
-)
-
-/** Sets the clock of a store some ms ahead. */
-export type PassTime = (store: Store, ms: number) => void
 
 let runs = 0
 
@@ -49,10 +46,24 @@ export class Bench {
   /** The beginning of every key of this bench, since several checks may write to the same server. */
   readonly #run = `contract-${process.pid}-${Date.now().toString(36)}-${(runs += 1)}`
 
+  readonly windows: NonNullable<StoreContractOptions['windows']>
+  readonly falseDenials: boolean
+  readonly clockErrorMs: number
   readonly #passTime: PassTime | undefined
 
-  constructor(store: Store, passTime?: PassTime) {
+  constructor(
+    store: Store,
+    {
+      passTime,
+      windows = 'at-first-request',
+      falseDenials = false,
+      clockErrorMs = 0,
+    }: StoreContractOptions = {},
+  ) {
     this.store = store
+    this.windows = windows
+    this.falseDenials = falseDenials
+    this.clockErrorMs = clockErrorMs
     this.#passTime = passTime
     this.algorithms = windowAlgorithms.filter((name) => store.algorithms?.includes(name) ?? true)
   }
@@ -114,10 +125,13 @@ export class Bench {
 
   async refund(...batch: readonly RefundRequest[]): Promise<boolean[]> {
     const answers = await this.#given(this.store.refund(batch))
-    assert.equal(answers.length, batch.length, 'a refund has one answer for each request of the batch')
+    same(answers.length, batch.length, 'the number of answers of refund, one for each request of its batch')
     return answers.map((answer) => {
       if (answer instanceof Error) throw answer
-      assert.ok(isRefundAnswer(answer), 'the answer to a refund is true or false')
+      assert.ok(
+        isRefundAnswer(answer),
+        `the answer to a refund is true or false; it was ${JSON.stringify(answer)}`,
+      )
       return answer
     })
   }
@@ -133,61 +147,44 @@ export class Bench {
     return remainingOf(outcome as Outcome)
   }
 
+  /** Checks how many units of a quota callers got that asked at the same time for more than that. */
+  admitted(units: number, quota: number, what: string): void {
+    assert.ok(units <= quota, `${what}: never more than the quota is given; it was ${units}`)
+    if (!this.falseDenials) same(units, quota, what)
+  }
+
   async #ask(how: 'consume' | 'peek', batch: readonly StoreRequest[]): Promise<Outcome[]> {
     const answers = await this.#given(this.store[how](batch))
     assert.ok(
       Array.isArray(answers) && answers.length === batch.length,
-      'one answer for each request of the batch',
+      `${how} answers with an array that has one answer for each of the ${batch.length} requests of its batch`,
     )
     return answers.map((answer, i) => {
       if (answer instanceof Error) throw answer
-      const isOne = isOutcome(answer, batch[i] as StoreRequest)
-      assert.ok(isOne, `an answer is no outcome of its request: ${JSON.stringify(answer)}`)
+      const request = batch[i] as StoreRequest
+      assert.ok(isOutcome(answer, request), notOutcome(how, answer, request))
       return answer
     })
   }
 
   #given<T>(given: T | Promise<T>): T | Promise<T> {
-    if (this.store.synchronous) assert.ok(!isPromise(given), 'what a synchronous store answers is no promise')
+    if (this.store.synchronous)
+      assert.ok(
+        !isPromise(given),
+        'a store that says it is `synchronous` answers with values; this answered with a promise',
+      )
     return given
   }
+}
+
+function notOutcome(how: string, answer: unknown, { parts, grant }: StoreRequest): string {
+  const limits = parts.flatMap(({ set }) => set.limits).length
+  const units = grant === 'all' ? '' : ', and with this grant what the contract says of it'
+  const asked = `an outcome has \`at\`, and \`wait\`, \`remaining\` and \`reset\` of each limit${units}`
+  return `${how} answered a request with grant ${grant} for ${limits} limits with ${JSON.stringify(answer)}: ${asked}`
 }
 
 /** As `await` knows it: promises of every library have a `then`. */
 function isPromise(given: unknown): boolean {
   return typeof (given as { readonly then?: unknown } | null | undefined)?.then === 'function'
-}
-
-/** Whether windows can have any length. A calendar window, whose public name is fixed-window, cannot. */
-export function hasAnyWindow(algorithm: AlgorithmName): boolean {
-  return implementations[algorithm].name === algorithm
-}
-
-export function all(...parts: readonly SubRequest[]): StoreRequest {
-  return { shard: 0, parts, grant: 'all' }
-}
-
-export function upTo(...parts: readonly SubRequest[]): StoreRequest {
-  return { shard: 0, parts, grant: 'upTo' }
-}
-
-export function force(parts: readonly SubRequest[], id?: string): StoreRequest {
-  return { shard: 0, parts, grant: 'force', id }
-}
-
-export function remainingOf({ limits }: Outcome): number[] {
-  return limits.map(({ remaining }) => remaining)
-}
-
-export function grantedOf({ limits }: Outcome): (number | undefined)[] {
-  return limits.map(({ granted }) => granted)
-}
-
-export function isTaken({ limits }: Outcome): boolean {
-  return limits.every(({ wait }) => wait === 0)
-}
-
-/** For each outcome, whether it was allowed. */
-export function taken(outcomes: readonly Outcome[]): boolean[] {
-  return outcomes.map(isTaken)
 }

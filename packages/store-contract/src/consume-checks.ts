@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { limitSetOf, type LimitOutcome, type Outcome } from '@tollgate/core/store'
-import { all, isTaken, remainingOf, taken, type Check } from './bench.js'
+import { type LimitOutcome, type Outcome } from '@tollgate/core/store'
+import type { Check } from './bench.js'
+import { all, remainingOf, taken } from './requests.js'
+import { same } from './same.js'
 
 export const consumeChecks: readonly Check[] = [
   {
@@ -8,16 +10,17 @@ export const consumeChecks: readonly Check[] = [
     async run(bench) {
       const [a, b] = [bench.part('a'), bench.part('b')]
       const outcomes = await bench.consume(all(a), all({ ...b, cost: 5 }), all({ ...a, cost: 2 }), all(b))
-      assert.deepEqual(outcomes.map(remainingOf), [[4], [0], [2], [0]])
-      assert.deepEqual(taken(outcomes), [true, true, true, false])
+      const asked = 'a batch of cost 1 for a, 5 for b, 2 for a and 1 for b, with a quota of 5'
+      same(outcomes.map(remainingOf), [[4], [0], [2], [0]], `units left, in the order of ${asked}`)
+      same(taken(outcomes), [true, true, true, false], `allowed, in the order of ${asked}`)
     },
   },
   {
     name: 'takes nothing for a request that does not fit, and then admits one that fits',
     async run(bench) {
       const outcomes = await bench.consume(...[4, 2, 1].map((cost) => all(bench.part('a', cost))))
-      assert.deepEqual(outcomes.map(remainingOf), [[1], [1], [0]])
-      assert.deepEqual(taken(outcomes), [true, false, true])
+      same(outcomes.map(remainingOf), [[1], [1], [0]], 'units left after costs 4, 2 and 1 of a quota of 5')
+      same(taken(outcomes), [true, false, true], 'costs 4, 2 and 1 of a quota of 5 allowed')
     },
   },
   {
@@ -25,15 +28,18 @@ export const consumeChecks: readonly Check[] = [
     async run(bench) {
       const set = bench.pair(5, 2)
       const outcomes = await bench.consume(...[2, 1].map((cost) => all(bench.part('a', cost, set))))
-      assert.deepEqual(outcomes.map(remainingOf), [
+      const left = [
         [3, 0],
         [3, 0],
-      ])
-      assert.deepEqual(
-        outcomes[1]?.limits.map(({ wait }) => wait === 0),
+      ]
+      same(outcomes.map(remainingOf), left, 'units left of quotas 5 and 2 after cost 2, and then 1')
+      const fits = outcomes[1]?.limits.map(({ wait }) => wait === 0)
+      same(
+        fits,
         [true, false],
+        'whether each limit, asked alone, has no wait for a cost that only the other lacks',
       )
-      assert.deepEqual(await bench.left('a', set), [3, 0])
+      same(await bench.left('a', set), [3, 0], 'units left by peek after the request that was denied')
     },
   },
   {
@@ -41,8 +47,8 @@ export const consumeChecks: readonly Check[] = [
     async run(bench) {
       const [outcome] = await bench.consume(all(bench.part('a', 6)))
       const { wait, remaining, reset } = (outcome as Outcome).limits[0] as LimitOutcome
-      assert.deepEqual({ wait, remaining, reset }, { wait: -1, remaining: 5, reset: 0 })
-      assert.deepEqual(await bench.left('a'), [5])
+      same({ wait, remaining, reset }, { wait: -1, remaining: 5, reset: 0 }, 'a cost of 6 with a quota of 5')
+      same(await bench.left('a'), [5], 'units left after a cost that can never fit')
     },
   },
   {
@@ -50,9 +56,13 @@ export const consumeChecks: readonly Check[] = [
     async run(bench) {
       await bench.consume(all(bench.part('a', 2)))
       const peeked = await bench.peek(...[3, 3, 4].map((cost) => all(bench.part('a', cost))))
-      assert.deepEqual(peeked.map(remainingOf), [[3], [3], [3]])
-      assert.deepEqual(taken(peeked), [true, true, false])
-      assert.deepEqual(taken(await bench.consume(all(bench.part('a', 3)))), [true])
+      same(peeked.map(remainingOf), [[3], [3], [3]], 'units left by three peeks, after 2 of 5 were taken')
+      same(taken(peeked), [true, true, false], 'costs 3, 3 and 4 would be allowed, by peek, with 3 left')
+      same(
+        taken(await bench.consume(all(bench.part('a', 3)))),
+        [true],
+        'the 3 units left are there after peeks',
+      )
     },
   },
   {
@@ -61,26 +71,18 @@ export const consumeChecks: readonly Check[] = [
       for (const algorithm of bench.algorithms) {
         const set = bench.set(7, algorithm)
         const [first] = await bench.consume(all(bench.part(algorithm, 3, set)))
-        const { remaining = 0 } = (first as Outcome).limits[0] ?? {}
-        assert.equal(remaining, 4, algorithm)
+        same(remainingOf(first as Outcome), [4], `${algorithm}: units left after 3 of 7`)
         const more = await bench.consume(
           ...Array.from({ length: 5 }, () => all(bench.part(algorithm, 1, set))),
         )
-        assert.deepEqual(taken(more), [true, true, true, true, false], algorithm)
-        assert.ok((more[4] as Outcome).limits[0]!.wait > 0, `${algorithm} says how long it waits`)
+        same(
+          taken(more),
+          [true, true, true, true, false],
+          `${algorithm}: 5 requests allowed with 4 units left`,
+        )
+        const { wait } = (more[4] as Outcome).limits[0] as LimitOutcome
+        assert.ok(wait > 0, `${algorithm}: a denied request says how long it waits, in µs; it said ${wait}`)
       }
-    },
-  },
-  {
-    name: 'admits exactly the quota of many calls at once',
-    async run(bench) {
-      const set = limitSetOf(bench.limit(20))
-      const calls = Array.from({ length: 25 }, () =>
-        bench.consume(all(bench.part('a', 1, set)), all(bench.part('a', 1, set))),
-      )
-      const outcomes = (await Promise.all(calls)).flat()
-      assert.equal(outcomes.filter(isTaken).length, 20)
-      assert.deepEqual(await bench.left('a', set), [0])
     },
   },
   {
@@ -89,26 +91,12 @@ export const consumeChecks: readonly Check[] = [
     async run(bench) {
       const both = (cost: number) => all(bench.part('a', cost), bench.part('b', cost))
       const outcomes = await bench.consume(both(2), all(bench.part('b', 2)), both(2), all(bench.part('a', 3)))
-      assert.deepEqual(outcomes.map(remainingOf), [[3, 3], [1], [3, 1], [0]])
-      assert.deepEqual(taken(outcomes), [true, true, false, true])
+      const asked = 'cost 2 of keys a and b, 2 of b, 2 of both and 3 of a, with a quota of 5 each'
+      same(outcomes.map(remainingOf), [[3, 3], [1], [3, 1], [0]], `units left after ${asked}`)
+      same(taken(outcomes), [true, true, false, true], `allowed: ${asked}`)
       const [peeked] = await bench.peek(both(1))
-      assert.deepEqual(
-        peeked?.limits.map(({ wait }) => wait === 0),
-        [false, true],
-      )
-    },
-  },
-  {
-    name: 'takes from all keys of each request, or from none, with many calls at once',
-    needsAtomic: true,
-    async run(bench) {
-      const [wide, narrow] = [bench.set(30), bench.set(10)]
-      const calls = Array.from({ length: 30 }, (_, i) => {
-        const parts = [bench.part('a', 1, wide), bench.part('b', 1, narrow)]
-        return bench.consume(all(...(i % 2 === 0 ? parts : parts.toReversed())))
-      })
-      assert.equal((await Promise.all(calls)).flat().filter(isTaken).length, 10)
-      assert.deepEqual([await bench.left('a', wide), await bench.left('b', narrow)], [[20], [0]])
+      const fits = peeked?.limits.map(({ wait }) => wait === 0)
+      same(fits, [false, true], 'whether the limit of each key has no wait, when only b has room')
     },
   },
 ]

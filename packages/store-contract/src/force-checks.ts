@@ -1,29 +1,7 @@
-import assert from 'node:assert/strict'
-import {
-  implementations,
-  type CompiledLimit,
-  type LimitSet,
-  type Outcome,
-  type Usage,
-} from '@tollgate/core/store'
-import { all, force, grantedOf, remainingOf, taken, type Check } from './bench.js'
-
-const HOUR_US = 3_600_000_000
-/** Older than the longest window of the checks. */
-const LONG_AGO_US = 100 * 24 * HOUR_US
-
-/** By how much a reset may differ from the expected one, since the clocks of store and check differ. */
-const MOST_APART_US = 1_000_000
-
-/** When the first of these units comes back if no others are used, in µs, by the algorithm itself. */
-function resetOf({ limits: [limit] }: LimitSet, at: number, usage: Usage): number {
-  const { algorithm, paramsAt } = limit as CompiledLimit
-  const { create, load, force: take, remaining, wait } = implementations[algorithm]
-  const [state, params] = [create(), paramsAt(at / 1000)]
-  load(state, at, at, params)
-  take(state, [usage], params)
-  return Math.max(wait(state, remaining(state, params) + 1, params), 0)
-}
+import type { Outcome } from '@tollgate/core/store'
+import type { Check } from './bench.js'
+import { all, force, given, remainingOf, taken } from './requests.js'
+import { same } from './same.js'
 
 export const forceChecks: readonly Check[] = [
   {
@@ -43,9 +21,15 @@ export const forceChecks: readonly Check[] = [
           ),
         ]),
       )
-      assert.deepEqual(grantedOf(outcome as Outcome), [2, 4])
-      assert.deepEqual(remainingOf(outcome as Outcome), [7, 2])
-      assert.deepEqual(taken([outcome as Outcome]), [true])
+      same(
+        given(outcome),
+        [
+          [2, 4],
+          [7, 2],
+        ],
+        'granted and remaining of 9 and 6, after 2 and 1 + 3 used units',
+      )
+      same(taken([outcome as Outcome]), [true], 'the wait of every limit is 0 with force')
     },
   },
   {
@@ -53,12 +37,13 @@ export const forceChecks: readonly Check[] = [
     async run(bench) {
       const set = bench.pair(9, 6)
       const [outcome] = await bench.consume(force([bench.used('a', set, [], [[3, 0]])]))
-      assert.deepEqual(
-        [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+      same(
+        given(outcome),
         [
           [0, 3],
           [9, 3],
         ],
+        'granted and remaining of 9 and 6, after 0 and 3 used units',
       )
     },
   },
@@ -69,33 +54,18 @@ export const forceChecks: readonly Check[] = [
         const set = bench.set(5, algorithm)
         await bench.consume(all(bench.part(algorithm, 4, set)))
         const [outcome] = await bench.consume(force([bench.used(algorithm, set, [[8, 0]])]))
-        assert.deepEqual(
-          [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+        same(
+          given(outcome),
           [[8], [0]],
-          algorithm,
+          `${algorithm}: granted and remaining of 5, after 4 and then 8 by force`,
         )
         // Ten units left on a wider plan means that all twelve are remembered.
         const wider = bench.set(22, algorithm)
-        assert.deepEqual(await bench.left(algorithm, wider), [10], algorithm)
-      }
-    },
-  },
-  {
-    name: 'force: counts units from the time of their use, for every algorithm',
-    async run(bench) {
-      for (const algorithm of bench.algorithms) {
-        const set = bench.set(5, algorithm)
-        const old = bench.used(`${algorithm} old`, set, [[3, LONG_AGO_US]])
-        const [gone] = await bench.consume(force([old]))
-        assert.deepEqual([grantedOf(gone as Outcome), remainingOf(gone as Outcome)], [[3], [5]], algorithm)
-        for (const ageUs of [HOUR_US, 0]) {
-          const name = `${algorithm} used ${ageUs} µs ago`
-          const [outcome] = await bench.consume(force([bench.used(name, set, [[5, ageUs]])]))
-          const { at, limits } = outcome as Outcome
-          const [told, reset] = [limits[0]?.reset ?? 0, resetOf(set, at, { units: 5, ageUs })]
-          const isSo = Math.abs(told - reset) < MOST_APART_US
-          assert.ok(isSo, `${name}: comes back in ${told} µs, expected ${reset}`)
-        }
+        same(
+          await bench.left(algorithm, wider),
+          [10],
+          `${algorithm}: left of 22, after 12 were used on a quota of 5`,
+        )
       }
     },
   },
@@ -106,12 +76,13 @@ export const forceChecks: readonly Check[] = [
       const set = bench.set()
       const parts = [bench.used('a', set, [[2, 0]]), bench.used('b', bench.pair(5, 5), [[9, 0]], [[1, 0]])]
       const [outcome] = await bench.consume(force(parts))
-      assert.deepEqual(
-        [grantedOf(outcome as Outcome), remainingOf(outcome as Outcome)],
+      same(
+        given(outcome),
         [
           [2, 9, 1],
           [3, 0, 4],
         ],
+        'granted and remaining of 5 of a, and of 5 and 5 of b, after 2, 9 and 1',
       )
     },
   },
@@ -124,37 +95,17 @@ export const forceChecks: readonly Check[] = [
       }
       const [first, again] = await bench.consume(charge('x', 2), charge('x', 2))
       const [late, other] = await bench.consume(charge('x', 2), charge('y', 2))
-      assert.deepEqual(
-        [first, again, late].map((outcome) => grantedOf(outcome as Outcome)),
-        [
-          [2, 1],
-          [2, 1],
-          [2, 1],
-        ],
+      const once = [
+        [2, 1],
+        [7, 8],
+      ]
+      const thrice = [first, again, late].map(given)
+      same(
+        thrice,
+        [once, once, once],
+        'granted and remaining of 9 and 9, when a charge of 2 and 1 comes three times',
       )
-      assert.deepEqual(
-        [first, again, late].map((outcome) => remainingOf(outcome as Outcome)),
-        [
-          [7, 8],
-          [7, 8],
-          [7, 8],
-        ],
-      )
-      assert.deepEqual(remainingOf(other as Outcome), [5, 7])
-    },
-  },
-  {
-    name: 'force: an id that comes many times at once counts once',
-    async run(bench) {
-      const set = bench.set(50)
-      const charge = force([bench.used('a', set, [[3, 0]])], bench.id('x'))
-      const calls = Array.from({ length: 10 }, () => bench.consume(charge))
-      const granted = (await Promise.all(calls)).flat().map((outcome) => grantedOf(outcome)[0])
-      assert.deepEqual(
-        granted,
-        Array.from({ length: 10 }, () => 3),
-      )
-      assert.deepEqual(await bench.left('a', set), [47])
+      same(remainingOf(other as Outcome), [5, 7], 'left of 9 and 9 after a charge with another id')
     },
   },
 ]

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isTaken, remainingOf, type Check } from './bench.js'
+import type { Check } from './bench.js'
+import { isTaken, remainingOf } from './requests.js'
 import { ask, holdId, reservation } from './hold-requests.js'
 import { order, standing } from './lease-orders.js'
+import { same } from './same.js'
 
 const SHORT_US = 60_000
 const ASKED_EVERY_MS = 10
@@ -16,11 +18,15 @@ export const holdChecks: readonly Check[] = [
         const set = bench.set(10, algorithm)
         const request = reservation(1, [bench.part(algorithm, 4, set)])
         const outcome = await ask(bench, request)
-        assert.deepEqual([isTaken(outcome), remainingOf(outcome)], [true, [6]], algorithm)
+        same([isTaken(outcome), remainingOf(outcome)], [true, [6]], `${algorithm}: allowed, and units left`)
         const { delayUs, endsInUs = 0 } = outcome.hold ?? {}
-        assert.equal(delayUs, 0, `${algorithm}: a reservation is there at once`)
+        same(delayUs, 0, `${algorithm}: a reservation is there at once`)
         assert.ok(endsInUs >= request.hold.lengthUs, `${algorithm}: it lasts as long as asked for`)
-        assert.deepEqual(await standing(bench, algorithm, set), [6, 4], algorithm)
+        same(
+          await standing(bench, algorithm, set),
+          [6, 4],
+          `${algorithm}: units left, and units that are held`,
+        )
         const { limits } = await ask(bench, {
           ...request,
           hold: undefined,
@@ -35,12 +41,16 @@ export const holdChecks: readonly Check[] = [
     async run(bench) {
       const set = bench.pair(10, 3)
       const outcome = await ask(bench, reservation(1, [bench.part('a', 4, set)]))
-      assert.deepEqual([isTaken(outcome), outcome.hold], [false, undefined])
+      same([isTaken(outcome), outcome.hold], [false, undefined], 'allowed, and its hold')
       const [left] = await bench.peek({ shard: 0, grant: 'all', parts: [bench.part('a', 1, set)] })
-      assert.deepEqual(left && [remainingOf(left), left.limits.map(({ leased }) => leased)], [
-        [10, 3],
-        [undefined, undefined],
-      ])
+      same(
+        left && [remainingOf(left), left.limits.map(({ leased }) => leased)],
+        [
+          [10, 3],
+          [undefined, undefined],
+        ],
+        'units left, and on hold, after a reservation that was denied',
+      )
     },
   },
   {
@@ -52,7 +62,11 @@ export const holdChecks: readonly Check[] = [
         const reports = [{ id: holdId(1), used: 2, left: 0 }]
         await order(bench, algorithm, set, { reports })
         await order(bench, algorithm, set, { reports })
-        assert.deepEqual(await standing(bench, algorithm, set), [8, undefined], algorithm)
+        same(
+          await standing(bench, algorithm, set),
+          [8, undefined],
+          `${algorithm}: units left, and units that are held`,
+        )
       }
     },
   },
@@ -62,7 +76,7 @@ export const holdChecks: readonly Check[] = [
       const set = bench.set(10)
       await ask(bench, reservation(1, [bench.part('a', 6, set)]))
       await order(bench, 'a', set, { reports: [{ id: holdId(1), used: 0, left: 0 }] })
-      assert.deepEqual(await standing(bench, 'a', set), [10, undefined])
+      same(await standing(bench, 'a', set), [10, undefined], 'units left, and units that are held')
     },
   },
   {
@@ -80,7 +94,7 @@ export const holdChecks: readonly Check[] = [
           })
           assert.ok(outcome)
           const hasEnded = outcome.at >= end
-          assert.deepEqual(remainingOf(outcome), [hasEnded ? 10 : 6], algorithm)
+          same(remainingOf(outcome), [hasEnded ? 10 : 6], `${algorithm}: units left of each limit`)
           if (hasEnded) break
           await sleep(ASKED_EVERY_MS)
         }
@@ -95,8 +109,8 @@ export const holdChecks: readonly Check[] = [
       const ends = [await ask(bench, request), await ask(bench, request)].map(
         ({ at, hold }) => at + (hold?.endsInUs ?? 0),
       )
-      assert.equal(ends[0], ends[1])
-      assert.deepEqual(await standing(bench, 'a', set), [6, 4])
+      same(ends[0], ends[1], 'the time at which the reservation ends, when its id comes again')
+      same(await standing(bench, 'a', set), [6, 4], 'units left, and units that are held')
     },
   },
 ]

@@ -1,5 +1,6 @@
 import type { Hold, LimitSet, Outcome, StoreRequest, SubRequest } from '@tollgate/core/store'
-import { all, type Bench } from './bench.js'
+import type { Bench } from './bench.js'
+import { all } from './requests.js'
 
 /** Longer than any window of the checks. */
 const LENGTH_US = 100 * 24 * 3_600_000_000

@@ -1,5 +1,5 @@
 /**
  * What every store of Tollgate must do, as checks for any test runner. docs/writing-a-store.md says how to use them.
  */
-export { storeContract, type StoreCheck, type StoreContractOptions } from './store-contract.js'
-export type { PassTime } from './bench.js'
+export { storeContract, type StoreCheck } from './store-contract.js'
+export type { PassTime, StoreContractOptions } from './options.js'

@@ -1,5 +1,6 @@
-import assert from 'node:assert/strict'
-import { all, remainingOf, type Check } from './bench.js'
+import type { Check } from './bench.js'
+import { all, remainingOf } from './requests.js'
+import { same } from './same.js'
 
 /** Core never sends such keys, but they must not break a store. */
 const HOSTILE = [
@@ -30,13 +31,12 @@ export const keyChecks: readonly Check[] = [
       const set = bench.set()
       const batch = keys.map((key, i) => all({ key, set, cost: 1 + (i % 5) }))
       const expected = keys.map((_, i) => [4 - (i % 5)])
-      assert.deepEqual((await bench.consume(...batch)).map(remainingOf), expected)
-      assert.deepEqual((await bench.peek(...batch)).map(remainingOf), expected)
+      const named = `of the keys ${JSON.stringify(keys)}`
+      same((await bench.consume(...batch)).map(remainingOf), expected, `left of 5 ${named}`)
+      same((await bench.peek(...batch)).map(remainingOf), expected, `left of 5, by a peek, ${named}`)
       await bench.reset(keys)
-      assert.deepEqual(
-        (await bench.peek(...batch)).map(remainingOf),
-        keys.map(() => [5]),
-      )
+      const forgotten = keys.map(() => [5])
+      same((await bench.peek(...batch)).map(remainingOf), forgotten, `left of 5 after a reset ${named}`)
     },
   },
   {
@@ -48,7 +48,9 @@ export const keyChecks: readonly Check[] = [
         all(bench.part(`${long}2`, 2)),
         all(bench.part(`${long}1`, 3)),
       )
-      assert.deepEqual(outcomes.map(remainingOf), [[4], [3], [1]])
+      const asked =
+        'of two keys of 400 characters that differ in the last one: 1 of the first, 2 of the second, 3 of the first'
+      same(outcomes.map(remainingOf), [[4], [3], [1]], `left of 5 ${asked}`)
     },
   },
   {
@@ -57,9 +59,10 @@ export const keyChecks: readonly Check[] = [
       const shards = Math.min(bench.store.shards ?? 1, 16)
       for (let shard = 0; shard < shards; shard += 1) {
         const request = { ...all(bench.part(`in ${shard}`, 2)), shard }
-        assert.deepEqual((await bench.consume(request, request)).map(remainingOf), [[3], [1]])
+        const told = (await bench.consume(request, request)).map(remainingOf)
+        same(told, [[3], [1]], `shard ${shard}: left of 5 after cost 2, twice`)
         await bench.reset([bench.key(`in ${shard}`)], bench.set(), shard)
-        assert.deepEqual((await bench.peek(request)).map(remainingOf), [[5]])
+        same((await bench.peek(request)).map(remainingOf), [[5]], `shard ${shard}: left of 5 after a reset`)
       }
     },
   },

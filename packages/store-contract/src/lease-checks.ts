@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refundOf, type LeaseReport, type Outcome } from '@tollgate/core/store'
-import { all, grantedOf, isTaken, remainingOf, type Check } from './bench.js'
+import type { Check } from './bench.js'
+import { all, grantedOf, isTaken, remainingOf } from './requests.js'
 import { order, report, standing, wish } from './lease-orders.js'
+import { same } from './same.js'
 
 const SHORT_US = 60_000
 const ASKED_EVERY_MS = 10
@@ -14,9 +16,13 @@ export const leaseChecks: readonly Check[] = [
       for (const algorithm of bench.algorithms) {
         const set = bench.set(10, algorithm)
         const outcome = await order(bench, algorithm, set, { wish: wish(1, 4) })
-        assert.deepEqual([grantedOf(outcome), remainingOf(outcome)], [[4], [6]], algorithm)
+        same([grantedOf(outcome), remainingOf(outcome)], [[4], [6]], `${algorithm}: granted and remaining`)
         assert.ok((outcome.lease?.endsInUs ?? 0) > 0, `${algorithm}: a lease ends later`)
-        assert.deepEqual(await standing(bench, algorithm, set), [6, 4], algorithm)
+        same(
+          await standing(bench, algorithm, set),
+          [6, 4],
+          `${algorithm}: units left, and units that are held`,
+        )
         const [denied, taken] = await bench.consume(
           all(bench.part(algorithm, 7, set)),
           all(bench.part(algorithm, 6, set)),
@@ -31,22 +37,28 @@ export const leaseChecks: readonly Check[] = [
     async run(bench) {
       const set = bench.pair(12, 8)
       const shared = await order(bench, 'a', set, { wish: wish(1, 100, { share: 0.25 }) })
-      assert.deepEqual(
+      same(
         [grantedOf(shared), remainingOf(shared)],
         [
           [2, 2],
           [10, 6],
         ],
+        'granted and remaining',
       )
       const few = await order(bench, 'a', set, { wish: wish(2, 100, { share: 0.5, least: 4 }) })
-      assert.deepEqual([grantedOf(few), remainingOf(few), few.lease?.endsInUs], [[0, 0], [10, 6], 0])
+      same(
+        [grantedOf(few), remainingOf(few), few.lease?.endsInUs],
+        [[0, 0], [10, 6], 0],
+        'granted, remaining, and the end of the lease',
+      )
       const rest = await order(bench, 'a', set, { wish: wish(3, 100) })
-      assert.deepEqual(
+      same(
         [grantedOf(rest), remainingOf(rest)],
         [
           [6, 6],
           [4, 0],
         ],
+        'granted and remaining',
       )
     },
   },
@@ -57,8 +69,12 @@ export const leaseChecks: readonly Check[] = [
       const first = await order(bench, 'a', set, { wish: wish(1, 4) })
       const again = await order(bench, 'a', set, { wish: wish(1, 4) })
       const ends = [first, again].map(({ at, lease }) => at + (lease?.endsInUs ?? 0))
-      assert.deepEqual([grantedOf(again), ends[0]], [[4], ends[1]])
-      assert.deepEqual(await standing(bench, 'a', set), [6, 4])
+      same(
+        [grantedOf(again), ends[0]],
+        [[4], ends[1]],
+        'granted, and the end of the lease, when a wish comes again',
+      )
+      same(await standing(bench, 'a', set), [6, 4], 'units left, and units that are held')
     },
   },
   {
@@ -70,13 +86,13 @@ export const leaseChecks: readonly Check[] = [
         const reports = [report(1, 3, 3), report(1, 1, 5), report(1, 3, 3)]
         await order(bench, algorithm, set, { reports })
         await order(bench, algorithm, set, { reports })
-        assert.deepEqual(await standing(bench, algorithm, set), [4, 3], algorithm)
-        await order(bench, algorithm, set, { reports: [report(1, 9, 0)] })
-        assert.deepEqual(
+        same(
           await standing(bench, algorithm, set),
-          [4, undefined],
-          `${algorithm}: more than it got`,
+          [4, 3],
+          `${algorithm}: units left, and units that are held`,
         )
+        await order(bench, algorithm, set, { reports: [report(1, 9, 0)] })
+        same(await standing(bench, algorithm, set), [4, undefined], `${algorithm}: more than it got`)
       }
     },
   },
@@ -86,9 +102,9 @@ export const leaseChecks: readonly Check[] = [
       const set = bench.set(10)
       await order(bench, 'a', set, { wish: wish(1, 6) })
       await order(bench, 'a', set, { reports: [report(1, 1, 2)] })
-      assert.deepEqual(await standing(bench, 'a', set), [7, 2])
+      same(await standing(bench, 'a', set), [7, 2], 'units left, and units that are held')
       const outcome = await order(bench, 'a', set, { reports: [report(1, 1, 0)], wish: wish(2, 10) })
-      assert.deepEqual([grantedOf(outcome), remainingOf(outcome)], [[9], [0]])
+      same([grantedOf(outcome), remainingOf(outcome)], [[9], [0]], 'granted and remaining')
     },
   },
   {
@@ -98,11 +114,19 @@ export const leaseChecks: readonly Check[] = [
       await order(bench, 'a', set, { wish: wish(1, 6) })
       const known = async (...reports: LeaseReport[]): Promise<boolean | undefined> =>
         (await order(bench, 'a', set, { reports })).lease?.isKnown
-      assert.equal(await known(report(1, 0, 6), report(2, 0, 0)), true)
-      assert.equal(await known(report(1, 0, 6), report(2, 0, 1)), false)
+      same(
+        await known(report(1, 0, 6), report(2, 0, 0)),
+        true,
+        'isKnown, when a lease without units left is reported that nobody knows',
+      )
+      same(
+        await known(report(1, 0, 6), report(2, 0, 1)),
+        false,
+        'isKnown, when a lease with units left is reported that nobody knows',
+      )
       await bench.reset([bench.key('a')], set)
-      assert.equal(await known(report(1, 0, 6)), false)
-      assert.deepEqual(await standing(bench, 'a', set), [10, undefined])
+      same(await known(report(1, 0, 6)), false, 'isKnown of a lease after a reset')
+      same(await standing(bench, 'a', set), [10, undefined], 'units left, and units that are held')
     },
   },
   {
@@ -114,13 +138,17 @@ export const leaseChecks: readonly Check[] = [
         const end = at + (lease?.endsInUs ?? 0)
         for (;;) {
           const [outcome] = (await bench.peek(all(bench.part(algorithm, 1, set)))) as [Outcome]
-          assert.deepEqual(remainingOf(outcome), [6], algorithm)
-          assert.equal(outcome.limits[0]?.leased, outcome.at < end ? 4 : undefined, algorithm)
+          same(remainingOf(outcome), [6], `${algorithm}: units left of each limit`)
+          same(
+            outcome.limits[0]?.leased,
+            outcome.at < end ? 4 : undefined,
+            `${algorithm}: units on lease, until it ends`,
+          )
           if (outcome.at >= end) break
           await sleep(ASKED_EVERY_MS)
         }
         const late = await order(bench, algorithm, set, { reports: [report(1, 0, 4)] })
-        assert.equal(late.lease?.isKnown, false, `${algorithm}: it has ended`)
+        same(late.lease?.isKnown, false, `${algorithm}: it has ended`)
       }
     },
   },
@@ -133,10 +161,18 @@ export const leaseChecks: readonly Check[] = [
         const request = all(bench.part(algorithm, 3, set))
         const [outcome] = (await bench.consume(request)) as [Outcome]
         await bench.refund(refundOf(request, outcome, 2))
-        assert.deepEqual(await standing(bench, algorithm, set), [5, 4], algorithm)
+        same(
+          await standing(bench, algorithm, set),
+          [5, 4],
+          `${algorithm}: units left, and units that are held`,
+        )
         const used = bench.used(algorithm, set, [[8, 0]])
         await bench.consume({ shard: 0, grant: 'force', parts: [used] })
-        assert.deepEqual(await standing(bench, algorithm, set), [0, 4], algorithm)
+        same(
+          await standing(bench, algorithm, set),
+          [0, 4],
+          `${algorithm}: units left, and units that are held`,
+        )
       }
     },
   },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitSetOf, type AlgorithmName, type LimitSet } from '@tollgate/core/store'
-import { all, hasAnyWindow, isTaken, remainingOf, type Bench, type Check } from './bench.js'
+import type { Bench, Check } from './bench.js'
+import { all, hasAnyWindow, isTaken, remainingOf } from './requests.js'
 import { ask, holdId, place, timeOf, timesOf, waiting } from './hold-requests.js'
 import { order, standing } from './lease-orders.js'
+import { same } from './same.js'
 
 const [WINDOW_MS, ASKED_EVERY_MS, APART_MS] = [300, 10, 3]
 const ROUNDING_US = 2
@@ -40,7 +42,12 @@ async function entersAtItsEnd(bench: Bench, algorithm: AlgorithmName): Promise<v
     const hasEnded = outcome.at >= end
     // Long after the end, they have come back.
     const isSoon = outcome.at < end + (WINDOW_MS / 2) * 1000
-    if (isSoon) assert.equal(outcome.limits[0]?.leased, hasEnded ? undefined : 6, algorithm)
+    if (isSoon)
+      same(
+        outcome.limits[0]?.leased,
+        hasEnded ? undefined : 6,
+        `${algorithm}: units held, until the place ends`,
+      )
     if (isSoon) assert.ok((remainingOf(outcome)[0] ?? 0) < 10, `${algorithm}: 6 units were used`)
     if (hasEnded) return
     await sleep(ASKED_EVERY_MS)
@@ -53,8 +60,8 @@ export const placeChecks: readonly Check[] = [
     async run(bench) {
       const set = waiting(bench.set(10))
       const outcome = await ask(bench, place(1, [bench.part('a', 4, set)]))
-      assert.deepEqual(outcome.hold, { delayUs: 0, endsInUs: 0 })
-      assert.deepEqual(await standing(bench, 'a', set), [6, undefined])
+      same(outcome.hold, { delayUs: 0, endsInUs: 0 }, 'the hold of a cost that fits now')
+      same(await standing(bench, 'a', set), [6, undefined], 'units left, and units that are held')
     },
   },
   {
@@ -68,8 +75,12 @@ export const placeChecks: readonly Check[] = [
         assert.ok(isTaken(outcome), algorithm)
         sameTimes([timeOf(outcome)], [times[1]], algorithm)
         const { delayUs, endsInUs } = outcome.hold ?? { delayUs: 0, endsInUs: 0 }
-        assert.equal(endsInUs, delayUs + request.hold.slackUs, `${algorithm}: it ends later by the slack`)
-        assert.deepEqual(await standing(bench, algorithm, set), [0, 2], algorithm)
+        same(endsInUs, delayUs + request.hold.slackUs, `${algorithm}: it ends later by the slack`)
+        same(
+          await standing(bench, algorithm, set),
+          [0, 2],
+          `${algorithm}: units left, and units that are held`,
+        )
       }
     },
   },
@@ -95,12 +106,12 @@ export const placeChecks: readonly Check[] = [
       const told: (number | undefined)[] = []
       for (const n of [1, 2, 3]) told.push(timeOf(await ask(bench, place(n, [part]))))
       await order(bench, 'a', set, { reports: [{ id: holdId(2), used: 0, left: 0 }] })
-      assert.deepEqual(await standing(bench, 'a', set), [0, 2])
+      same(await standing(bench, 'a', set), [0, 2], 'units left, and units that are held')
       const booked: (number | undefined)[] = []
       for (const n of [4, 1, 3]) booked.push(timeOf(await ask(bench, place(n, [part]))))
       const [given, ...others] = booked
       sameTimes([given], [times[1]], 'the given place')
-      assert.deepEqual(others, [told[0], told[2]])
+      same(others, [told[0], told[2]], 'the times of the places that were booked before')
     },
   },
   {
@@ -110,8 +121,8 @@ export const placeChecks: readonly Check[] = [
       await useUp(bench, 'a', set, 3)
       const asked = [1, 2, 3].map((n) => place(n, [bench.part('a', 1, set)], { most: 2 }))
       const outcomes = await bench.consume(...asked)
-      assert.deepEqual(outcomes.map(isTaken), [true, true, false])
-      assert.deepEqual(await standing(bench, 'a', set), [0, 2])
+      same(outcomes.map(isTaken), [true, true, false], 'allowed, with two places of a key to come')
+      same(await standing(bench, 'a', set), [0, 2], 'units left, and units that are held')
     },
   },
   {
@@ -120,10 +131,10 @@ export const placeChecks: readonly Check[] = [
       const set = waiting(bench.set(3))
       await useUp(bench, 'a', set, 3)
       const late = await ask(bench, place(1, [bench.part('a', 1, set)], { lengthUs: 1000 }))
-      assert.deepEqual([isTaken(late), late.hold], [false, undefined])
+      same([isTaken(late), late.hold], [false, undefined], 'allowed, and its hold')
       const never = await ask(bench, place(2, [bench.part('a', 4, set)]))
-      assert.deepEqual([never.limits[0]?.wait, never.hold], [-1, undefined])
-      assert.deepEqual(await standing(bench, 'a', set), [0, undefined])
+      same([never.limits[0]?.wait, never.hold], [-1, undefined], 'wait and hold of a cost that never fits')
+      same(await standing(bench, 'a', set), [0, undefined], 'units left, and units that are held')
     },
   },
   {
@@ -142,16 +153,17 @@ export const placeChecks: readonly Check[] = [
       const of = (n: number, cost: number) =>
         place(n, [bench.part('a', cost, line), bench.part('b', cost, plain)])
       sameTimes([timeOf(await ask(bench, of(1, 2)))], [times[1]], 'two units')
-      assert.deepEqual(
+      same(
         [await standing(bench, 'a', line), await standing(bench, 'b', plain)],
         [
           [0, 2],
           [2, undefined],
         ],
+        'units left of each key, and units that are held',
       )
       await bench.consume(all(bench.part('b', 2, plain)))
       assert.ok(!isTaken(await ask(bench, of(2, 1))))
-      assert.deepEqual(await standing(bench, 'a', line), [0, 2])
+      same(await standing(bench, 'a', line), [0, 2], 'units left, and units that are held')
     },
   },
 ]

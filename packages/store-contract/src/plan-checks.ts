@@ -1,6 +1,7 @@
-import assert from 'node:assert/strict'
 import { limitSetOf, type Outcome } from '@tollgate/core/store'
-import { all, hasAnyWindow, remainingOf, taken, type Check } from './bench.js'
+import type { Check } from './bench.js'
+import { all, hasAnyWindow, remainingOf, taken } from './requests.js'
+import { same } from './same.js'
 
 export const planChecks: readonly Check[] = [
   {
@@ -9,14 +10,20 @@ export const planChecks: readonly Check[] = [
       for (const algorithm of bench.algorithms) {
         await bench.consume(all(bench.part(algorithm, 3, bench.set(5, algorithm))))
         const [wider] = await bench.consume(all(bench.part(algorithm, 1, bench.set(9, algorithm))))
-        assert.deepEqual(remainingOf(wider as Outcome), [5], algorithm)
-        const [narrower] = await bench.consume(all(bench.part(algorithm, 1, bench.set(3, algorithm))))
-        assert.deepEqual(
-          [remainingOf(narrower as Outcome), taken([narrower as Outcome])],
-          [[0], [false]],
-          algorithm,
+        same(
+          remainingOf(wider as Outcome),
+          [5],
+          `${algorithm}: left of 9, after 3 on a quota of 5 and 1 on this`,
         )
-        assert.deepEqual(await bench.left(algorithm, bench.set(9, algorithm)), [5], algorithm)
+        const [narrower] = await bench.consume(all(bench.part(algorithm, 1, bench.set(3, algorithm))))
+        const told = [remainingOf(narrower as Outcome), taken([narrower as Outcome])]
+        same(
+          told,
+          [[0], [false]],
+          `${algorithm}: left of 3 and allowed, after 4 on other quotas of one state id`,
+        )
+        const left = await bench.left(algorithm, bench.set(9, algorithm))
+        same(left, [5], `${algorithm}: left of 9 again, after a denial on the quota of 3`)
       }
     },
   },
@@ -29,10 +36,8 @@ export const planChecks: readonly Check[] = [
       for (const set of sets) await bench.consume(all(bench.part('a', 2, set)))
       const left = []
       for (const set of sets) left.push(...(await bench.left('a', set)))
-      assert.deepEqual(
-        left,
-        lengths.map(() => 3),
-      )
+      const expected = lengths.map(() => 3)
+      same(left, expected, `units left of 5 on ${sets.length} plans with other windows, after 2 on each`)
     },
   },
   {
@@ -42,15 +47,16 @@ export const planChecks: readonly Check[] = [
         const set = limitSetOf(bench.limit(9, algorithm), bench.limit(6, algorithm))
         const request = all(bench.part(algorithm, 2, set))
         const outcomes = await bench.consume(request, request, request, request)
-        assert.deepEqual(
+        const expected = [
+          [7, 4],
+          [5, 2],
+          [3, 0],
+          [3, 0],
+        ]
+        same(
           outcomes.map(remainingOf),
-          [
-            [7, 4],
-            [5, 2],
-            [3, 0],
-            [3, 0],
-          ],
-          algorithm,
+          expected,
+          `${algorithm}: left of 9 and 6 units, with cost 2 each time`,
         )
       }
     },

@@ -7,7 +7,8 @@ import {
   type SlotHolder,
   type SubRequest,
 } from '@tollgate/core/store'
-import { all, isTaken, type Bench } from './bench.js'
+import type { Bench } from './bench.js'
+import { all, isTaken } from './requests.js'
 
 /** A process of a check. It learns from every answer. */
 export class Holder implements SlotHolder {

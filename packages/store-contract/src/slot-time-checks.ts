@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { SLOTS_KEPT_MS } from '@tollgate/core/store'
 import type { Check } from './bench.js'
 import { free, Holder, slotsOf } from './slot-holders.js'
+import { same } from './same.js'
 
 const NEARLY_MS = SLOTS_KEPT_MS - 2000
 /** Longer than a check takes. */
@@ -17,9 +18,9 @@ export const slotTimeChecks: readonly Check[] = [
       await dead.begin('a', set)
       bench.pass(NEARLY_MS)
       assert.ok(await living.begin('a', set))
-      assert.equal(await free(bench, 'a', set), 1)
+      same(await free(bench, 'a', set), 1, 'slots left')
       bench.pass(MORE_MS)
-      assert.equal(await free(bench, 'a', set), 2)
+      same(await free(bench, 'a', set), 2, 'slots left')
     },
   },
   {
@@ -33,11 +34,11 @@ export const slotTimeChecks: readonly Check[] = [
       two.held -= 1
       await one.tell('declare', 'a', set)
       await two.tell('release', 'a', set)
-      assert.equal(await free(bench, 'a', set), 3)
+      same(await free(bench, 'a', set), 3, 'slots left')
       bench.pass(MORE_MS)
-      assert.equal(await free(bench, 'a', set), 4)
+      same(await free(bench, 'a', set), 4, 'slots left')
       bench.pass(SLOTS_KEPT_MS)
-      assert.equal(await free(bench, 'a', set), 5)
+      same(await free(bench, 'a', set), 5, 'slots left')
     },
   },
 ]

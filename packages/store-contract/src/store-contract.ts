@@ -1,10 +1,14 @@
-import { checkStore, type MaybePromise, type Store } from '@tollgate/core/store'
-import { Bench, type Check, type PassTime } from './bench.js'
+import { AssertionError } from 'node:assert/strict'
+import { checkStore, ConfigError, type MaybePromise, type Store } from '@tollgate/core/store'
+import { atOnceChecks } from './at-once-checks.js'
+import { Bench, type Check } from './bench.js'
 import { consumeChecks } from './consume-checks.js'
 import { forceChecks } from './force-checks.js'
+import { forceTimeChecks } from './force-time-checks.js'
 import { holdChecks } from './hold-checks.js'
 import { keyChecks } from './key-checks.js'
 import { leaseChecks } from './lease-checks.js'
+import { checkOptions, type StoreContractOptions } from './options.js'
 import { placeChecks } from './place-checks.js'
 import { planChecks } from './plan-checks.js'
 import { refundChecks } from './refund-checks.js'
@@ -19,27 +23,27 @@ export interface StoreCheck {
   readonly check: () => Promise<void>
 }
 
+const SLOTS = 'requests-in-flight'
+
 const CHECKS: readonly Check[] = [
   ...consumeChecks,
+  ...atOnceChecks,
   ...upToChecks,
   ...forceChecks,
+  ...forceTimeChecks,
   ...refundChecks,
   ...planChecks,
   ...keyChecks,
   ...timeChecks,
-  ...leaseChecks.map((check) => ({ ...check, needsLeases: true })),
-  ...[...holdChecks, ...placeChecks].map((check) => ({ ...check, needsHolds: true })),
-  ...slotChecks.map((check) => ({ ...check, needsSlots: true })),
-  ...slotTimeChecks.map((check) => ({ ...check, needsSlots: true, needsClock: true })),
+  ...leaseChecks.map((check) => ({ ...check, needsLeases: true, section: 'leases' })),
+  ...[...holdChecks, ...placeChecks].map((check) => ({
+    ...check,
+    needsHolds: true,
+    section: 'reservations-and-places',
+  })),
+  ...slotChecks.map((check) => ({ ...check, needsSlots: true, section: SLOTS })),
+  ...slotTimeChecks.map((check) => ({ ...check, needsSlots: true, needsClock: true, section: SLOTS })),
 ]
-
-export interface StoreContractOptions {
-  /**
-   * Sets the clock of a store that `make` made some ms ahead: it must go on from there. Default: checks that wait for long
-   * are left out.
-   */
-  readonly passTime?: PassTime
-}
 
 /**
  * The requirements for every store, as checks for any test runner:
@@ -52,20 +56,26 @@ export interface StoreContractOptions {
  * leases if it has no `leases`, of reservations and places if it has no `holds`, of requests in flight if it has no `slots`, and
  * only its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
  *
- * @param make makes a store; called by each check, which closes the store at its end
+ * @param make makes a store, or a promise of one; called by each check, which closes the store at its end
+ * @throws {ConfigError} when `make` is no function, or an option is wrong
  */
 export function storeContract(
   make: () => MaybePromise<Store>,
-  { passTime }: StoreContractOptions = {},
+  options: StoreContractOptions = {},
 ): readonly StoreCheck[] {
-  return CHECKS.map(({ name, run, ...needs }) => ({
+  if (typeof make !== 'function')
+    throw ConfigError.wrong('make', make, 'a function that makes a store: storeContract(() => yourStore())')
+  checkOptions(options)
+  return CHECKS.map(({ name, run, section, ...needs }) => ({
     name,
     check: async () => {
       const store = await make()
       checkStore(store, 'store')
       await store.ready?.()
       try {
-        if (isAble(store, needs, passTime)) await run(new Bench(store, passTime))
+        if (isAble(store, needs, options)) await run(new Bench(store, options))
+      } catch (error) {
+        throw withPage(error, section)
       } finally {
         await store.close?.()
       }
@@ -73,7 +83,19 @@ export function storeContract(
   }))
 }
 
-function isAble(store: Store, needs: Omit<Check, 'name' | 'run'>, passTime: PassTime | undefined): boolean {
+const PAGE = 'https://github.com/tollgate-js/tollgate/blob/main/docs/writing-a-store.md'
+
+/** Names the part of the contract that the store breaks. What the store itself throws stays as it is. */
+function withPage(error: unknown, section = 'the-contract'): unknown {
+  if (error instanceof AssertionError) error.message += ` (${PAGE}#${section})`
+  return error
+}
+
+function isAble(
+  store: Store,
+  needs: Omit<Check, 'name' | 'run' | 'section'>,
+  { passTime }: StoreContractOptions,
+): boolean {
   const { needsAtomic, needsLeases, needsHolds, needsSlots, needsClock } = needs
   const lacks = [
     needsAtomic && !store.atomic,

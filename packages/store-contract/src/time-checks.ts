@@ -7,29 +7,47 @@ import {
   type LimitOutcome,
   type LimitSet,
   type Outcome,
+  type StoreRequest,
 } from '@tollgate/core/store'
-import { all, force, hasAnyWindow, isTaken, type Bench, type Check } from './bench.js'
+import type { Bench, Check } from './bench.js'
+import { all, force, hasAnyWindow, isTaken } from './requests.js'
+import { same } from './same.js'
 
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
 /** A store with the clock of this process may differ from it by at most this: the duration of a call. */
 const MOST_APART_US = 60_000_000
 
-/** Repeats a request until it is admitted: never before the time that the first denial told, always from then on. */
+/** A window that ends meanwhile, such as one that began before the check did, lets all three of a batch pass. */
+const MOST_TRIES = 5
+/** Waits are told to clients in ms, so a store may round them up to these. */
+const PRECISION_US = 1000
+
+/** Asks until a limit of 2 denies. */
+async function firstDenial(bench: Bench, key: string, request: StoreRequest): Promise<Outcome> {
+  for (let i = 0; i < MOST_TRIES; i += 1) {
+    const outcomes = await bench.consume(request, request, request)
+    const denied = outcomes.find((outcome) => !isTaken(outcome))
+    if (denied) return denied
+  }
+  return assert.fail(`${key}: none of three requests of a batch is denied by a limit of 2 in ${WINDOW_MS} ms`)
+}
+
+/** Repeats a request until it is admitted: never before the time that a denial told, always from then on. */
 async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
   const request = all(bench.part(key, 1, limitSetOf(limit)))
-  const [, , denied] = (await bench.consume(request, request, request)) as [Outcome, Outcome, Outcome]
+  const denied = await firstDenial(bench, key, request)
   const { wait } = denied.limits[0] as LimitOutcome
-  assert.ok(
-    wait > 0 && wait <= 2 * WINDOW_MS * 1000,
-    `${key}: a denial waits for at most its windows: ${wait} µs`,
-  )
+  const isWithin = wait > 0 && wait <= 2 * WINDOW_MS * 1000
+  assert.ok(isWithin, `${key}: the wait of a denial is above 0 and at most two windows; it was ${wait} µs`)
   const due = denied.at + wait
   for (;;) {
     await sleep(ASKED_EVERY_MS)
     const [outcome] = (await bench.consume(request)) as [Outcome]
-    assert.equal(isTaken(outcome), outcome.at >= due, `${key}: ${outcome.at - due} µs after it was due`)
-    if (isTaken(outcome)) return
+    const since = outcome.at - due
+    if (isTaken(outcome))
+      return assert.ok(since >= -PRECISION_US, `${key}: admitted ${-since} µs before its wait was over`)
+    assert.ok(since < 0, `${key}: a client that waits as told is admitted; it was denied ${since} µs later`)
   }
 }
 
@@ -46,7 +64,11 @@ async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<vo
   for (let i = 0; i < 3; i += 1) {
     await sleep(40)
     const refund = refundOf(request, { ...first, at: first.at - LONG_US }, 1)
-    assert.deepEqual(await bench.refund(refund), [false], `${key}: what came back long ago does not go back`)
+    same(
+      await bench.refund(refund),
+      [false],
+      `${key}: a refund of units that came back long ago gave any back`,
+    )
     await bench.consume(force([bench.used(key, set, [])]), all(bench.part(key, 9, set)))
   }
   const [last] = (await bench.peek(request)) as [Outcome]
@@ -54,7 +76,11 @@ async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<vo
     number,
     number,
   ]
-  assert.ok(Math.abs(after - before) < 20_000, `${key}: units came back ${before - after} µs too early`)
+  const isSame = Math.abs(after - before) < 20_000 + bench.clockErrorMs * 1000
+  assert.ok(
+    isSame,
+    `${key}: requests that take nothing do not age units; these came back ${before - after} µs early`,
+  )
 }
 
 export const timeChecks: readonly Check[] = [
@@ -77,19 +103,23 @@ export const timeChecks: readonly Check[] = [
     name: 'time: the clock counts µs and runs',
     async run(bench) {
       const request = all(bench.part('a'))
+      const errorUs = bench.clockErrorMs * 1000
+      const sleptMs = 50 + 2 * bench.clockErrorMs
       const [before] = (await bench.peek(request)) as [Outcome]
       const began = performance.now()
-      await sleep(50)
+      await sleep(sleptMs)
       const [after] = (await bench.peek(request)) as [Outcome]
       const passedUs = (performance.now() - began) * 1000
-      assert.ok(Number.isInteger(before.at), 'times are whole µs')
-      assert.ok(after.at - before.at >= 25_000, `${after.at - before.at} µs passed in 50 ms`)
-      assert.ok(
-        after.at - before.at <= passedUs + 1_000_000,
-        `${after.at - before.at} µs passed in ${passedUs}`,
-      )
+      assert.ok(Number.isInteger(before.at), `\`at\` is a time in whole µs; it was ${before.at}`)
+      const ranUs = after.at - before.at
+      const isRunning = ranUs >= (sleptMs * 1000) / 2 - errorUs && ranUs <= passedUs + errorUs + 1_000_000
+      assert.ok(isRunning, `the clock runs: \`at\` went on by ${ranUs} µs while ${passedUs} µs passed`)
       if (bench.store.clock === 'server') return
-      assert.ok(Math.abs(after.at - Date.now() * 1000) < MOST_APART_US, 'the clock is that of the process')
+      const apartUs = Math.abs(after.at - Date.now() * 1000)
+      assert.ok(
+        apartUs < MOST_APART_US,
+        `\`clock\` is 'process': its time is that of the process, not ${apartUs} µs from it`,
+      )
     },
   },
 ]

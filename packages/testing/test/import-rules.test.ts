@@ -101,6 +101,7 @@ const ALLOWED: readonly Import[] = [
   ['store-contract/src/f.ts', '@tollgate/core/store'],
   ['store-contract/src/f.ts', 'node:assert/strict'],
   ['store-contract/src/f.ts', 'node:timers/promises'],
+  ['store-contract/src/f.ts', 'node:util'],
   ['store-contract/src/f.ts', './bench.js'],
   ['core/src/store.ts', './stores/contract.js'],
   ['core/src/limiter/f.ts', '../fast-path/leases/lease-change.js'],
