@@ -19,8 +19,12 @@ class Counters {
     return count
   }
 
-  forget(prefix: string): void {
-    for (const name of this.#kept.keys()) if (name.startsWith(prefix)) this.#kept.delete(name)
+  /** Returns whether anything counted under this prefix. */
+  forget(prefix: string): boolean {
+    const names = [...this.#kept.keys()].filter((name) => name.startsWith(prefix))
+    const used = names.some((name) => this.#kept.get(name) !== 0)
+    for (const name of names) this.#kept.delete(name)
+    return used
   }
 }
 
@@ -147,6 +151,7 @@ export function counterStore({ keepsDenied, readsFirst, now = Date.now }: Counte
     consume: (batch) => inOrder(batch, (request) => (request.grant === 'force' ? charge : take)(request)),
     peek: (batch) => inOrder(batch, look),
     refund: (batch) => inOrder(batch, give),
-    reset: async (keys) => keys.forEach((key) => counters.forget(JSON.stringify([key]).slice(0, -1))),
+    reset: async (keys) =>
+      keys.map((key) => counters.forget(JSON.stringify([key]).slice(0, -1))).includes(true),
   }
 }
