@@ -18,7 +18,7 @@ import { ALGORITHMS } from './counted-window.js'
 import { Counters } from './counters.js'
 import { storeErrorOf } from './errors.js'
 import { GiveBacks } from './give-backs.js'
-import { Layout } from './layout.js'
+import { Layout, longestTtlMs } from './layout.js'
 import type { Moment } from './load.js'
 import { OnceById } from './once-by-id.js'
 
@@ -42,6 +42,7 @@ export class CountingStore implements Store {
   readonly clock = 'server'
   readonly algorithms = ALGORITHMS
   readonly defaultAlgorithm = 'sliding-window'
+  readonly longestTtlMs: number
   readonly shards: number
   readonly space: object
   readonly testClock?: () => number
@@ -56,6 +57,7 @@ export class CountingStore implements Store {
   constructor(port: MemcachedPort, { prefix, maxCounters, space, now }: CountingStoreOptions) {
     this.#port = port
     this.shards = port.shards
+    this.longestTtlMs = longestTtlMs(Date.now())
     this.space = space
     this.#layout = new Layout(prefix)
     this.#spareS = now ? KEPT_UNDER_TEST_CLOCK_MS / 1000 : 0

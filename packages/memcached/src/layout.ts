@@ -49,5 +49,10 @@ export function timeToLive(us: number, nowMs: number, spareS = 0): number {
   return seconds <= LONGEST_RELATIVE_S ? seconds : Math.floor(nowMs / 1000) + seconds
 }
 
-/** Memcached reads times in 31 bits: nothing is kept beyond this time, in ms since 1970. */
-export const LAST_MS = (2 ** 31 - 1) * 1000
+/** Memcached reads times in 31 bits: in s since 1970. */
+const LAST_S = 2 ** 31 - 1
+
+/** The longest that Memcached can keep what is written now, in ms. */
+export function longestTtlMs(nowMs: number): number {
+  return LAST_S * 1000 - nowMs - 2 * SPARE_S * 1000
+}

@@ -139,7 +139,7 @@ export class Load implements Counted {
     if (!isLost) return
     this.#moment.onLost()
     // This process's own command has made it anew with all that it knew. Another's may have known less.
-    if (value?.draw !== this.#draw) this.#restore(this.#place, known, value)
+    if (value?.draw !== this.#draw) this.#restore(this.#place, known, value && { ...value, units: before })
   }
 
   #learnPrevious(reply: Reply): void {
@@ -156,10 +156,10 @@ export class Load implements Counted {
   }
 
   /** Puts back what a lost counter had. Returns the draw of the counter from then on. */
-  #restore(place: Place, known: CellValue, value: CellValue | undefined): number {
-    if (value) {
-      this.#addTo(place, Math.max(known.units - value.units, 0))
-      return value.draw
+  #restore(place: Place, known: CellValue, found: CellValue | undefined): number {
+    if (found) {
+      this.#addTo(place, Math.max(known.units - found.units, 0))
+      return found.draw
     }
     const made = { draw: newDraw(known.draw), units: known.units }
     this.#restoring.push({ kind: 'add', ...place, text: String(encodeCell(made)) })

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   memjsClient.close()
   nodeMemcached.end()
-  await server.stop()
+  await server.kill()
 })
 
 for (const name of ['an address', 'memjs', 'node memcached']) {

@@ -1,5 +1,6 @@
 import { ConfigError, show } from '../base/errors.js'
 import { implementations, spokenName, type AlgorithmName } from '../algorithms/registry.js'
+import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'
@@ -25,6 +26,16 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   }
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (plan && missing !== undefined) throw new ConfigError(path, cannotCount(missing, store, plan))
+  const tooLong = plan?.limits.find(({ compiled }) => compiled.ttlMs > (store.longestTtlMs ?? Infinity))
+  if (tooLong) throw new ConfigError(path, cannotKeep(tooLong, store))
+}
+
+const DAY_MS = 86_400_000
+
+function cannotKeep({ name, compiled }: Limit, { longestTtlMs = Infinity }: StoreAbilities): string {
+  const [days, most] = [compiled.ttlMs, longestTtlMs].map((ms) => Math.floor(ms / DAY_MS))
+  const problem = `what is used of the limit ${show(name)} counts for ${days} days, and this store keeps counts for ${most} at most`
+  return `${problem}: write a shorter window`
 }
 
 function cannotCount(

@@ -81,6 +81,10 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
       refuse(`${path}.${name}`, has, `true if it ${does}, else false or nothing`)
     }
   }
+  const { longestTtlMs } = store
+  if (longestTtlMs !== undefined && !(typeof longestTtlMs === 'number' && longestTtlMs > 0)) {
+    refuse(`${path}.longestTtlMs`, longestTtlMs, 'the longest that it keeps counts, in ms, or nothing')
+  }
   if (clock !== undefined && clock !== 'server' && clock !== 'process') {
     refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
   }

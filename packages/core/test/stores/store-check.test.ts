@@ -55,6 +55,7 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
   [{ ...fine(), space: 'redis' }, 'store.space', /an object/],
   [{ ...fine(), space: null }, 'store.space', /an object/],
   [{ ...fine(), algorithms: [] }, 'store.algorithms', /sliding-log/],
+  [{ ...fine(), longestTtlMs: 0 }, 'store.longestTtlMs', /in ms, or nothing/],
   [{ ...fine(), algorithms: 'token-bucket' }, 'store.algorithms', /sliding-log/],
   [{ ...fine(), defaultAlgorithm: 'leaky' }, 'store.defaultAlgorithm', /'sliding-window'/],
   [

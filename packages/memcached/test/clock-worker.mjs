@@ -1,0 +1,40 @@
+// A process whose clock is wrong by SKEW_MS. It asks for one tenant as fast as it is answered, and tells the parent from when to
+// when each decision took that let a request in, by a clock that all processes share.
+const { SKEW_MS, ADDRESS, PREFIX, QUOTA, WINDOW_MS, CALLERS } = process.env
+const { now } = Date
+Date.now = () => now() + Number(SKEW_MS)
+
+const { createLimiter } = await import('@tollgate/core')
+const { memcachedStore } = await import('@tollgate/memcached')
+
+const limiter = createLimiter({
+  limit: { quota: Number(QUOTA), window: Number(WINDOW_MS) },
+  store: memcachedStore(ADDRESS, { prefix: PREFIX }),
+  deadlineMs: 10_000,
+})
+const admitted = []
+let isOver = false
+let asked = 0
+
+async function caller() {
+  while (!isOver) {
+    const began = process.hrtime.bigint()
+    const { allowed, source } = await limiter.consume('acme')
+    if (source !== 'store' && source !== 'cache') throw new Error(`decided by ${source}`)
+    asked += 1
+    if (allowed) admitted.push([Number(began) / 1e6, Number(process.hrtime.bigint()) / 1e6])
+    // 200 callers that never pause would only measure this machine.
+    else await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+process.on('message', async () => {
+  isOver = true
+  await callers
+  await limiter.close()
+  process.send({ admitted, asked }, () => process.disconnect())
+})
+
+await limiter.consume('somebody else')
+process.send('ready')
+const callers = Promise.all(Array.from({ length: Number(CALLERS) }, caller))
