@@ -12,7 +12,7 @@ let nodeMemcached: Memcached
 beforeAll(async () => {
   server = await startMemcached()
   memjsClient = memjs.Client.create(server.address)
-  nodeMemcached = new Memcached(server.address, { retry: 1000, reconnect: 1000 })
+  nodeMemcached = new Memcached(server.address, { retry: 1000, failures: 1e9 })
   clients = {
     'an address': server.address,
     memjs: memjsClient as unknown as Servers,

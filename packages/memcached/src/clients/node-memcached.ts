@@ -7,7 +7,7 @@ type Callback = (error: unknown, result: unknown) => void
 /** The parts of a client of the package `memcached` that are used. */
 export interface NodeMemcachedClient {
   readonly retry?: number
-  readonly reconnect?: number
+  readonly failures?: number
   incr(key: string, units: number, callback: Callback): void
   decr(key: string, units: number, callback: Callback): void
   get(key: string, callback: Callback): void
@@ -25,8 +25,10 @@ export function isNodeMemcached(given: unknown): given is NodeMemcachedClient {
 const LONGEST_REPLY_MS = 5000
 /** How often two processes may make one counter at the same moment. */
 const MOST_TRIES = 5
-/** A client that does not ask a server for longer than this after an error is told to do so sooner. */
+/** A client that does not ask a server for longer than this after an error should do so sooner. */
 const LONGEST_RETRY_MS = 5000
+/** After so many errors the client runs the program `ping`, which can crash the process, and then waits for hours. */
+const FEWEST_FAILURES = 1e6
 
 /** The package memcached: commands of the text protocol, one by one, over a pool of connections. */
 export class NodeMemcachedPort implements MemcachedPort {
@@ -37,12 +39,12 @@ export class NodeMemcachedPort implements MemcachedPort {
   constructor(client: NodeMemcachedClient) {
     this.#client = client
     this.servers = client
-    const { retry = 0, reconnect = 0 } = client
-    if (Math.max(retry, reconnect) <= LONGEST_RETRY_MS) return
+    const { retry = 0, failures = FEWEST_FAILURES } = client
+    if (retry <= LONGEST_RETRY_MS && failures >= FEWEST_FAILURES) return
     warn(
       'TOLLGATE_MEMCACHED_CLIENT',
-      `After an error this client does not ask its server for ${retry} ms, and after five for ${reconnect} ms: limits are then ` +
-        'held by each process alone for as long. Make it with new Memcached(servers, { retry: 1000, reconnect: 1000 })',
+      `After an error this client does not ask its server for ${retry} ms, and after ${failures} errors for hours: limits are then ` +
+        'held by each process alone. Make it with new Memcached(servers, { retry: 1000, failures: 1e9 })',
     )
   }
 

@@ -30,7 +30,7 @@ export class Commands implements Exchange {
     while (this.#replies.length < length) {
       const line = reader.line()
       if (line === undefined) return false
-      if (!isReply(line)) throw new Error(`${JSON.stringify(line.slice(0, 60))} is no reply of Memcached`)
+      if (!isReply(line)) throw notAReply(line)
       let value: string | undefined
       if (line.startsWith('VA')) {
         value = reader.value(line)
@@ -44,6 +44,10 @@ export class Commands implements Exchange {
     this.#resolve(this.#replies)
     return true
   }
+}
+
+function notAReply(line: string): Error {
+  return new Error(`${JSON.stringify(line.slice(0, 60))} is no reply of Memcached`)
 }
 
 /** Asks for the server's time in seconds. */
@@ -61,8 +65,9 @@ export class ServerTime implements Exchange {
   read(reader: Reader): boolean {
     for (let line = reader.line(); line !== undefined; line = reader.line()) {
       if (line.startsWith('STAT time ')) this.#time = Number(line.slice('STAT time '.length))
+      if (line.startsWith('STAT ')) continue
       // A proxy may refuse it.
-      if (line !== 'END' && !/ERROR/.test(line)) continue
+      if (line !== 'END' && !/^(?:CLIENT_|SERVER_)?ERROR/.test(line)) throw notAReply(line)
       this.#resolve(this.#time)
       return true
     }
