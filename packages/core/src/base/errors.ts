@@ -6,8 +6,10 @@ export { isA, show } from './show.js'
 export const ERROR_CODES = {
   ERR_TOLLGATE_CONFIG:
     'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
-  ERR_TOLLGATE_SUBJECT: 'identify, or the caller of consume, gave something that is not a subject.',
-  ERR_TOLLGATE_PLAN: 'planOf threw, was late, or gave something that is not the name of a plan.',
+  ERR_TOLLGATE_SUBJECT:
+    'identify, or the caller of consume, gave something that is not a subject, or a subject whose limits are wrong.',
+  ERR_TOLLGATE_PLAN:
+    'planOf threw, was late, or gave something that is neither the name of a plan nor limits.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
   ERR_TOLLGATE_DECISION: 'refund or settle was given something that is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',

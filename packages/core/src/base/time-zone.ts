@@ -31,6 +31,8 @@ export function isTimeZone(name: string): boolean {
 
 /** Cached: a zone costs Intl milliseconds and kilobytes, and plans from a database can name one thousands of times. */
 const zones = new Map<string, Zone>()
+/** There are about 600 zones, but any case of a name is one. */
+const MOST_ZONES = 2000
 
 /** @throws RangeError when the runtime does not know the zone */
 export function zoneOf(timeZone: string): Zone {
@@ -38,6 +40,7 @@ export function zoneOf(timeZone: string): Zone {
   if (!zone) {
     const offsetAt = offsetsOf(timeZone)
     zone = { offsetAt, ...changesOf(offsetAt), ...idsOf(offsetAt) }
+    if (zones.size >= MOST_ZONES) zones.clear()
     zones.set(timeZone, zone)
   }
   return zone

@@ -11,6 +11,8 @@ export const WARNING_CODES = {
   TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
   TOLLGATE_PLAN:
     'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',
+  TOLLGATE_LIMITS:
+    'Subjects bring so many different limits of their own that they are compiled again and again.',
   TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',
   TOLLGATE_POLICY:
     "A function for onStoreFailure threw or gave no policy, so 'local' was used. At most once a minute.",

@@ -93,7 +93,7 @@ export class LocalLimiter {
     if (units === 0) return waitable(outcome, parts)
     const atUs = this.#clocks.elapsedUs()
     for (const { key, set } of parts) {
-      this.#ledger.add(key, set, units, atUs)
+      this.#unitsForgotten += this.#ledger.add(key, set, units, atUs)
       const { fromMs = this.#nowMs, underWay = 0, counted } = this.#keys.get(key) ?? {}
       this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay, counted })
     }

@@ -18,13 +18,28 @@ export interface Used {
 /** Units within this part of a window share an entry. It ages from its last unit, so no unit comes back early. */
 const PARTS_OF_WINDOW = 8
 
+/** Of a key with more different limits during one outage, those that came first are forgotten. */
+const MOST_SETS = 16
+
+/** What is kept of a key for some limits. */
+interface Kept {
+  /** The latest of those with the same state ids. */
+  set: LimitSet
+  readonly entries: Entry[][]
+}
+
 /** Remembers what was admitted of each limit, and when, as long as it can count. */
 export class UsageLedger {
-  readonly #keys = new Map<string, { set: LimitSet; entries: Entry[][] }[]>()
+  readonly #keys = new Map<string, Kept[]>()
 
-  /** Requests in flight are left out: what is in flight later is told then, and what has ended counts no more. */
-  add(key: string, set: LimitSet, units: number, nowUs: number): void {
-    for (const [i, limit] of this.#of(key, set).entries.entries()) {
+  /**
+   * Requests in flight are left out: what is in flight later is told then, and what has ended counts no more.
+   *
+   * @returns the units that were forgotten for want of room, of all limits together
+   */
+  add(key: string, set: LimitSet, units: number, nowUs: number): number {
+    const [kept, forgotten] = this.#of(key, set)
+    for (const [i, limit] of kept.entries.entries()) {
       if (i === set.slots) continue
       const { ttlMs } = set.limits[i] as CompiledLimit
       dropOld(limit, nowUs - ttlMs * 1000)
@@ -36,6 +51,7 @@ export class UsageLedger {
         limit.push({ firstUs: nowUs, lastUs: nowUs, units })
       }
     }
+    return forgotten
   }
 
   /**
@@ -44,7 +60,7 @@ export class UsageLedger {
    * @returns false when they have been taken by `take`, or no longer count
    */
   remove(key: string, set: LimitSet, units: number, atUs: number): boolean {
-    const found = this.#keys.get(key)?.find((one) => one.set === set)
+    const found = this.#keys.get(key)?.find((one) => countsAs(one.set, set))
     let removed = false
     for (const limit of found?.entries ?? []) {
       const entry = limit.find(({ firstUs, lastUs }) => firstUs <= atUs && atUs <= lastUs)
@@ -66,16 +82,28 @@ export class UsageLedger {
     this.#keys.delete(key)
   }
 
-  #of(key: string, set: LimitSet): { readonly entries: Entry[][] } {
+  /** What is kept for these limits, and how many units were forgotten to make room. */
+  #of(key: string, set: LimitSet): readonly [kept: Kept, forgotten: number] {
     const known = this.#keys.get(key)
-    const same = known?.find((one) => one.set === set)
-    if (same) return same
-    // One entry per set, since the subject's plan may change while the store is away.
+    const same = known?.find((one) => countsAs(one.set, set))
+    if (same) {
+      same.set = set
+      return [same, 0]
+    }
+    // One for each, since the subject's plan may change while the store is away.
     const made = { set, entries: set.limits.map((): Entry[] => []) }
-    if (known) known.push(made)
-    else this.#keys.set(key, [made])
-    return made
+    if (!known) this.#keys.set(key, [made])
+    else known.push(made)
+    const oldest = known && known.length > MOST_SETS ? known.shift() : undefined
+    return [made, oldest ? unitsOf(oldest) : 0]
   }
+}
+
+/** Whether units of one are units of the other, whatever their quotas. */
+function countsAs(one: LimitSet, other: LimitSet): boolean {
+  if (one === other) return true
+  if (one.limits.length !== other.limits.length) return false
+  return one.limits.every(({ stateId }, i) => stateId === other.limits[i]?.stateId)
 }
 
 function dropOld(limit: Entry[], beforeUs: number): void {

@@ -1,9 +1,13 @@
 import { denialOf, type Denial, type DenyingLimit } from '../limiter/denial.js'
 import type { Decision } from '../limiter/decision.js'
+import { OWN_LIMITS } from '../plans/own-limits.js'
 import { dateInWords, inWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, plural, waitInWords } from './words.js'
 
-/** The name of the plan that the option `limit` makes. It is not a product, so clients do not see it. */
-const UNNAMED_PLAN = 'default'
+/**
+ * The names of what is no product, so clients do not see them: the plan that the option `limit` makes, and limits that a
+ * subject brings.
+ */
+const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
 
 /**
  * The text of a denial for people: which limit was reached, how long to wait, or what to do instead.
@@ -79,7 +83,7 @@ function amountOf({ quota, windowMs, capacity, timeZone }: DenyingLimit, noun: s
 
 /** `pro plan`; undefined when clients must not see the name. */
 function nameOf({ planName }: DenyingLimit, namePlan: boolean): string | undefined {
-  if (!namePlan || planName === undefined || planName === UNNAMED_PLAN) return undefined
+  if (!namePlan || planName === undefined || UNNAMED.includes(planName)) return undefined
   return /\bplan$/i.test(planName) ? planName : `${planName} plan`
 }
 

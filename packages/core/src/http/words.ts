@@ -55,8 +55,10 @@ export function waitInWords(ms: number): string {
   return minutes % 60 === 0 ? hours : `${hours} and ${plural(minutes % 60, 'minute')}`
 }
 
-/** One formatter per time zone. Cached, since creating one takes milliseconds; plans have few time zones. */
+/** One formatter per time zone. Cached, since creating one takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>()
+/** Limits of subjects can name any zone, in any case. */
+const MOST_FORMATS = 1000
 
 /**
  * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`. Where clocks are set back and
@@ -102,6 +104,7 @@ function formatFor(timeZone: string): Intl.DateTimeFormat {
     minute: '2-digit',
     hourCycle: 'h23',
   })
+  if (formats.size >= MOST_FORMATS) formats.clear()
   formats.set(timeZone, format)
   return format
 }

@@ -123,6 +123,8 @@ class StoreLimiter implements Limiter {
         events.emit('unknownPlan', subject, used)
         warning.tell(subject, used, names)
       },
+      check: (plan, path) => needSupported(this.#store, plan, path),
+      warn: warnOf,
     })
   }
 

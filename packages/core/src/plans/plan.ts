@@ -6,6 +6,7 @@ import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit.js'
+import { isWithoutLimits, readListed, refuseSameNames } from './limits-of-plan.js'
 import { compileWait, type WaitOptions } from './wait-option.js'
 
 /**
@@ -70,6 +71,20 @@ export function compilePlan(name: string, input: unknown, path: string, defaultA
   return { ...plan, onStoreFailure }
 }
 
+/**
+ * The same for what can only be limits: without the long form of a plan.
+ *
+ * @throws {ConfigError} when it is wrong
+ */
+export function compileLimits(
+  name: string,
+  input: unknown,
+  path: string,
+  defaultAlgorithm?: Algorithm,
+): Plan {
+  return planOfLimits(name, input, path, { ...NOTHING_SAID, defaultAlgorithm })
+}
+
 /** `limit` is a likely mistake for `limits`, so it counts as the long form: the error then names `limits`. */
 function isLongForm(input: object): boolean {
   return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
@@ -109,31 +124,4 @@ function planOfLimits(
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
   const waits = compileWait(wait, { limits, lease, path: waitPath })
   return { name, serial, limits, set: limitSet(limits, { lease, wait: waits }), isBlocked: false }
-}
-
-function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
-  return input === 'unlimited' || input === 'blocked'
-}
-
-/** Refuses 'unlimited' and 'blocked' in a list of limits: each is a whole plan by itself. */
-function readListed(given: unknown, path: string, defaultAlgorithm: Algorithm | undefined): Limit {
-  if (!isWithoutLimits(given)) return parseLimit(given, path, defaultAlgorithm)
-  throw new ConfigError(
-    path,
-    `'${given}' is a plan by itself, without limits beside it: write '${given}', not a list`,
-  )
-}
-
-function refuseSameNames(limits: readonly Limit[], path: string): void {
-  const seen = new Set<string>()
-  limits.forEach(({ name }, i) => {
-    if (seen.has(name)) {
-      throw ConfigError.wrong(
-        `${path}[${i}].name`,
-        name,
-        "a name that no other limit of the plan has: { quota: 100, window: 'min', name: 'reads' }",
-      )
-    }
-    seen.add(name)
-  })
 }

@@ -1,9 +1,11 @@
 import { mostRestrictive } from './most-restrictive.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 import type { Algorithm, LimitInput } from './limit.js'
-import { ConfigError, show } from '../base/errors.js'
-import { isOptions, nearestOf } from '../base/option-checks.js'
+import { ConfigError } from '../base/errors.js'
+import { isOptions } from '../base/option-checks.js'
 import { pathIn } from '../base/show.js'
+import { defaultOfOne, noLimits, notADefault, nothingGiven, SOME_PLANS } from './plan-errors.js'
+import { OWN_LIMITS } from './own-limits.js'
 import { copyInput, isSameInput } from './same-input.js'
 
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
@@ -78,33 +80,6 @@ export function compilePlans(options: PlanOptions, terms: PlanTerms = {}): Plans
   throw notADefault(defaultPlan, limited)
 }
 
-function noLimits({ plans, limit }: PlanOptions): ConfigError {
-  if (limit !== undefined) {
-    const [what, other] =
-      limit === 'blocked' ? ['to let nobody in', 'suspended'] : ['for no limit at all', 'internal']
-    const remedy = `${what} write plans: { free: '100/min', ${other}: ${show(limit)} }`
-    return ConfigError.wrong('limit', limit, `a limit such as '100/min'; ${remedy}`)
-  }
-  return ConfigError.wrong('plans', plans, "at least one plan with limits, such as free: '100/min'")
-}
-
-function defaultOfOne(): ConfigError {
-  const problem = '`defaultPlan` cannot be combined with `limit`, which is the only plan: leave it out'
-  return new ConfigError('defaultPlan', problem)
-}
-
-/** An error lists at most this many names. */
-const MOST_LISTED = 6
-
-function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
-  const names = limited.map(({ name }) => name)
-  const meant = typeof given === 'string' ? nearestOf(given, names) : undefined
-  const shown = names.slice(0, MOST_LISTED).map(show)
-  const some = shown.length < names.length ? `${shown.join(', ')}, ...` : shown.join(', ')
-  const expected = meant === undefined ? `the name of a plan that has limits: ${some}` : show(meant)
-  return ConfigError.wrong('defaultPlan', given, expected)
-}
-
 function compileEach(
   options: PlanOptions,
   { known, defaultAlgorithm }: PlanTerms,
@@ -135,16 +110,9 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
   if (!isOptions(plans) || Object.keys(plans).length === 0) {
     throw ConfigError.wrong('plans', plans, `plans by name, such as ${SOME_PLANS}`)
   }
+  if (Object.hasOwn(plans, OWN_LIMITS)) {
+    const problem = 'subjects that bring limits of their own are told by this name: take another for the plan'
+    throw new ConfigError(pathIn('plans', OWN_LIMITS), problem)
+  }
   return Object.entries(plans)
-}
-
-const SOME_PLANS = "{ free: '100/min', pro: '1000/min' }"
-
-/**
- * An option that is present but undefined most likely comes from a missing setting, such as an environment variable.
- */
-function nothingGiven(options: PlanOptions): ConfigError {
-  if ('plans' in options) return ConfigError.wrong('plans', undefined, `plans by name, such as ${SOME_PLANS}`)
-  if ('limit' in options) return ConfigError.wrong('limit', undefined, `'100/min', or plans: ${SOME_PLANS}`)
-  return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
 }

@@ -1,3 +1,4 @@
+import { GenerationalCache } from '../base/generational-cache.js'
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 
@@ -14,22 +15,21 @@ export interface NamedLimits {
   readonly ofEach: readonly (readonly Limit[])[]
 }
 
-/** When more combinations are cached, the cache is cleared: labels may come from requests, and be endless. */
-const MOST_COMBINATIONS = 1000
+/** Labels and limits may come from requests, and be endless. */
+const MOST_COMBINATIONS = 2000
 
 /**
  * Names the limits of plans that apply together. Caches the result, so that headers are written once, not per request.
  */
 export class LimitNames {
-  readonly #known = new Map<string, NamedLimits>()
+  readonly #known = new GenerationalCache<NamedLimits>(MOST_COMBINATIONS)
 
   of(plans: readonly Labelled[]): NamedLimits {
     const id = JSON.stringify(plans.flatMap(({ label, plan }) => [label, plan.serial]))
-    const known = this.#known.get(id)
+    const known = this.#known.refresh(id)
     if (known) return known
     const ofEach = nameApart(plans)
     const named = { ofEach, all: ofEach.flat() }
-    if (this.#known.size >= MOST_COMBINATIONS) this.#known.clear()
     this.#known.set(id, named)
     return named
   }

@@ -1,12 +1,24 @@
 import { isA, show, TollgateError } from '../base/errors.js'
+import { isOptions } from '../base/option-checks.js'
 import { quiet } from '../base/quiet.js'
 import { thrownText } from '../base/rare-warnings.js'
+import type { Plan } from '../plans/plan.js'
 
-/** @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` gave neither a name nor nothing */
-export function readPlan(given: unknown): string | undefined {
+/** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
+export type Found = string | Plan | undefined
+
+/**
+ * @param ofLimits compiles limits
+ * @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` gave neither a name nor limits nor nothing
+ */
+export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): Found {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
+  if (isOptions(given) && Object.keys(given).join() === 'limits') {
+    return ofLimits((given as { readonly limits: unknown }).limits)
+  }
   quiet(given)
-  throw planError(`planOf gave ${show(given)}, expected the name of a plan, such as row.plan, or nothing`)
+  const expected = "the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing"
+  throw planError(`planOf gave ${show(given)}, expected ${expected}`)
 }
 
 export function planError(message: string, options?: ErrorOptions): TollgateError {

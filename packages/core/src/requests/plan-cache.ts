@@ -2,9 +2,10 @@ import { ConfigError, type TollgateError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { subjectKey } from './key.js'
+import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
-import { planError, planErrorOf, readPlan } from './plan-answer.js'
+import { planError, planErrorOf, type Found } from './plan-answer.js'
 import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
 /** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
@@ -13,13 +14,16 @@ export interface PlanlessSubject extends Subject {
 }
 
 /**
- * Returns the name of a subject's plan, for example from a database; null or undefined: the default plan. Not called
- * for client addresses, which are on the default plan.
+ * Returns the name of a subject's plan, or its own limits, for example from a database; null or undefined: the default plan.
+ * Not called for client addresses, which are on the default plan.
  */
-export type PlanOf = (subject: PlanlessSubject) => MaybePromise<string | null | undefined>
+export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
+
+/** What `planOf` may answer. */
+export type PlanAnswer = string | { readonly limits: OwnLimits } | null | undefined
 
 interface Entry {
-  readonly plan: string | undefined
+  readonly plan: Found
   readonly freshUntil: number
   readonly usableUntil: number
 }
@@ -27,26 +31,31 @@ interface Entry {
 /** After a failed look-up, the subject is not looked up again for this long, in ms. */
 const RETRY_AFTER_MS = 1000
 
+/** What a look-up needs of its resolver. */
+export interface PlanLookupHost {
+  /**
+   * Reads an answer of `planOf`.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_PLAN
+   */
+  readonly read: (given: unknown) => Found
+  /** Called for each failed look-up. */
+  readonly onError: (error: TollgateError, subject: Subject) => void
+}
+
 /**
  * Looks plans up and remembers the answers. Concurrent requests of one subject share one look-up. After a look-up that
  * failed or was late, the previous answer stays.
  */
 export class PlanLookup {
   readonly #planOf: PlanOf
-  readonly #onError: (error: TollgateError, subject: Subject) => void
+  readonly #host: PlanLookupHost
   readonly #options: Required<PlanCacheOptions>
   readonly #entries: LruMap<Entry>
-  readonly #underWay = new Map<string, Promise<string | undefined>>()
+  readonly #underWay = new Map<string, Promise<Found>>()
 
-  /**
-   * @param onError called for each failed look-up
-   * @throws {ConfigError} when an option is wrong
-   */
-  constructor(
-    planOf: PlanOf,
-    options: PlanCacheOptions,
-    onError: (error: TollgateError, subject: Subject) => void,
-  ) {
+  /** @throws {ConfigError} when an option is wrong */
+  constructor(planOf: PlanOf, options: PlanCacheOptions, host: PlanLookupHost) {
     if (typeof planOf !== 'function') {
       const expected = 'a function that gives the name of a plan, or a promise of it: ({ id }) => ...'
       throw ConfigError.wrongSecret('planOf', planOf, expected)
@@ -54,11 +63,11 @@ export class PlanLookup {
     this.#options = readCacheOptions(options)
     this.#entries = new LruMap(this.#options.maxSubjects)
     this.#planOf = planOf
-    this.#onError = onError
+    this.#host = host
   }
 
-  /** The plan's name, as a value if it is known. Never throws or rejects. */
-  find(subject: Subject): MaybePromise<string | undefined> {
+  /** The plan, as a value if it is known. Never throws or rejects. */
+  find(subject: Subject): MaybePromise<Found> {
     const key = subjectKey(subject)
     const entry = this.#entries.get(key)
     const now = Date.now()
@@ -78,21 +87,21 @@ export class PlanLookup {
     this.#underWay.delete(key)
   }
 
-  #lookUp(key: string, subject: Subject, known: Entry | undefined): MaybePromise<string | undefined> {
+  #lookUp(key: string, subject: Subject, known: Entry | undefined): MaybePromise<Found> {
     const underWay = this.#underWay.get(key)
     if (underWay) return underWay
     let given
     try {
       given = this.#planOf({ ...subject, id: String(subject.id) })
-      if (!isPromise(given)) return this.#keep(key, readPlan(given))
+      if (!isPromise(given)) return this.#keep(key, this.#host.read(given))
     } catch (error) {
       return this.#fail(key, subject, known, error)
     }
-    const promise: Promise<string | undefined> = this.#within(given).then(
+    const promise: Promise<Found> = this.#within(given).then(
       (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
       (error: unknown) => {
         if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
-        this.#onError(planErrorOf(error), subject)
+        this.#host.onError(planErrorOf(error), subject)
         return known?.plan
       },
     )
@@ -105,31 +114,31 @@ export class PlanLookup {
     return this.#underWay.get(key) === promise && this.#underWay.delete(key)
   }
 
-  async #within(given: Promise<unknown>): Promise<string | undefined> {
+  async #within(given: Promise<unknown>): Promise<Found> {
     const { deadlineMs } = this.#options
     let timer
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(planError(`planOf took longer than ${deadlineMs} ms`)), deadlineMs)
     })
     try {
-      return readPlan(await Promise.race([given, late]))
+      return this.#host.read(await Promise.race([given, late]))
     } finally {
       clearTimeout(timer)
     }
   }
 
-  #keep(key: string, plan: string | undefined): string | undefined {
+  #keep(key: string, plan: Found): Found {
     const { ttlMs, staleMs } = this.#options
     const freshUntil = Date.now() + ttlMs
     this.#entries.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
     return plan
   }
 
-  #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): string | undefined {
+  #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): Found {
     const freshUntil = Date.now() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
     this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
-    this.#onError(planErrorOf(error), subject)
+    this.#host.onError(planErrorOf(error), subject)
     return known?.plan
   }
 }

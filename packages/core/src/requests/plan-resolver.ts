@@ -1,10 +1,15 @@
-import { ConfigError, show, type TollgateError } from '../base/errors.js'
+import type { TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Algorithm } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'
+import { keptDefault, needDefault, SUBJECTS_NOT_FOUND } from './default-plan.js'
 import { asWritten } from './address-id.js'
+import { readPlan, type Found } from './plan-answer.js'
+import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
+import { OWN_LIMITS } from '../plans/own-limits.js'
+import { isNone } from './subject.js'
 import { compilePlans, type PlanOptions, type Plans } from '../plans/plans.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
 
@@ -15,8 +20,8 @@ export interface PlanResolverOptions extends PlanOptions {
   readonly defaultAlgorithm?: Algorithm | undefined
 }
 
-/** Called for subjects whose plan was not found. */
-export interface PlanListener {
+/** Called for subjects whose plan was not found, or who bring limits. */
+export interface PlanListener extends Omit<OwnPlansOptions, 'defaultAlgorithm'> {
   onPlanError(error: TollgateError, subject: Subject): void
   /**
    * @param used  the plan that is applied instead
@@ -29,6 +34,7 @@ export interface PlanListener {
 export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
+  readonly #own: OwnPlans
   readonly #defaultAlgorithm: Algorithm | undefined
   #plans: Plans
   #defaultPlan: string | undefined
@@ -36,12 +42,16 @@ export class PlanResolver {
   /** @throws {ConfigError} when a plan or the look-up is wrong */
   constructor(options: PlanResolverOptions, listener: PlanListener) {
     const { planOf, planCache = {}, defaultPlan, defaultAlgorithm } = options
+    this.#own = new OwnPlans({ defaultAlgorithm, ...listener })
     this.#listener = listener
     this.#defaultAlgorithm = defaultAlgorithm
     this.#plans = compilePlans(options, { defaultAlgorithm })
     this.#defaultPlan = defaultPlan
     if (planOf === undefined) return
-    this.#lookup = new PlanLookup(planOf, planCache, (error, subject) => listener.onPlanError(error, subject))
+    this.#lookup = new PlanLookup(planOf, planCache, {
+      read: (given) => readPlan(given, (limits) => this.#own.ofAnswer(limits)),
+      onError: (error, subject) => listener.onPlanError(error, subject),
+    })
     this.needDefault(SUBJECTS_NOT_FOUND)
   }
 
@@ -79,7 +89,7 @@ export class PlanResolver {
    * @throws {ConfigError} when a plan is wrong; the old plans then stay
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
-    const { defaultPlan = this.#keptDefault(given) } = given
+    const { defaultPlan = keptDefault(this.#defaultPlan, given) } = given
     const plans = compilePlans(given, {
       defaultPlan,
       known: this.#plans,
@@ -91,19 +101,10 @@ export class PlanResolver {
     this.#defaultPlan = defaultPlan
   }
 
-  /**
-   * The chosen default plan, if the new plans still contain it. If not, this throws: no other plan becomes the default
-   * unless the user says so.
-   */
-  #keptDefault({ plans }: PlanOptions): string | undefined {
-    const kept = this.#defaultPlan
-    const [first] = Object.keys(plans ?? {})
-    if (kept === undefined || first === undefined || Object.hasOwn(plans ?? {}, kept)) return kept
-    const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
-    throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: ${show(first)} })`)
-  }
-
+  /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT when limits that the subject brings are wrong */
   find(subject: Subject): MaybePromise<Plan> {
+    const { limits } = subject
+    if (!isNone(limits)) return this.#own.ofSubject(limits)
     const found = this.#nameFor(subject)
     // No function is made where nothing is looked up.
     if (isPromise(found)) return found.then((name) => this.#named(subject, name))
@@ -112,14 +113,16 @@ export class PlanResolver {
 
   /** The name of the plan that `find` would give. Tells the listener nothing of an unknown one. */
   nameOf(subject: Subject): MaybePromise<string> {
-    return chain(this.#nameFor(subject), (name) => {
+    if (!isNone(subject.limits)) return OWN_LIMITS
+    return chain(this.#nameFor(subject), (found) => {
       const { byName, fallback } = this.#plans
-      return name !== undefined && byName.has(name) ? name : fallback.name
+      if (typeof found === 'object') return found.name
+      return found !== undefined && byName.has(found) ? found : fallback.name
     })
   }
 
-  /** The name that the subject or `planOf` gives. */
-  #nameFor(subject: Subject): MaybePromise<string | undefined> {
+  /** The name that the subject or `planOf` gives, or the limits that `planOf` gives. */
+  #nameFor(subject: Subject): MaybePromise<Found> {
     const name = subject.plan ?? undefined
     if (name !== undefined || !this.#lookup) return name
     // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
@@ -132,7 +135,8 @@ export class PlanResolver {
     this.#lookup?.forget(asWritten(subject) ?? subject)
   }
 
-  #named(subject: Subject, name: string | undefined): Plan {
+  #named(subject: Subject, name: Found): Plan {
+    if (typeof name === 'object') return name
     const { byName, fallback, hasDefault } = this.#plans
     const plan = name === undefined ? undefined : byName.get(name)
     if (plan) return plan
@@ -142,11 +146,4 @@ export class PlanResolver {
     }
     return fallback
   }
-}
-
-const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
-
-function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
-  if (hasDefault) return
-  throw ConfigError.wrong('defaultPlan', given, `the name of a plan, such as 'free', for ${whose}`)
 }

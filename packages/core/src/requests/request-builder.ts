@@ -10,7 +10,8 @@ import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
 import { asWritten } from './address-id.js'
-import { needSubject, noSubject, readSubject, readSubjects } from './subject.js'
+import { needSubject, readSubject, readSubjects } from './subject.js'
+import { noSubject } from './subject-errors.js'
 import { countersOf, distinct, type Counter } from './counters.js'
 
 export interface RequestBuilderOptions {

@@ -1,11 +1,10 @@
-import { show, TollgateError } from '../base/errors.js'
-import { nearestOf } from '../base/option-checks.js'
+import { TollgateError } from '../base/errors.js'
 import { quiet } from '../base/quiet.js'
-import { pathIn } from '../base/show.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { atAddress } from './address-id.js'
 import { isAddress } from './ip.js'
-import { isId, isRounded, plainId } from './subject-id.js'
+import { bothGiven, emptyId, noSubject, notASubject, unknownName } from './subject-errors.js'
+import { isId, plainId } from './subject-id.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
@@ -22,17 +21,23 @@ export function readSubject(given: unknown): Subject | undefined {
   if (isId(given)) return atAddress({ id: plainId(given) })
   if (typeof given !== 'object' || !('id' in given)) throw notASubject('', given)
   refuseOthers(given)
-  const { id, plan, label, kind } = given as Subject
+  const { id, plan, label, kind, limits } = given as Subject
   if (isNothing(id)) return undefined
   if (!isId(id)) throw notASubject('.id', id)
-  if (plan !== undefined && plan !== null && typeof plan !== 'string') throw notASubject('.plan', plan)
+  if (!isNone(plan) && typeof plan !== 'string') throw notASubject('.plan', plan)
+  if (!isNone(limits) && !isNone(plan)) throw bothGiven(plan as string)
   if (label !== undefined && !isLabel(label)) throw notASubject('.label', label)
   if (kind !== undefined && kind !== 'ip' && kind !== 'id') throw notASubject('.kind', kind)
   return atAddress(typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject))
 }
 
+/** As rows of a database have it where there is none. */
+export function isNone(given: unknown): given is undefined | null {
+  return given === undefined || given === null
+}
+
 function isNothing(given: unknown): given is undefined | null | '' {
-  return given === undefined || given === null || given === ''
+  return isNone(given) || given === ''
 }
 
 /**
@@ -42,21 +47,10 @@ function isNothing(given: unknown): given is undefined | null | '' {
 function refuseOthers(given: object): void {
   // `for in`, since Object.keys would allocate an array, and this runs for every request.
   for (const name in given) {
-    if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label') continue
+    if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label' || name === 'limits') continue
     if (Object.hasOwn(given, name)) throw unknownName(given, name)
   }
 }
-
-function unknownName(given: object, name: string): TollgateError {
-  const meant = nearestOf(name, NAMES)
-  const message =
-    meant === undefined
-      ? `subject: got ${show(given)}, expected only what a subject has: return { id: row.id, plan: row.plan }`
-      : `${pathIn('subject', name)}: a subject has no such property; did you mean ${meant}?`
-  return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
-}
-
-const NAMES: readonly string[] = ['id', 'plan', 'kind', 'label'] satisfies (keyof Subject)[]
 
 /** More subjects in one request are most likely a mistake, and a burden for the store. */
 const MOST_SUBJECTS = 8
@@ -103,44 +97,10 @@ function isLabel(value: unknown): boolean {
   return typeof value === 'string' && value.length >= 1 && value.length <= 64
 }
 
-const EXPECTED = {
-  '': "an id such as 'acme', or { id: 'acme', plan: 'pro' }",
-  '.id': 'a string, a number or a bigint',
-  '.plan': "the name of a plan, such as 'pro'",
-  '.label': "a name of 1 to 64 characters, such as 'user'",
-  '.kind': "'ip' for a client's address, else nothing",
-}
-
-function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
-  const expected = remedyOf(given) ?? EXPECTED[part]
-  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject${part}: got ${show(given)}, expected ${expected}`)
-}
-
-function remedyOf(given: unknown): string | undefined {
-  if (given instanceof Promise) return 'what it resolves with: write await before it'
-  if (typeof given === 'number' && isRounded(given)) {
-    return 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
-  }
-  const isRequest = typeof given === 'object' && given !== null && 'headers' in given
-  return isRequest ? 'who pays for the request, such as req.user?.id or subjectOfIp(req.ip)' : undefined
-}
-
 /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
 export function needSubject(given: unknown): Subject {
   const [subject] = (Array.isArray(given) ? undefined : readSubjects(given)) ?? []
   if (subject) return subject
   quiet(given)
   throw noSubject(given)
-}
-
-export function noSubject(given: unknown): TollgateError {
-  if (typeof given === 'object' && given !== null && 'id' in given) return emptyId('subject', given.id)
-  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject: got ${show(given)}, expected ${EXPECTED['']}`)
-}
-
-function emptyId(path: string, id: unknown): TollgateError {
-  return new TollgateError(
-    'ERR_TOLLGATE_SUBJECT',
-    `${path}.id: got ${show(id)}, expected an id that is not empty`,
-  )
 }

@@ -48,6 +48,21 @@ test('units that no longer count are dropped, for each limit separately, and the
   expect(short[0]?.lastUs).toBe(9992 * SECOND)
 })
 
+test('limits that count as each other share their units, whatever their quotas', () => {
+  const ledger = new UsageLedger()
+  const more = setOf('50/8s', '90/80s')
+  for (const one of [set, more, setOf('5/8s', '9/80s')]) expect(ledger.add('a', one, 2, 0)).toBe(0)
+  expect(ledger.remove('a', more, 1, 0)).toBe(true)
+  expect(told(ledger.take('a'), 0)).toEqual([[[{ units: 5, ageUs: 0 }], [{ units: 5, ageUs: 0 }]]])
+})
+
+test('of a key with ever other limits, the first ones are forgotten, and it says how many units that was', () => {
+  const ledger = new UsageLedger()
+  const forgotten = Array.from({ length: 40 }, (_, i) => ledger.add('a', setOf(`9/${i + 1}min`), i + 1, 0))
+  expect([forgotten.slice(0, 16), forgotten[16], forgotten[39]]).toEqual([Array(16).fill(0), 1, 24])
+  expect(ledger.take('a').map(unitsOf)).toEqual(Array.from({ length: 16 }, (_, i) => 25 + i))
+})
+
 test('units that are removed before they are taken are not reported', () => {
   const ledger = new UsageLedger()
   ledger.add('a', set, 3, 0)

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { LimitOptions } from '../../src/index.js'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
 import { advance, forAll, mostInAnyWindow, toUs, type Admitted } from '../support/schedules.js'
 import { variants, windowOf } from '../support/variants.js'
@@ -27,6 +28,39 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
       })
     },
   )
+
+  test.each(variants)('$name: own limits and plans count on with each other', async (variant) => {
+    const windowMs = windowOf(variant, 60_000)
+    const request = fc.record({
+      gapUs: fc.integer({ min: 0, max: (windowMs / 3) * 1000 }),
+      quota: fc.constantFrom(8, 20),
+      bringsLimits: fc.boolean(),
+      cost: fc.integer({ min: 1, max: 9 }),
+      isRefunded: fc.boolean(),
+    })
+    const limits = (quota: number): LimitOptions[] => [variant.limit(quota, windowMs)]
+    const plans = { p8: limits(8), p20: limits(20) }
+    await forAll(fc.array(request, { minLength: 3, maxLength: 12 }), async (requests) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ plans, defaultPlan: 'p8' }, clock)
+      const answers: [moving: unknown[], staying: unknown[]] = [[], []]
+      for (const { gapUs, quota, bringsLimits, cost, isRefunded } of requests) {
+        advance(clock, gapUs)
+        const moving = bringsLimits ? { limits: limits(quota) } : { plan: `p${quota}` }
+        const subjects = [
+          { id: 'moving', ...moving },
+          { id: 'staying', plan: `p${quota}` },
+        ]
+        const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject, { cost })))
+        expect(decisions[0]?.plan).toBe(bringsLimits ? 'own-limits' : `p${quota}`)
+        decisions.forEach((decision, i) => answers[i]?.push({ ...decision, subject: 0, plan: 0 }))
+        if (!isRefunded) continue
+        const given = await Promise.all(decisions.map((decision) => limiter.refund(decision)))
+        given.forEach((isGiven, i) => answers[i]?.push(isGiven))
+      }
+      expect(answers[0]).toEqual(answers[1])
+    })
+  })
 
   test.each(variants)(
     '$name: plans with separate counters do not change each other, in any order',

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { createLimiter, redisStore, type Decision, type Limiter } from '../../src/index.js'
 import { capacityOf } from './limits.js'
 import { forEachOf } from './many.js'
-import { inputsOf, plansInput } from './places.js'
+import { inputsOf, plansInput, subjectsOf } from './places.js'
 import { scheduleOf, type Ask, type Plans, type Schedule } from './schedule.js'
 import { Case } from './tally.js'
 
@@ -56,7 +56,11 @@ async function playLive(redis: Redis, seed: number, prefix: string): Promise<Cas
   for (const { act } of schedule.steps) {
     if (act.what === 'burst') {
       const decide = ({ place, who, cost }: Ask): Promise<Decision> =>
-        Promise.resolve((place === 'app' ? limiter : scope).consume(who, { cost }))
+        Promise.resolve(
+          (place === 'app' ? limiter : scope).consume(subjectsOf(who, schedule.versions[0] as Plans), {
+            cost,
+          }),
+        )
       const decisions = await Promise.all(act.asks.map(decide))
       done.decisions += decisions.length
       done.denials += decisions.filter(({ allowed }) => !allowed).length

@@ -73,14 +73,14 @@ interface Part {
 }
 
 function planOf(
-  { plan }: Who,
+  { plan, bringsLimits }: Who,
   place: Ask['place'],
   plans: Plans,
   own: readonly LimitSpec[],
 ): { specs: readonly LimitSpec[]; label: string } {
   if (place === 'own') return { specs: own, label: 'h' }
   if (place === 'top') return { specs: [NO_LIMIT], label: 'top' }
-  return { specs: plans[plan] as readonly LimitSpec[], label: plan }
+  return { specs: plans[plan] as readonly LimitSpec[], label: bringsLimits ? 'own-limits' : plan }
 }
 
 /** Names limits as decisions do: `l0` for the first subject, `pro.l0` for others, `pro.l0-2` if the name is taken. */

@@ -1,8 +1,8 @@
 // Turns the plans and places of a schedule into plans and scopes as a user writes them.
-import type { Consumer, LeaseOptions, LimitInput, Limiter, LimiterOptions } from '../../src/index.js'
+import type { Consumer, LeaseOptions, LimitInput, Limiter, LimiterOptions, Subject } from '../../src/index.js'
 import { inputOf, type LimitSpec } from './limits.js'
 import { NO_LIMIT } from './lines.js'
-import type { Ask, Plans, Schedule } from './schedule.js'
+import type { Ask, Plans, Schedule, Who } from './schedule.js'
 
 /** How the plans of a schedule are leased, and the limits of its places `own` and `stacked`. */
 export type Leases = Readonly<Record<string, LeaseOptions | undefined>>
@@ -18,6 +18,13 @@ export function plansInput(plans: Plans, leases: Leases = {}): NonNullable<Limit
 
 export function inputsOf(specs: readonly LimitSpec[], lease?: LeaseOptions): LimitInput[] {
   return specs.map((spec, i) => ({ ...inputOf(spec, `l${i}`), ...(lease && { lease }) }))
+}
+
+/** Subjects as a caller gives them: limits that they bring are made anew for each request. */
+export function subjectsOf(who: readonly Who[], plans: Plans): Subject[] {
+  return who.map(({ id, kind, plan, bringsLimits }) =>
+    bringsLimits ? { id, kind, limits: inputsOf(plans[plan] as readonly LimitSpec[]) } : { id, kind, plan },
+  )
 }
 
 export type Places = Readonly<Record<Ask['place'], Consumer>>

@@ -1,12 +1,12 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Consumer, Decision, Limiter } from '../../src/index.js'
+import type { Consumer, Decision, Limiter, Subject } from '../../src/index.js'
 import { Flights } from './flights.js'
 import { Judge } from './judge.js'
 import { askedOf, Ledger } from './ledger.js'
 import { groupsOf, type Grouping, type Line } from './lines.js'
 import { Oracle } from './oracle.js'
-import { apart, placesOf, plansInput, type Places } from './places.js'
+import { apart, placesOf, plansInput, subjectsOf, type Places } from './places.js'
 import { Reservations } from './reservations.js'
 import type { Clock, Road } from './road.js'
 import { Refunds, type Made } from './refunds.js'
@@ -42,6 +42,7 @@ export class Play {
   readonly flights: Flights
   readonly #hasFlights: boolean
   #hasRaced = false
+  #plans: Plans
 
   constructor(road: Road, schedule: Schedule, given: Case, clock: Clock) {
     this.#road = road
@@ -54,7 +55,8 @@ export class Play {
     this.#hasFlights = schedule.hasFlights === true
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
-    const plans = plansInput(schedule.versions[0] as Plans)
+    this.#plans = schedule.versions[0] as Plans
+    const plans = plansInput(this.#plans)
     const makers = [road.limiter, ...(road.another ? [road.another] : [])]
     this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free' }, clock))
     this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
@@ -84,7 +86,11 @@ export class Play {
 
   /** Sends a request, and counts the decision. */
   async consume(ask: Ask): Promise<Decision> {
-    const decision = await answered(this.#placeOf(ask).consume(ask.who, { cost: ask.cost }), 'a request')
+    const decision = await answered(
+      this.#placeOf(ask).consume(this.#given(ask), { cost: ask.cost }),
+      'a request',
+    )
+    if (ask.who.some(({ bringsLimits }) => bringsLimits)) this.#case.brought += 1
     this.#case.decisions += 1
     if (!decision.allowed) this.#case.denials += 1
     this.judge.answered(decision)
@@ -101,7 +107,11 @@ export class Play {
   }
 
   async look(ask: Ask): Promise<Decision> {
-    return answered(this.#placeOf(ask).peek(ask.who, { cost: 1 }), 'a look')
+    return answered(this.#placeOf(ask).peek(this.#given(ask), { cost: 1 }), 'a look')
+  }
+
+  #given({ who }: Ask): Subject[] {
+    return subjectsOf(who, this.#plans)
   }
 
   /** Whether these limits may be decided in several steps. */
@@ -132,6 +142,7 @@ export class Play {
   setPlans(plans: Plans): void {
     for (const limiter of this.limiters) limiter.setPlans(plansInput(plans))
     this.oracle.setPlans(plans)
+    this.#plans = plans
   }
 
   #placeOf({ place, process = 0 }: Ask): Consumer {
@@ -174,7 +185,10 @@ export class Play {
       case 'end':
         return this.#end(act.back)
       case 'reserve':
-        return this.#reservations.reserve(act.ask, act.forMs, this.#placeOf(act.ask))
+        return this.#reservations.reserve(act.ask, act.forMs, {
+          place: this.#placeOf(act.ask),
+          given: this.#given(act.ask),
+        })
       case 'end reservation':
         return this.#reservations.end(act.back, act.units)
       case 'plans':

@@ -1,5 +1,5 @@
 // Makes the reservations of a schedule, ends them, and checks the answers.
-import type { Consumer, Reservation } from '../../src/index.js'
+import type { Consumer, Reservation, Subject } from '../../src/index.js'
 import { Ledger } from './ledger.js'
 import type { Reserved } from './oracle.js'
 import type { Play } from './play.js'
@@ -13,6 +13,12 @@ interface Made {
   readonly reserved: Reserved | undefined
 }
 
+/** The request as its caller makes it. */
+interface Asking {
+  readonly place: Consumer
+  readonly given: readonly Subject[]
+}
+
 export class Reservations {
   readonly #play: Play
   readonly #case: Case
@@ -23,8 +29,8 @@ export class Reservations {
     this.#case = given
   }
 
-  async reserve(ask: Ask, forMs: number, place: Consumer): Promise<void> {
-    const asked = place.reserve(ask.who, { cost: ask.cost, for: forMs })
+  async reserve(ask: Ask, forMs: number, { place, given }: Asking): Promise<void> {
+    const asked = place.reserve(given, { cost: ask.cost, for: forMs })
     const reservation = await answered(asked, 'a reservation')
     const { decision, allowed } = reservation
     this.#case.decisions += 1

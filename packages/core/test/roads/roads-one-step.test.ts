@@ -27,6 +27,7 @@ const server: Road = {
 }
 
 let remembered = 0
+let brought = 0
 
 /** As above, and denials are remembered by the schedule's clock, for half a second at most. */
 const remembering: Road = {
@@ -89,6 +90,7 @@ async function playOnBoth(seed: number): Promise<void> {
     done.check(5, told[i] === inMemory.told[i], () => `${told[i]} here, ${inMemory.told[i]} in memory`)
   }
   tally.add(server.name, done)
+  brought += done.brought
   tally.add(memory.name, inMemory.case)
 }
 
@@ -126,6 +128,7 @@ describeLaws(tally, { road: skewed.name, laws: [6], schedules: 1000 })
 const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
 const unlessPart = isPart === undefined ? test : test.skip
 unlessPart('denials came from memory', () => expect(remembered).toBeGreaterThan(100))
+unlessPart('subjects brought limits', () => expect(brought).toBeGreaterThan(2000))
 
 test('law 10: keys are short, and have only printable ASCII characters', async () => {
   const keys = await sharedRedis().keys(`${prefix}*`)

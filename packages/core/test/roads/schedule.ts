@@ -9,6 +9,8 @@ export interface Who {
   readonly id: string
   readonly kind: 'id' | 'ip'
   readonly plan: string
+  /** Whether it brings the limits of its plan itself, as they are now, and names no plan. */
+  readonly bringsLimits?: boolean
 }
 
 /** One request. Place `top` is for peeks only: a group that never denies, with the stacked limits on top. */
@@ -122,7 +124,16 @@ export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedul
   const subjects = subjectsOf(random)
   const most = options.steps ?? MOST_STEPS
   const count = random.int(Math.ceil(most / 2), most)
-  const kit = { random, subjects, goesBack, canRace: random.chance(0.2), windowsMs: maker.windowsMs }
+  // Apart from all other chances.
+  const bringing = new Random(seed + 1e9)
+  const kit = {
+    random,
+    bringing,
+    subjects,
+    goesBack,
+    canRace: random.chance(0.2),
+    windowsMs: maker.windowsMs,
+  }
   const steps = Array.from({ length: count }, () => ({
     gapUs: options.gaps === false ? 0 : gapOf(kit),
     act: actOf(kit),
@@ -189,6 +200,7 @@ export function isHostile({ id }: Who): boolean {
 
 interface Kit {
   readonly random: Random
+  readonly bringing: Random
   readonly subjects: readonly Who[]
   readonly goesBack: boolean
   readonly canRace: boolean
@@ -232,12 +244,13 @@ function burstOf(kit: Kit): Act {
   return { what: 'burst', asks, refunds }
 }
 
-function askOf({ random, subjects }: Kit): Ask {
+function askOf({ random, bringing, subjects }: Kit): Ask {
   const count = random.pick([1, 1, 1, 2, 2, 3])
   // Mostly the first subjects on their own plan, so that their counters fill up.
   const from = random.chance(0.7) ? subjects.slice(0, Math.max(count, 3)) : subjects
   const who = random.some(from, count).map((one) => {
-    return random.chance(0.2) ? { ...one, plan: random.pick(PLAN_NAMES) } : one
+    const moved = random.chance(0.2) ? { ...one, plan: random.pick(PLAN_NAMES) } : one
+    return bringing.chance(0.2) ? { ...moved, bringsLimits: true } : moved
   })
   const place = random.pick(['app', 'app', 'app', ...PLACES] as const)
   return { place, who, cost: random.chance(0.5) ? 1 : random.int(1, 7) }

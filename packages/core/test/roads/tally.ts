@@ -24,6 +24,8 @@ export class Case {
   full = 0
   released = 0
   reserved = 0
+  /** Requests of subjects that brought their limits. */
+  brought = 0
   readonly checks = new Map<number, number>()
   readonly broken = new Map<number, string>()
 

@@ -93,6 +93,24 @@ async function scriptCalls(): Promise<number> {
   return Number(calls)
 }
 
+test('limits that a subject brings anew at each request are leased', async () => {
+  const limiter = start('100/min')
+  const ask = async (): Promise<Decision> =>
+    limiter.consume({ id: 'contract', limits: [{ quota: 6000, window: 'h', lease: true }] })
+  let taken = 0
+  await eventually(async () => {
+    const { allowed, source } = await ask()
+    taken += Number(allowed)
+    if (source !== 'lease') throw new Error('no lease yet')
+  })
+  const many = await Promise.all(Array.from({ length: 50 }, ask))
+  expect(allowedOf(many)).toBe(50)
+  await limiter.close()
+  const other = start('100/min')
+  const left = (await other.peek({ id: 'contract', limits: '6000/h' })).limits[0]?.remaining ?? 0
+  expect(left).toBe(6000 - taken - 50 - lost)
+})
+
 test('a busy subject is decided in memory, and Redis is asked for far fewer', async () => {
   const limiter = start(MONTHLY)
   await untilLeased(limiter, 'busy')

@@ -1,0 +1,72 @@
+import { ConfigError } from '../base/errors.js'
+import { isOptions } from '../base/option-checks.js'
+import type { Algorithm, LimitInput } from './limit-options.js'
+import { compileLimits, type Plan } from './plan.js'
+
+/** What a subject may bring instead of a plan: one limit, several that all hold at once, or `unlimited`. */
+export type OwnLimits = LimitInput | readonly LimitInput[] | 'unlimited'
+
+/** The name that decisions, events and metrics have in place of a plan's, whatever the limits are. */
+export const OWN_LIMITS = 'own-limits'
+
+/** More limits of a subject are most likely a mistake, and a burden for the store. */
+const MOST_LIMITS = 32
+/** No text of a valid limit is longer. */
+const LONGEST_TEXT = 200
+/** How deep options are nested at most: those of a lease, in a limit of a list. */
+const DEEPEST = 3
+
+/**
+ * Checks limits that a subject brings, and compiles them.
+ *
+ * @throws {ConfigError} whose path begins with `limits`, when they are wrong
+ */
+export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | undefined): Plan {
+  if (input === 'blocked') {
+    const remedy = "to let nobody in, put it on a plan: plans: { suspended: 'blocked' }"
+    throw ConfigError.wrong('limits', input, `limits such as ['40/min'], or 'unlimited'; ${remedy}`)
+  }
+  if (Array.isArray(input) && input.length > MOST_LIMITS) {
+    throw new ConfigError('limits', `got a list of ${input.length}, expected at most ${MOST_LIMITS} limits`)
+  }
+  return compileLimits(OWN_LIMITS, input, 'limits', defaultAlgorithm)
+}
+
+/**
+ * A text that only equal limits have: fresh arrays and objects of one content have the same.
+ *
+ * @returns undefined for what is too long, too deep, or of another kind than valid limits are
+ */
+export function contentOf(input: unknown): string | undefined {
+  if (typeof input === 'string') return input.length <= LONGEST_TEXT ? `'${input}` : undefined
+  if (!Array.isArray(input)) return contentIn(input, 1)
+  if (input.length > MOST_LIMITS) return undefined
+  let content = '['
+  // A loop, since this runs for every request.
+  for (let i = 0; i < input.length; i += 1) {
+    const own = contentIn(input[i], 1)
+    if (own === undefined) return undefined
+    content += own
+  }
+  return content
+}
+
+/** Each part says how long it is or where it ends, so that two contents never read the same. */
+function contentIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') {
+    return value.length <= LONGEST_TEXT ? `${value.length}:${value}` : undefined
+  }
+  if (typeof value === 'number' || typeof value === 'boolean' || value === undefined) return `${value};`
+  if (value instanceof Date) return `@${value.getTime()};`
+  return isOptions(value) && depth <= DEEPEST ? contentOfOptions(value, depth) : undefined
+}
+
+function contentOfOptions(given: object, depth: number): string | undefined {
+  let content = '{'
+  for (const name in given) {
+    const own = contentIn(given[name as keyof typeof given], depth + 1)
+    if (own === undefined) return undefined
+    content += `${name.length}:${name}${own}`
+  }
+  return `${content}}`
+}

@@ -1,0 +1,323 @@
+// Limits that come with a subject, in place of a plan.
+import { createLimiter, memoryStore, type Limiter, type OwnLimits, type Subject } from '../../src/index.js'
+import { internalsOf } from '../../src/limiter/internals.js'
+import { OwnPlans } from '../../src/requests/own-plans.js'
+import type { LimitSet, Store } from '../../src/store.js'
+import { benches, closeBenches, jointBenches, START_MS } from '../support/benches.js'
+import { asyncStore } from '../support/stores.js'
+
+afterAll(closeBenches)
+
+const plans = { free: '5/min', pro: '100/min', staff: 'unlimited', gone: 'blocked' } as const
+
+describe.each(jointBenches)('on $store', (bench) => {
+  const make = (): Limiter => bench.limiter({ plans, defaultPlan: 'free' }, { now: START_MS })
+
+  test('they hold at once, and their plan has a name of its own', async () => {
+    const limiter = make()
+    const decision = await limiter.consume({ id: 'acme', limits: ['4/min', '9/day'] }, { cost: 3 })
+    expect(decision).toMatchObject({ allowed: true, plan: 'own-limits' })
+    expect(decision.limits.map(({ name, quota, used }) => [name, quota, used])).toEqual([
+      ['minute', 4, 3],
+      ['day', 9, 3],
+    ])
+    const denied = await limiter.consume({ id: 'acme', limits: ['4/min', '9/day'] }, { cost: 2 })
+    expect([denied.allowed, denied.violated]).toEqual([false, ['minute']])
+    expect(await limiter.refund(decision)).toBe(true)
+    expect((await limiter.peek({ id: 'acme', limits: '4/min' })).limits[0]?.remaining).toBe(4)
+    expect(await limiter.settle(await limiter.consume({ id: 'acme', limits: '4/min' }), 4)).toBe(4)
+    expect(
+      (await limiter.peek({ id: 'acme', limits: { quota: 4, window: 'min' } })).limits[0]?.remaining,
+    ).toBe(0)
+  })
+
+  test("'unlimited' counts nothing", async () => {
+    const decision = await make().consume({ id: 'acme', limits: 'unlimited' }, { cost: 1e9 })
+    expect(decision).toMatchObject({ allowed: true, plan: 'own-limits', source: 'unlimited', limits: [] })
+  })
+
+  test('beside subjects on plans: all must have room, in whichever order', async () => {
+    const limiter = make()
+    const tenant = (): Subject => ({ id: 'org', limits: ['3/min'] })
+    const user = { id: 'user', plan: 'pro', label: 'user' }
+    const first = await limiter.consume([tenant(), user], { cost: 2 })
+    expect(first.limits.map(({ name, remaining }) => [name, remaining])).toEqual([
+      ['minute', 1],
+      ['user.minute', 98],
+    ])
+    const second = await limiter.consume([user, tenant()], { cost: 2 })
+    expect([second.allowed, second.violated]).toEqual([false, ['own-limits.minute']])
+    expect((await limiter.peek(user)).limits[0]?.remaining).toBe(98)
+  })
+
+  test('in groups and with stacked limits, as with plans', async () => {
+    const limiter = make()
+    const acme = (): Subject => ({ id: 'acme', limits: '4/min' })
+    const [group, own, stacked] = [
+      limiter.scope({ group: 'search' }),
+      limiter.scope({ group: 'report', limit: '2/min' }),
+      limiter.scope({ stacked: { export: '3/h' } }),
+    ]
+    const quotas = async (place: Limiter | typeof group): Promise<unknown[]> =>
+      (await place.consume(acme())).limits.map(({ name, quota, remaining }) => [name, quota, remaining])
+    expect(await quotas(group)).toEqual([['minute', 4, 3]])
+    expect(await quotas(own)).toEqual([['minute', 2, 1]])
+    expect(await quotas(stacked)).toEqual([
+      ['minute', 4, 3],
+      ['export.hour', 3, 2],
+    ])
+    expect(await quotas(limiter)).toEqual([['minute', 4, 2]])
+    expect([await limiter.reset(acme()), await limiter.reset(acme())]).toEqual([true, false])
+  })
+})
+
+describe.each(benches)('with what limits can have, on $store', (bench) => {
+  test('requests in flight', async () => {
+    const limiter = bench.limiter({ plans, defaultPlan: 'free' }, { now: START_MS })
+    const ask = async () => limiter.consume({ id: 'acme', limits: ['9/min', '1 concurrent'] })
+    const [first, second] = [await ask(), await ask()]
+    expect([first.allowed, second.allowed, second.violated]).toEqual([true, false, ['concurrent']])
+    first.release()
+    expect((await ask()).allowed).toBe(true)
+  })
+
+  test('reservations', async () => {
+    const limiter = bench.limiter({ plans, defaultPlan: 'free' }, { now: START_MS })
+    const acme = (): Subject => ({ id: 'acme', limits: ['9/min'] })
+    const held = await limiter.reserve(acme(), { cost: 8, for: '1min' })
+    expect((await limiter.peek(acme())).limits[0]?.remaining).toBe(1)
+    expect([await held.commit(2), (await limiter.peek(acme())).limits[0]?.remaining]).toEqual([2, 7])
+  })
+})
+
+/** A limiter, and the sets of limits that its store was asked for. */
+function watched(): { limiter: Limiter; sets: LimitSet[] } {
+  const inner = memoryStore()
+  const sets: LimitSet[] = []
+  const store: Store = {
+    synchronous: true,
+    atomic: true,
+    consume(batch) {
+      for (const { parts } of batch) sets.push(...parts.map(({ set }) => set))
+      return inner.consume(batch)
+    },
+    peek: (batch) => inner.peek(batch),
+    refund: (batch) => inner.refund(batch),
+    reset: (keys, shard) => inner.reset(keys, shard),
+  }
+  return { limiter: createLimiter({ limit: '5/min', store }), sets }
+}
+
+describe('compiled once', () => {
+  test.each<[what: string, limits: () => OwnLimits]>([
+    ['a text', () => '40/min'],
+    ['a list', () => ['40/min', '1000/day']],
+    ['options', () => ({ quota: 4, window: 'month', anchor: 31, timeZone: 'Europe/Berlin' })],
+    ['a date', () => [{ quota: 4, window: 'week', algorithm: 'fixed-window', anchor: new Date(1e12) }]],
+    ['a lease', () => [{ quota: 4000, window: 'min', lease: { maxMs: 200 } }]],
+  ])('equal limits are one plan for all subjects: %s', async (_, limits) => {
+    const { limiter, sets } = watched()
+    for (const id of ['a', 'b', 'a']) await limiter.consume({ id, limits: limits() })
+    expect(new Set(sets).size).toBe(1)
+  })
+
+  test('different ones are not, however alike they look', async () => {
+    const { limiter, sets } = watched()
+    const different: OwnLimits[] = [
+      '4/min',
+      '40/min',
+      ['4/min', '40/h'],
+      ['40/h', '4/min'],
+      { quota: 4, window: 60_000 },
+      { quota: 4, window: '60000 ms' },
+      { quota: 4, window: 'min', name: '4' },
+      { quota: 4, window: 'min', name: '4/min' },
+      { quota: 4000, window: 'min', lease: true },
+      { quota: 4000, window: 'min', lease: false },
+      { quota: 4, window: 'week', algorithm: 'fixed-window', anchor: 1 },
+      { quota: 4, window: 'week', algorithm: 'fixed-window', anchor: new Date(1e12) },
+      { quota: 4, window: 'week', algorithm: 'fixed-window', anchor: new Date(1e12 + 864e5) },
+    ]
+    for (const limits of different) await limiter.consume({ id: 'acme', limits })
+    expect(new Set(sets).size).toBe(different.length)
+    // A text and a list that could be read as the list that is known.
+    for (const limits of ['[5:4/min4:40/h', ['4/mi', 'n40/h']]) {
+      expect(() => limiter.consume({ id: 'acme', limits })).toThrow('subject.limits')
+    }
+  })
+
+  test('a list that its owner changes holds as it is now', async () => {
+    const limiter = createLimiter({ limit: '5/min' })
+    const limits = ['40/min']
+    const quotas = async (): Promise<unknown[]> =>
+      (await limiter.consume({ id: 'acme', limits })).limits.map(({ quota }) => quota)
+    expect(await quotas()).toEqual([40])
+    limits[0] = '50/min'
+    limits.push('9/h')
+    expect(await quotas()).toEqual([50, 9])
+  })
+
+  test('they are bounded in number: those unused longest are compiled again, with one warning', () => {
+    const warned: string[] = []
+    const made = new OwnPlans({
+      defaultAlgorithm: undefined,
+      check: () => {},
+      warn: (code) => void warned.push(code),
+    })
+    const [used, unused] = [made.ofSubject('1/d'), made.ofSubject('2/d')]
+    for (let i = 1; i < 9_000; i += 1) made.ofSubject(`${i}/h`)
+    expect([made.ofSubject('1/d') === used, made.ofSubject('2/d') === unused]).toEqual([true, true])
+    for (let i = 9_000; i < 19_998; i += 1) made.ofSubject(`${i}/h`)
+    expect([made.ofSubject('1/d') === used, warned]).toEqual([true, []])
+    for (let i = 19_998; i < 41_000; i += 1) made.ofSubject(`${i}/h`)
+    expect([made.ofSubject('2/d') === unused, warned]).toEqual([false, ['TOLLGATE_LIMITS']])
+  })
+})
+
+describe('bad input', () => {
+  const limiter = createLimiter({ plans, defaultPlan: 'free' })
+
+  test.each<[given: unknown, message: string]>([
+    ['40/mn', "subject.limits: got '40/mn', expected a limit such as"],
+    [['9/h', '40/mn'], "subject.limits[1]: got '40/mn', expected"],
+    [
+      [{ quota: 0, window: 'min' }],
+      'subject.limits[0].quota: got 0, expected a whole number of units from 1',
+    ],
+    [{ limits: '4/min' }, 'subject.limits.limits: there is no such option here'],
+    [
+      ['4/min', '5/min'],
+      "subject.limits[1].name: got 'minute', expected a name that no other limit of the plan has",
+    ],
+    [[], 'subject.limits: got an empty array, expected at least one limit'],
+    ['', "subject.limits: got ''"],
+    [7, 'subject.limits: got 7'],
+    [[null], 'subject.limits[0]: got null'],
+    [['unlimited', '4/min'], "subject.limits[0]: 'unlimited' is a plan by itself"],
+    [
+      'blocked',
+      "subject.limits: got 'blocked', expected limits such as ['40/min'], or 'unlimited'; to let nobody in",
+    ],
+    [Array(33).fill('4/min'), 'subject.limits: got a list of 33, expected at most 32 limits'],
+    ['9'.repeat(1e6), 'subject.limits: got '],
+  ])('%j', async (limits, message) => {
+    const seen: unknown[] = []
+    limiter.on('decision', (decision) => seen.push(decision))
+    for (const how of ['consume', 'peek', 'consume'] as const) {
+      expect(() => limiter[how]({ id: 'acme', limits: limits as never })).toThrow(
+        expect.objectContaining({ code: 'ERR_TOLLGATE_SUBJECT', message: expect.stringContaining(message) }),
+      )
+    }
+    expect(seen).toEqual([])
+  })
+
+  test('promises, which nobody else will wait for', async () => {
+    const unhandled = jest.fn()
+    process.on('unhandledRejection', unhandled)
+    const late = (): never => Promise.reject(new Error('never seen')) as never
+    expect(() => limiter.consume({ id: 'acme', limits: late() })).toThrow('subject.limits: got a promise')
+    expect(() => limiter.consume({ id: 'acme', limits: [late()] })).toThrow(
+      'subject.limits[0]: got a promise',
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
+  })
+
+  test('a plan beside limits says which to write', () => {
+    expect(() => limiter.consume({ id: 'acme', plan: 'pro', limits: '4/min' })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_TOLLGATE_SUBJECT',
+        message:
+          "subject.limits: the subject has the plan 'pro', too, and only one can apply: write limits alone where they stand in a contract, or plan alone",
+      }),
+    )
+  })
+
+  test('null, as a row of a database has it, is none', async () => {
+    const row = { id: 'acme', plan: 'pro', limits: null }
+    expect((await limiter.consume(row as never)).plan).toBe('pro')
+    expect((await limiter.consume({ id: 'acme', plan: null, limits: '9/min' } as never)).plan).toBe(
+      'own-limits',
+    )
+  })
+
+  test('one id with different limits is refused, with equal ones it counts once', async () => {
+    const of = (limits: string[]): Subject => ({ id: 'twice', limits })
+    expect(() => limiter.consume([of(['4/min']), of(['5/min'])])).toThrow('subjects: got one id twice')
+    expect((await limiter.consume([of(['4/min']), of(['4/min'])])).limits).toHaveLength(1)
+  })
+
+  test('what the store cannot count is refused at the request, and nothing is taken', async () => {
+    const store = asyncStore({
+      algorithms: ['sliding-window'],
+      defaultAlgorithm: 'sliding-window',
+      slots: false,
+    })
+    const own = createLimiter({ limit: '5/min', store })
+    for (const [limits, message] of [
+      ['4/s burst 9', "subject.limits: this store cannot count algorithm: 'token-bucket'"],
+      [['4/min', '2 concurrent'], 'subject.limits: this store cannot count requests in flight'],
+    ] as const) {
+      expect(() => own.consume({ id: 'acme', limits })).toThrow(
+        expect.objectContaining({ code: 'ERR_TOLLGATE_SUBJECT', message: expect.stringContaining(message) }),
+      )
+    }
+    expect((await own.peek({ id: 'acme', limits: '4/min' })).limits[0]?.remaining).toBe(4)
+  })
+
+  test('a plan cannot have their name', () => {
+    expect(() => createLimiter({ plans: { 'own-limits': '5/min' } })).toThrow(
+      'plans.own-limits: subjects that bring',
+    )
+  })
+})
+
+describe('what else knows of plans', () => {
+  test('planOf can answer limits, and they are remembered as plans are', async () => {
+    const planOf = jest.fn(({ id }: { id: string }) => (id === 'acme' ? { limits: ['7/min'] } : 'pro'))
+    const limiter = createLimiter({ plans, defaultPlan: 'free', planOf })
+    const quota = async (subject: string | Subject): Promise<unknown> =>
+      (await limiter.consume(subject)).limits[0]?.quota
+    expect([await quota('acme'), await quota('acme'), await quota('other')]).toEqual([7, 7, 100])
+    expect(await quota({ id: 'acme', limits: '8/min' })).toBe(8)
+    expect(planOf).toHaveBeenCalledTimes(2)
+    expect(await internalsOf(limiter).planOf({ id: 'acme' })).toBe('own-limits')
+  })
+
+  test.each<[answer: unknown, message: string]>([
+    [{ limits: ['7/mn'] }, "planOf gave limits[0]: got '7/mn', expected"],
+    [{ limits: null }, 'planOf gave limits: got null'],
+    [
+      { limits: '7/min', plan: 'pro' },
+      "expected the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing",
+    ],
+  ])('where planOf answers %j the default plan holds, and an event tells', async (answer, message) => {
+    for (const planOf of [() => answer, async () => answer]) {
+      const limiter = createLimiter({ plans, defaultPlan: 'free', planOf: planOf as never })
+      const errors: unknown[] = []
+      limiter.on('planError', ({ code, message: text }) => errors.push([code, text]))
+      expect((await limiter.consume('acme')).plan).toBe('free')
+      expect(errors).toEqual([['ERR_TOLLGATE_PLAN', expect.stringContaining(message)]])
+    }
+  })
+
+  test('while the store is silent the policy of the limiter decides, by their share', async () => {
+    const store = asyncStore({ consume: () => Promise.reject(new Error('down')) })
+    const limiter = createLimiter({ limit: '100/min', store, local: { instances: 2 }, warnings: false })
+    const decisions = []
+    for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume({ id: 'acme', limits: ['4/min'] }))
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'local'],
+      [true, 'local'],
+      [false, 'local'],
+      [false, 'local'],
+    ])
+  })
+
+  test('for shedding they are a plan that is not named', async () => {
+    const { planOf, planNames } = internalsOf(createLimiter({ plans, defaultPlan: 'free' }))
+    expect(await planOf({ id: 'acme', limits: '5/min' })).toBe('own-limits')
+    expect(planNames()).not.toContain('own-limits')
+  })
+})
