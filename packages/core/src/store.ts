@@ -31,6 +31,7 @@ export { needOptions } from './base/option-checks.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
 export {
+  EARLIEST,
   NEVER,
   type Implementation,
   type Receipt,
@@ -48,5 +49,5 @@ export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './p
 export { limitSetFor, limitSetOf } from './plans/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
-export { refundOf } from './stores/receipts.js'
+export { refundByKey, refundOf } from './stores/receipts.js'
 export { checkStore, unsupportedBy } from './stores/store-check.js'

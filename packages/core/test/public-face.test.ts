@@ -40,6 +40,7 @@ const AUTHORS_OF_ADAPTERS = [
 ]
 const AUTHORS_OF_STORES = [
   'ConfigError',
+  'EARLIEST',
   'ID_KEPT_MS',
   'KEPT_UNDER_TEST_CLOCK_MS',
   'LruMap',
@@ -54,6 +55,7 @@ const AUTHORS_OF_STORES = [
   'limitSetOf',
   'memoryStore',
   'needOptions',
+  'refundByKey',
   'refundOf',
   'spaceOf',
   'unsupportedBy',

@@ -1,4 +1,4 @@
-import { refundOf, type Outcome, type StoreRequest } from '@tollgate/core/store'
+import { refundByKey, refundOf, type Outcome, type StoreRequest } from '@tollgate/core/store'
 import type { Bench, Check } from './bench.js'
 import { all, remainingOf } from './requests.js'
 import { same } from './same.js'
@@ -31,6 +31,26 @@ export const refundChecks: readonly Check[] = [
         )
         const more = await bench.refund(refundOf(request, outcome, 1))
         same(more, [false], `${algorithm}: a refund gave any back when nothing was used any more`)
+      }
+    },
+  },
+  {
+    name: 'refund: by a key alone gives back what counts, never more, for every algorithm',
+    async run(bench) {
+      for (const algorithm of bench.algorithms) {
+        const set = bench.set(5, algorithm)
+        const request = all(bench.part(algorithm, 3, set))
+        const gave = async (units: number, name?: string): Promise<boolean[]> => {
+          const refund = refundByKey(request, units, name && bench.id(`${algorithm}-${name}`))
+          return name === undefined ? bench.refund(refund) : bench.refund(refund, refund)
+        }
+        same(await gave(1), [false], `${algorithm}: a refund by key gave any back, where nothing is used`)
+        await take(bench, request)
+        same(await gave(2, 'a'), [true, true], `${algorithm}: a refund of 2 of 3 by key gave any back, twice`)
+        same(await bench.left(algorithm, set), [4], `${algorithm}: left of 5, after cost 3 and a refund of 2`)
+        same(await gave(9, 'b'), [true, true], `${algorithm}: a refund of more than is used gave any back`)
+        same(await bench.left(algorithm, set), [5], `${algorithm}: left of 5, after a refund of all`)
+        same(await gave(1), [false], `${algorithm}: a refund by key gave any back, after all was given`)
       }
     },
   },

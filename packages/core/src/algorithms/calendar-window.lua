@@ -99,7 +99,7 @@ end
 -- @part refund
 function calendar_window.give(limit, units, at)
   local before = limit.count
-  if at >= limit.start then
+  if at == EARLIEST or at >= limit.start then
     limit.count = max(before - units, 0)
   end
   return limit.count < before

@@ -5,6 +5,7 @@ import { isTimeZone } from '../base/time-zone.js'
 import { shareOfUnits } from '../base/units.js'
 import {
   answerOfWindow,
+  EARLIEST,
   NEVER,
   OUTSIDE_CALENDAR,
   unitsThatFit,
@@ -122,7 +123,8 @@ export const calendarWindow: Implementation<
 
   give(state, receipt: Receipt) {
     const before = state.countNow
-    if (receipt.at >= state.startNow) state.countNow = Math.max(before - receipt.units, 0)
+    if (receipt.at === EARLIEST || receipt.at >= state.startNow)
+      state.countNow = Math.max(before - receipt.units, 0)
     state.count = state.countNow
     return state.countNow < before
   },

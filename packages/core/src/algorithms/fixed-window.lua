@@ -100,7 +100,7 @@ end
 -- @part refund
 function fixed_window.give(limit, units, at)
   local before = limit.count
-  if at >= now - limit.age then
+  if at == EARLIEST or at >= now - limit.age then
     limit.count = max(before - units, 0)
   end
   return limit.count < before

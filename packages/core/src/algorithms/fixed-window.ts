@@ -1,5 +1,12 @@
 import { shareOfUnits } from '../base/units.js'
-import { answerOfWindow, NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import {
+  answerOfWindow,
+  EARLIEST,
+  NEVER,
+  unitsThatFit,
+  type Implementation,
+  type Receipt,
+} from './implementation.js'
 import { steadyTerms } from './limit-terms.js'
 
 export interface FixedWindowParams {
@@ -106,7 +113,7 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
   give(state, receipt: Receipt) {
     const before = state.countNow
     const opened = state.now - state.ageNow
-    if (receipt.at >= opened) state.countNow = Math.max(before - receipt.units, 0)
+    if (receipt.at === EARLIEST || receipt.at >= opened) state.countNow = Math.max(before - receipt.units, 0)
     state.count = state.countNow
     state.age = state.ageNow
     return state.countNow < before

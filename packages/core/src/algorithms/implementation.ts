@@ -6,13 +6,19 @@ import type { LimitTerms, Terms } from './limit-terms.js'
  */
 export interface Receipt {
   readonly units: number
-  /** When they were taken, in µs of the store's clock. */
+  /** When they were taken, in µs of the store's clock; EARLIEST if that is not known. */
   readonly at: number
   /** Units left after they were taken, as the decision said. */
   readonly remaining: number
   /** µs until the next unit comes, as the decision said. */
   readonly reset: number
 }
+
+/**
+ * In place of the time of units: those that have counted longest are given back. They come back first, so no later window
+ * counts less than was used, as long as the units that are meant still count.
+ */
+export const EARLIEST = -1
 
 /** Units used while the store could not answer. */
 export interface Usage {

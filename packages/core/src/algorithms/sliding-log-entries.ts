@@ -52,6 +52,24 @@ export function insert(
   return fitting
 }
 
+/** Takes units out of the oldest entries. Returns how many there were. */
+export function removeOldest(state: SlidingLogState, units: number): number {
+  const { log } = state
+  let left = units
+  let i = state.head
+  while (i < log.length && left >= (log[i + 1] as number)) {
+    left -= log[i + 1] as number
+    i += 2
+  }
+  if (i < log.length) {
+    log[i + 1] = (log[i + 1] as number) - left
+    left = 0
+  }
+  log.splice(state.head, i - state.head)
+  state.total = state.totalNow = state.total - (units - left)
+  return units - left
+}
+
 /** When the units of an entry were taken, by the clock of now. */
 export function timeOf({ log, shift }: SlidingLogState, i: number): number {
   return (log[i] as number) + shift

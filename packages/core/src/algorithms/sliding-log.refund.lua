@@ -15,7 +15,26 @@ local function entry_of(limit, at)
   return found, found_time, found_units
 end
 
+-- Takes units out of the oldest entries. Returns how many there were.
+local function remove_oldest(limit, units)
+  local from, left, rest = limit.head, units, ''
+  while from < limit.tail and left > 0 do
+    local time, held = unpack_bytes(limit.format, limit.log, from)
+    from = from + limit.entry
+    if held > left then
+      rest, left = pack_bytes(limit.format, time, held - left), 0
+    else
+      left, limit.entries = left - held, limit.entries - 1
+    end
+  end
+  limit.total = limit.total - (units - left)
+  limit.log = rest .. sub(limit.log, from, limit.tail - 1)
+  limit.head, limit.tail = 1, #limit.log + 1
+  return units - left
+end
+
 function sliding_log.give(limit, units, at)
+  if at == EARLIEST then return remove_oldest(limit, units) > 0 end
   local from, time, held = entry_of(limit, at)
   if not from or not same_slot(limit, time, at) then return false end
 

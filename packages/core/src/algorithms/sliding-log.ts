@@ -1,11 +1,12 @@
 import { readDuration } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { shareOfUnits } from '../base/units.js'
-import { NEVER, type Implementation, type Receipt } from './implementation.js'
+import { EARLIEST, NEVER, type Implementation, type Receipt } from './implementation.js'
 import { steadyTerms, type LimitTerms } from './limit-terms.js'
 import {
   entryOf,
   insert,
+  removeOldest,
   sameSlot,
   timeOf,
   writeLog,
@@ -107,6 +108,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
 
     give(state, receipt: Receipt, { slotUs }) {
       writeLog(state)
+      if (receipt.at === EARLIEST) return removeOldest(state, receipt.units) > 0
       const i = entryOf(state, receipt.at)
       if (i === undefined || !sameSlot(state.log[i] as number, receipt.at, slotUs)) return false
       const held = state.log[i + 1] as number

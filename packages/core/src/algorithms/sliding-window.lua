@@ -103,7 +103,12 @@ end
 -- @part refund
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous
-  if at >= limit.start then
+  if at == EARLIEST then
+    -- Of the previous window first: what is left of the current one will weigh in the next.
+    local of_previous = min(units, limit.previous)
+    limit.previous = limit.previous - of_previous
+    limit.current = max(limit.current - (units - of_previous), 0)
+  elseif at >= limit.start then
     limit.current = max(limit.current - units, 0)
   elseif at >= limit.start - limit.window then
     limit.previous = max(limit.previous - units, 0)

@@ -1,5 +1,5 @@
 import { shareOfUnits } from '../base/units.js'
-import { NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
+import { EARLIEST, NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
 import { steadyTerms } from './limit-terms.js'
 
 export interface SlidingWindowParams {
@@ -111,7 +111,8 @@ export const slidingWindow: Implementation<
 
   give(state, receipt: Receipt, { windowUs }) {
     const before = state.currentNow + state.previousNow
-    if (receipt.at >= state.startNow) state.currentNow = Math.max(state.currentNow - receipt.units, 0)
+    if (receipt.at === EARLIEST) giveEarliest(state, receipt.units)
+    else if (receipt.at >= state.startNow) state.currentNow = Math.max(state.currentNow - receipt.units, 0)
     else if (receipt.at >= state.startNow - windowUs) {
       state.previousNow = Math.max(state.previousNow - receipt.units, 0)
     }
@@ -127,6 +128,13 @@ function addUsage(state: SlidingWindowState, units: number, at: number, windowUs
   const fitting = unitsThatFit(units, state[cell])
   state[cell] += fitting
   return fitting
+}
+
+/** Of the previous window first: what is left of the current one will weigh in the next. */
+function giveEarliest(state: SlidingWindowState, units: number): void {
+  const ofPrevious = Math.min(units, state.previousNow)
+  state.previousNow -= ofPrevious
+  state.currentNow = Math.max(state.currentNow - (units - ofPrevious), 0)
 }
 
 function store(state: SlidingWindowState): void {

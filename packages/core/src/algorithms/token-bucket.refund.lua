@@ -62,7 +62,9 @@ local function note(limit, place, parts)
 end
 
 function token_bucket.give(limit, units, at, remaining, reset)
-  local level, place = limit.level, place_of(limit, units, at, remaining, reset)
+  local level = limit.level
+  -- The first to drain have no others before them.
+  local place = at == EARLIEST and units * limit.unit or place_of(limit, units, at, remaining, reset)
   local given = min(max(place, 0), units * limit.unit, level)
   -- If no units are behind the refund, none move forward, and no note is needed.
   if given > 0 and place < level then note(limit, place, given) end

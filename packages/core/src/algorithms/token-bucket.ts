@@ -1,7 +1,7 @@
 import { LONGEST_WINDOW_MS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { isUnits, shareOfUnits } from '../base/units.js'
-import { NEVER, type Implementation } from './implementation.js'
+import { EARLIEST, NEVER, type Implementation } from './implementation.js'
 import { steadyTerms, type LimitTerms } from './limit-terms.js'
 import { drained, noted, NOTHING_WENT_BACK, type WentBack } from './token-bucket-refunds.js'
 import {
@@ -171,7 +171,8 @@ export const tokenBucket: Implementation<
 
   give(state, receipt, params) {
     const level = state.levelNow
-    const place = placeOf(state, receipt, params)
+    // The first to drain have no others before them.
+    const place = receipt.at === EARLIEST ? receipt.units * state.unit : placeOf(state, receipt, params)
     const given = Math.min(Math.max(place, 0), receipt.units * state.unit, level)
     // If no units are behind the refund, none move forward, and no note is needed.
     if (given > 0 && place < level) {

@@ -1,7 +1,9 @@
 import type { Fallback } from '../failure/fallback.js'
 import type { FastPaths } from '../fast-path/fast-paths.js'
 import type { InFlight } from '../in-flight/in-flight.js'
+import type { Request } from '../requests/request.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
+import { refundByKey } from '../stores/receipts.js'
 import type { Backing } from './backing.js'
 import { closedError } from './closed-error.js'
 
@@ -23,6 +25,18 @@ export class ByKey {
   /** Nothing is done from now on. */
   end(): void {
     this.#isOver = true
+  }
+
+  /**
+   * Gives up to so many units of every limit of a request back, those that have counted longest. Returns whether there were
+   * any; false also where the store has not answered yet.
+   */
+  async refund(request: Request, units: number): Promise<boolean> {
+    if (this.#isOver) return false
+    const { giveBacks } = this.#options
+    const steps = (request.steps ?? [request]).filter(({ parts }) => parts.length > 0)
+    const given = await Promise.all(steps.map((step) => giveBacks.give(refundByKey(step, units))))
+    return given.includes('given')
   }
 
   /**

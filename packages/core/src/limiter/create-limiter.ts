@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
-import { needOptions } from '../base/option-checks.js'
+import { isOptions, needOptions } from '../base/option-checks.js'
 import { onceAMinute } from '../base/rare-warnings.js'
 import { keepSilent, warn, type Warn } from '../base/warnings.js'
 import { newLeaseId } from '../failure/ids.js'
@@ -8,7 +8,7 @@ import { Denials } from '../fast-path/denials.js'
 import type { FastPath } from '../fast-path/fast-path.js'
 import { Leases } from '../fast-path/leases/leases.js'
 import { unlimited } from '../fast-path/unlimited.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject, SubjectOf } from '../plans/subject.js'
 import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning } from '../requests/plan-warning.js'
 import { PlanResolver, type PlanResolverOptions } from '../requests/plan-resolver.js'
@@ -140,8 +140,10 @@ class StoreLimiter implements Limiter {
     return this.#common.reserve(subjects, options)
   }
 
-  refund(decision: Decision): Promise<boolean> {
-    return this.#settling.refund(decision)
+  refund(of: Decision | SubjectOf, units?: number): Promise<boolean> {
+    return isByKey(of, units)
+      ? this.#common.refund(of, units as number)
+      : this.#settling.refund(of as Decision)
   }
 
   settle(decision: Decision, cost: number): Promise<number> {
@@ -202,6 +204,12 @@ class StoreLimiter implements Limiter {
     this.#freeName()
     await this.#pipeline.close()
   }
+}
+
+/** Whether units are to go back by a subject, which a decision is not. */
+function isByKey(of: Decision | SubjectOf, units: number | undefined): of is SubjectOf {
+  if (units !== undefined || typeof of === 'string') return true
+  return isOptions(of) && 'id' in of
 }
 
 /** A store that answers at once is memory itself. If a test sets the store's time, denials are remembered on demand. */

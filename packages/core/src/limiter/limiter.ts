@@ -6,7 +6,7 @@ import type { Reservation } from './reservation.js'
 import type { ReserveOptions } from './reserve-options.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import type { Subjects } from '../requests/subject.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject, SubjectOf } from '../plans/subject.js'
 import type { PlansInput } from '../plans/plans.js'
 
 export interface ConsumeOptions {
@@ -56,6 +56,18 @@ export interface Consumer<Plans extends string = string> {
    */
   reserve(subjects: Subjects<Plans>, options: ReserveOptions): Promise<Reservation>
   /**
+   * Gives up to `units` back to every limit of a subject, where the decision that took them is not at hand. Of each limit
+   * the units that have counted longest, and never below 0 used. So the units that are meant should still count; of a
+   * token bucket they may have drained in part. `refund(decision)` of the limiter knows which they were, and works once.
+   * Requests in flight are not given back.
+   *
+   * @param units a whole number from 1
+   * @returns whether the store gave any units back. After false because of a slow store, it may still do so
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, or ERR_TOLLGATE_COST for `units`
+   * @example await limiter.refund({ id: 'acme', plan: 'pro' }, 2)
+   */
+  refund(subject: SubjectOf<Plans>, units: number): Promise<boolean>
+  /**
    * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
    * not refund decisions from before a reset: they can give back units that were taken after it.
    *
@@ -76,6 +88,8 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is not the object that `consume` returned, such as a copy
    */
   refund(decision: Decision): Promise<boolean>
+  /** As of a scope: in the common counters. */
+  refund(subject: SubjectOf<Plans>, units: number): Promise<boolean>
   /**
    * Sets the cost of a request once it is known: gives back what was too much, or takes what was too little, as far as
    * it fits. Works once per decision, instead of `refund`: a second call changes nothing.

@@ -3,10 +3,11 @@ import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline.js'
 import type { Request } from '../requests/request.js'
 import type { Scope } from '../requests/scope.js'
-import type { Subjects } from '../requests/subject.js'
+import { needSubject, type Subjects } from '../requests/subject.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
-import type { Subject } from '../plans/subject.js'
+import type { Subject, SubjectOf } from '../plans/subject.js'
+import { needUnitsBack } from '../requests/cost.js'
 import { newLeaseId } from '../failure/ids.js'
 import { quiet } from '../base/quiet.js'
 import { readConsumeOptions, withOptions } from './consume-options.js'
@@ -69,6 +70,17 @@ export class ScopedConsumer implements Consumer {
     } catch (error) {
       quiet(subjects)
       quiet(options)
+      throw error
+    }
+  }
+
+  async refund(subject: SubjectOf, units: number): Promise<boolean> {
+    try {
+      needUnitsBack(units)
+      const request = await this.#builder.build(needSubject(subject), units, this.#scope)
+      return await this.#pipeline.byKey.refund(request, units)
+    } catch (error) {
+      quiet(subject)
       throw error
     }
   }

@@ -15,5 +15,13 @@ export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
   )
 }
 
+/** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from 1 */
+export function needUnitsBack(units: unknown): void {
+  if (Number.isSafeInteger(units) && (units as number) >= 1) return
+  quiet(units)
+  const expected = 'a whole number of units from 1, such as refund(subject, 2)'
+  throw new TollgateError('ERR_TOLLGATE_COST', `units: got ${show(units)}, expected ${expected}`)
+}
+
 /** For options of HTTP, which have `skip`. */
 export const USE_SKIP = '; to let a request pass uncounted use skip: (req) => ...'

@@ -114,7 +114,7 @@ export interface RefundRequest {
 export interface RefundPart {
   readonly key: string
   readonly set: LimitSet
-  /** For each limit of the set: the units to give back, and what their decision said. */
+  /** For each limit of the set: the units to give back, and what their decision said, if that is known. */
   readonly receipts: readonly Receipt[]
 }
 

@@ -1,3 +1,4 @@
+import { EARLIEST } from '../algorithms/implementation.js'
 import type { Outcome, RefundRequest, StoreRequest } from './contract.js'
 
 /**
@@ -26,6 +27,34 @@ export function refundOf(
         // Units on lease are not in the state that the algorithm gives back to.
         return { units: own, at, remaining: remaining + leased, reset }
       }),
+    })),
+  }
+}
+
+/**
+ * Makes the request that gives units back of which only the key is known: of every limit those that have counted longest.
+ * Requests in flight are left out: they end by themselves.
+ *
+ * @param units quota units, the same number of every limit
+ * @param id    as in refundOf
+ */
+export function refundByKey(
+  { shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>,
+  units: number,
+  id?: string,
+): RefundRequest {
+  return {
+    shard,
+    id,
+    parts: parts.map(({ key, set }) => ({
+      key,
+      set,
+      receipts: set.limits.map((_, i) => ({
+        units: i === set.slots ? 0 : units,
+        at: EARLIEST,
+        remaining: 0,
+        reset: 0,
+      })),
     })),
   }
 }

@@ -3,7 +3,15 @@ import { testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createLimiter, redisStore } from '../../src/index.js'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
-import { mostInAnyWindow, play, forAll, schedule } from '../support/schedules.js'
+import {
+  advance,
+  forAll,
+  mostInAnyWindow,
+  play,
+  schedule,
+  toUs,
+  type Admitted,
+} from '../support/schedules.js'
 import { untried, variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -27,6 +35,36 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
       const limiter = bench.limiter({ limit: variant.limit(quota, windowMs) }, clock)
       const { admitted } = await play(limiter, clock, steps)
       expect(mostInAnyWindow(admitted, windowMs)).toBeLessThanOrEqual(variant.worstCase(quota))
+    })
+  })
+
+  /** Units given back by the key alone were never used, in truth. They still count then, and of a bucket they are all there. */
+  test.each(variants)('$name, with units given back by the key', async (variant) => {
+    const windowMs = windowOf(variant, 1000)
+    const isLate = variant.algorithm === 'sliding-log' || variant.algorithm === 'sliding-window'
+    const step = fc.record({
+      gapUs: fc.integer({ min: 0, max: windowMs * 600 }),
+      cost: fc.integer({ min: 1, max: 4 }),
+      /** Whether the request was cancelled, so that its units are to go back: at once, or from a later step. */
+      isCancelled: fc.boolean(),
+      isAtOnce: fc.constantFrom(true, !isLate),
+      givesBack: fc.boolean(),
+    })
+    await forAll(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: variant.limit(8, windowMs) }, clock)
+      const admitted: Admitted[] = []
+      let cancelled: Admitted[] = []
+      for (const { gapUs, cost, isCancelled, isAtOnce, givesBack } of steps) {
+        advance(clock, gapUs)
+        const atUs = toUs(clock)
+        cancelled = cancelled.filter((one) => atUs - one.atUs < windowMs * 1000)
+        if (givesBack) for (const one of cancelled.splice(0)) await limiter.refund('acme', one.cost)
+        const { allowed } = await limiter.consume('acme', { cost })
+        if (allowed) (isCancelled ? cancelled : admitted).push({ atUs, cost })
+        if (isAtOnce) for (const one of cancelled.splice(-1)) await limiter.refund('acme', one.cost)
+      }
+      expect(mostInAnyWindow(admitted, windowMs)).toBeLessThanOrEqual(variant.worstCase(8))
     })
   })
 

@@ -1,7 +1,7 @@
 // Law 5 for stores: Redis and memory answer any schedule of calls alike.
 import { testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { Receipt, Usage } from '../../src/algorithms/implementation.js'
+import { EARLIEST, type Receipt, type Usage } from '../../src/algorithms/implementation.js'
 import { memoryStore, redisStore, type LimitInput } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
@@ -86,6 +86,7 @@ const act = fc.oneof(
       gapUs,
       backs: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 2 }),
       units: fc.integer({ min: 0, max: 20 }),
+      isByKey: fc.boolean(),
       id,
     }),
   },
@@ -165,7 +166,8 @@ async function replay(
           ...part,
           receipts: part.receipts.map((receipt) => ({
             ...receipt,
-            units: Math.min(receipt.units, next.units),
+            units: next.isByKey ? next.units : Math.min(receipt.units, next.units),
+            ...(next.isByKey && { at: EARLIEST }),
           })),
         })),
       }

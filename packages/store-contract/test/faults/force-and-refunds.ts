@@ -47,6 +47,21 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
     [/refund: gives each limit/, /refund: gives several keys/],
   ],
   [
+    'refund gives nothing where it is not told when the units were taken',
+    (inner) =>
+      refunds(inner, (request) => ({
+        ...request,
+        parts: request.parts.map((part) => ({
+          ...part,
+          receipts: part.receipts.map((receipt) => ({
+            ...receipt,
+            units: receipt.at < 0 ? 0 : receipt.units,
+          })),
+        })),
+      })),
+    [/refund: by a key alone/],
+  ],
+  [
     'refund gives back to the first key only',
     (inner) => refunds(inner, (request) => ({ ...request, parts: request.parts.slice(0, 1) })),
     [/refund: gives several keys/],

@@ -8,8 +8,8 @@
   ARGV[2]       limit sets, as sets.lua says
   ARGV[3]       how long an id is remembered, in ms
   ARGV[4...]    for each request: number of its subjects, whether it has an id (1 or 0), then for each subject: limit
-                set (from 1), and for each limit of that set: units, when they were taken (µs), and `remaining` and
-                `reset` of the answer to their request
+                set (from 1), and for each limit of that set: units, when they were taken (µs; -1: the earliest of those
+                that count), and `remaining` and `reset` of the answer to their request
 
   Returns       now, then for each request: 1 when units were given back, 0 when there were none to give, -2 when the
                 calendar sent does not cover now and nothing was done, or an error text
@@ -18,6 +18,7 @@
   Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken
 ]]
 -- @include prelude.lua
+local EARLIEST = -1 -- as in implementation.ts
 -- @include algorithms
 -- @include value.lua
 -- @include write.lua
