@@ -88,7 +88,7 @@ export class Fallback {
     const allowed = isGiven(request, outcome)
     // A step is charged later, by `release`, when all steps of its request are decided.
     if (allowed && !request.turn) this.#reconciliation.due(request)
-    return { source: 'local', allowed, step: request, outcome, parts, error }
+    return { source: 'local', allowed, step: request, outcome, parts, share: this.#local.share, error }
   }
 
   /** As `decide`, but takes nothing. */
@@ -97,7 +97,8 @@ export class Fallback {
     if (isClosed) return { source: 'closed', allowed: false, step: request, error }
     if (parts.length === 0) return { source: 'open', allowed: true, step: request, error }
     const outcome = this.#local.peek(request, parts)
-    return { source: 'local', allowed: isTaken(outcome), step: request, outcome, parts, error }
+    const { share } = this.#local
+    return { source: 'local', allowed: isTaken(outcome), step: request, outcome, parts, share, error }
   }
 
   /**

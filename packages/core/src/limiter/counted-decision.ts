@@ -12,6 +12,7 @@ import {
   statesOf,
   statesOfAll,
   statesOfOutcome,
+  statesOfShares,
   toldParts,
 } from './told-limits.js'
 
@@ -28,6 +29,7 @@ export class CountedDecision implements Decision {
   declare readonly source: DecisionSource
   declare readonly reason?: DenialReason
   declare readonly waitedMs?: number
+  declare readonly localLimits?: readonly LimitState[]
   // What a refund needs. Apart from the fields above, which users can change.
   readonly #request: Request
   /** The store's, if it decided the request in one step: verdicts are then made only when somebody asks. */
@@ -58,6 +60,7 @@ export class CountedDecision implements Decision {
       if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
       const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
       if (waitedMs !== undefined) this.waitedMs = waitedMs
+      if (this.source === 'local') this.localLimits = statesOfShares(denial ? [denial] : origin.verdicts)
     }
     this.#request = request
     this.#outcome = outcome

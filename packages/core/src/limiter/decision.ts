@@ -77,6 +77,11 @@ export interface Decision {
    * lease, or waited for a place, or the store did not answer.
    */
   readonly limits: readonly LimitState[]
+  /**
+   * Set if this process decided by itself (`local`): its share of each limit that it counted, as `quota`, and what is used
+   * and left of that share, also if it denied. Others hold shares, too, so this is less than what is left of the plan.
+   */
+  readonly localLimits?: readonly LimitState[]
   /** The names of the limits that denied the request. */
   readonly violated: readonly string[]
   /** ms after which the same request passes if nobody else consumes; 0 when allowed, null when it never can. */

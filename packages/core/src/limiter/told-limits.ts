@@ -1,6 +1,8 @@
 import { UNKNOWN, type Verdict } from '../requests/verdict.js'
 import { NO_LIMITS, type LimitState } from './decision.js'
+import { shareOfUnits } from '../base/units.js'
 import type { Limit } from '../plans/limit.js'
+import { capacityOf, scaleLimit } from '../plans/scaled-limits.js'
 import type { Subject } from '../plans/subject.js'
 import { ownersOf, type Part, type Request } from '../requests/request.js'
 import type { LimitOutcome, Outcome } from '../stores/contract.js'
@@ -21,6 +23,27 @@ export function statesOfOutcome({ limits }: Outcome, of: readonly Limit[]): read
   // The common case, without a closure for each decision.
   if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, of[0] as Limit)]
   return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
+}
+
+/** What this process counted by itself: where its shares of the limits stand. */
+export function statesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
+  return verdicts.flatMap((verdict) => {
+    const { source, share, outcome } = verdict
+    if (source !== 'local' || share === undefined || !outcome) return NO_LIMITS
+    const { limits, at } = outcome
+    const of = limitsIn(verdict).map((limit) => shareOfLimit(limit, share, at / 1000))
+    return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
+  })
+}
+
+function shareOfLimit(limit: Limit, share: number, nowMs: number): Limit {
+  const compiled = scaleLimit(limit.compiled, share)
+  return {
+    ...limit,
+    quota: shareOfUnits(limit.quota, share),
+    capacity: capacityOf(compiled, nowMs),
+    compiled,
+  }
 }
 
 /** A remembered denial reports only numbers that are still certain. */

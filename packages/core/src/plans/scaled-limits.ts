@@ -18,7 +18,8 @@ export function shareOf(set: LimitSet, share: number): LimitSet {
 
 const shares = new WeakMap<LimitSet, { share: number; set: LimitSet }>()
 
-function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
+/** As shareOf, of one limit. */
+export function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
   let known: Params | undefined
   let scaled: Params = {}
   return {

@@ -35,6 +35,8 @@ export interface Verdict {
   readonly uses?: readonly LeasedUnits[]
   /** Of the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
+  /** Of the source `local`: this process's share of every quota, from 0 to 1. */
+  readonly share?: number
   /** Why the store did not decide. */
   readonly error?: StoreError
 }
