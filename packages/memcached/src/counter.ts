@@ -40,6 +40,11 @@ export class Counter {
     if (this.slides) this.previousKey = this.#keyOf(window.startUs - (window.endUs - window.startUs))
   }
 
+  /** The keys of the windows whose units count, the earliest first. */
+  get keys(): readonly string[] {
+    return this.slides ? [this.previousKey, this.key] : [this.key]
+  }
+
   /** The key of the window that a time was in; undefined if its units do not count any more. */
   keyAt(timeUs: number): string | undefined {
     const { startUs, endUs } = this.window

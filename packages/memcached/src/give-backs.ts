@@ -1,6 +1,6 @@
 import {
+  EARLIEST,
   ID_KEPT_MS,
-  type CompiledLimit,
   type LimitSet,
   type RefundAnswer,
   type RefundPart,
@@ -15,8 +15,9 @@ import { valueOf, type Moment } from './load.js'
 /** What an id stands for while its units are on their way back. */
 const UNDER_WAY = '?'
 
+/** Units to give back to one counter after another, as far as they have any. */
 interface Giving {
-  readonly key: string
+  readonly keys: readonly string[]
   readonly units: number
 }
 
@@ -42,40 +43,42 @@ export class GiveBacks {
     const idKey = id === undefined ? undefined : this.#layout.id(id)
     const first: Command[] =
       idKey === undefined ? [] : [this.#remember('add', idKey, UNDER_WAY), { kind: 'read', key: idKey }]
-    const replies = await this.#run([...first, ...places.map(({ key }): Command => ({ kind: 'read', key }))])
+    const replies = await this.#run([...first, ...places.flatMap(reading)])
     if (idKey !== undefined && replies[0] === false) return replies[1] !== '0'
-    const givings = places.flatMap((place, i) => whatIsThere(place, replies[first.length + i]))
-    const commands = givings.map((giving): Command => ({ kind: 'give', ...giving }))
-    if (idKey !== undefined) commands.push(this.#remember('set', idKey, givings.length > 0 ? '1' : '0'))
+    const commands = givingsOf(places, replies.slice(first.length))
+    const hasAny = commands.length > 0
+    if (idKey !== undefined) commands.push(this.#remember('set', idKey, hasAny ? '1' : '0'))
     if (commands.length > 0) await this.#run(commands)
-    return givings.length > 0
+    return hasAny
   }
 
   /** Forgets what counts of the limits of some keys. Returns whether there was anything. */
   async reset(keys: readonly string[], sets: readonly LimitSet[]): Promise<boolean> {
-    const places = keys.flatMap((key) => sets.flatMap((set) => this.#countersOf(key, set)))
-    const all = [...new Set(places)].map((key): Giving => ({ key, units: Infinity }))
+    const counters = keys.flatMap((key) => sets.flatMap((set) => this.#countersOf(key, set)))
+    const all = [...new Set(counters)].map((key): Giving => ({ keys: [key], units: Infinity }))
     if (all.length === 0) return false
-    const replies = await this.#run(all.map(({ key }): Command => ({ kind: 'read', key })))
     // The counters stay, with nothing in them: other processes would take them for lost ones.
-    const givings = all.flatMap((one, i) => whatIsThere(one, replies[i]))
-    if (givings.length > 0) await this.#run(givings.map((giving): Command => ({ kind: 'give', ...giving })))
-    return givings.length > 0
+    const commands = givingsOf(all, await this.#run(all.flatMap(reading)))
+    if (commands.length > 0) await this.#run(commands)
+    return commands.length > 0
   }
 
   #placesOf({ key, set, receipts }: RefundPart): Giving[] {
     return set.limits.flatMap((_, i) => {
       const { at = 0, units = 0 } = receipts[i] ?? {}
-      const place = this.#counters.at(key, set, i, this.#moment.nowUs).keyAt(at)
-      return place === undefined || units <= 0 ? [] : [{ key: place, units }]
+      if (units <= 0) return []
+      const counter = this.#counters.at(key, set, i, this.#moment.nowUs)
+      if (at === EARLIEST) return [{ keys: counter.keys, units }]
+      const place = counter.keyAt(at)
+      return place === undefined ? [] : [{ keys: [place], units }]
     })
   }
 
   #countersOf(key: string, set: LimitSet): string[] {
-    return set.limits.flatMap((_: CompiledLimit, i) => {
+    return set.limits.flatMap((_, i) => {
       const counter = this.#counters.at(key, set, i, this.#moment.nowUs)
       counter.readPrevious(undefined, -Infinity)
-      return counter.slides ? [counter.key, counter.previousKey] : [counter.key]
+      return counter.keys
     })
   }
 
@@ -85,10 +88,23 @@ export class GiveBacks {
   }
 }
 
-/** The units that are still there to be given back. */
-function whatIsThere({ key, units }: Giving, reply: Reply): Giving[] {
-  const value = valueOf(reply)
-  if (value instanceof Error) throw value
-  const given = Math.min(units, value?.units ?? 0)
-  return given > 0 ? [{ key, units: given }] : []
+function reading({ keys }: Giving): Command[] {
+  return keys.map((key) => ({ kind: 'read', key }))
+}
+
+/** The commands that give back what is still there. */
+function givingsOf(places: readonly Giving[], replies: readonly Reply[]): Command[] {
+  const commands: Command[] = []
+  let next = 0
+  for (const { keys, units } of places) {
+    let left = units
+    for (const key of keys) {
+      const value = valueOf(replies[next++])
+      if (value instanceof Error) throw value
+      const given = Math.min(left, value?.units ?? 0)
+      if (given > 0) commands.push({ kind: 'give', key, units: given })
+      left -= Math.max(given, 0)
+    }
+  }
+  return commands
 }
