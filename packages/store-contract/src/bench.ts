@@ -31,7 +31,7 @@ export interface Check {
   readonly needsHolds?: boolean
   readonly needsSlots?: boolean
   readonly needsClock?: boolean
-  /** Where docs/writing-a-store.md has that part of the contract. Default: the-contract. */
+  /** Where docs/store-contract.md has that part of the contract. Default: the-contract. */
   readonly section?: string
   run(bench: Bench): Promise<void>
 }

@@ -83,7 +83,7 @@ export function storeContract(
   }))
 }
 
-const PAGE = 'https://github.com/tollgate-js/tollgate/blob/main/docs/writing-a-store.md'
+const PAGE = 'https://github.com/tollgate-js/tollgate/blob/main/docs/store-contract.md'
 
 /** Names the part of the contract that the store breaks. What the store itself throws stays as it is. */
 function withPage(error: unknown, section = 'the-contract'): unknown {

@@ -1,4 +1,6 @@
 // Stores that can do less than Redis, and say so: the contract then asks for what they promise, and for no less.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { memoryStore, type Store } from '@tollgate/core/store'
 import { storeContract, type StoreContractOptions } from '../src/index.js'
 import { counterStore } from './counter-store.js'
@@ -85,8 +87,27 @@ test('a failed check says what the contract asks for, what the store answered, a
   const failed = await failures(() => broken)
   expect(failed.get('takes nothing for a request that does not fit, and then admits one that fits')).toBe(
     'units left after costs 4, 2 and 1 of a quota of 5: the contract asks for [ [ 1 ], [ 1 ], [ 0 ] ], the store answered ' +
-      '[ [ 5 ], [ 5 ], [ 5 ] ] (https://github.com/tollgate-js/tollgate/blob/main/docs/writing-a-store.md#the-contract)',
+      '[ [ 5 ], [ 5 ], [ 5 ] ] (https://github.com/tollgate-js/tollgate/blob/main/docs/store-contract.md#the-contract)',
   )
+})
+
+test('every failed check leads to a heading of docs/store-contract.md', async () => {
+  const nothing: Store = {
+    ...{ synchronous: true, atomic: true, leases: true, holds: true, slots: true },
+    consume: () => [],
+    peek: () => [],
+    refund: () => [],
+    reset: () => {},
+  }
+  const messages = [...(await failures(() => nothing, { passTime: () => {} })).values()]
+  expect(messages).toHaveLength(storeContract(() => nothing).length)
+  const page = readFileSync(join(__dirname, '../../../docs/store-contract.md'), 'utf8')
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, text = '']) =>
+    text.toLowerCase().replaceAll(' ', '-'),
+  )
+  const anchors = new Set(messages.map((text) => /docs\/store-contract\.md#([a-z-]+)\)$/.exec(text)?.[1]))
+  expect(anchors.size).toBe(4)
+  expect(headings).toEqual(expect.arrayContaining([...anchors]))
 })
 
 test('what a store throws in a check stays as it is', async () => {
