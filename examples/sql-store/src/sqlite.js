@@ -14,6 +14,8 @@ const [ASKED_EVERY_MS, BUSY_MS] = [2, 5000]
  */
 export function sqlite(path) {
   const db = new Connection(path)
+  // Another process may open the file at this moment.
+  db.pragma(`busy_timeout = ${BUSY_MS}`)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
   // To wait inside a call would stop this process, requests and all.
@@ -46,7 +48,8 @@ export function sqlite(path) {
           db.exec('COMMIT')
           return value
         } catch (error) {
-          db.exec('ROLLBACK')
+          // SQLite has rolled back by itself where a disk is full, say.
+          if (db.inTransaction) db.exec('ROLLBACK')
           throw error
         }
       })
