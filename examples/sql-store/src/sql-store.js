@@ -92,9 +92,13 @@ export function sqlStore(db, { table = 'tollgate' } = {}) {
       ),
     async reset(keys) {
       // One after another: a transaction that locks several rows in an order of its own could wait for another forever.
+      let wasThere = false
       for (const key of keys) {
-        await db.transaction((query) => query(`DELETE FROM ${table} WHERE key = $1`, [nameOf(key)]))
+        const text = `DELETE FROM ${table} WHERE key = $1 RETURNING key`
+        const found = await db.transaction((query) => query(text, [nameOf(key)]))
+        wasThere ||= found.length > 0
       }
+      return wasThere
     },
     close: () => sweeper.stop(),
   }

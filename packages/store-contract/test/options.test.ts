@@ -97,7 +97,7 @@ test('every failed check leads to a heading of docs/store-contract.md', async ()
     consume: () => [],
     peek: () => [],
     refund: () => [],
-    reset: () => {},
+    reset: () => false,
   }
   const messages = [...(await failures(() => nothing, { passTime: () => {} })).values()]
   expect(messages).toHaveLength(storeContract(() => nothing).length)
