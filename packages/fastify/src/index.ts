@@ -19,7 +19,8 @@ export type { RateLimitHook } from './adapter.js'
 export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest, FastifyReply> {
   /**
    * The stage in which requests are decided. The limiter runs after all other hooks of that stage, so that `identify`
-   * finds what they stored, such as the user. Default with `identify`: `preHandler`, which is after any authentication.
+   * finds what they stored, such as the user. Default with `identify`, or where `limit` is a function: `preHandler`, which
+   * is after any authentication.
    * Default by address: `onRequest`, in the order of registration, so that it also protects authentication after it.
    */
   readonly hook?: Stage

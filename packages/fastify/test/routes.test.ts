@@ -49,6 +49,27 @@ describe('options of a route', () => {
     expect(onDenied).toHaveBeenCalledTimes(1)
   })
 
+  test('limit as a function: of the plugin, also for routes with options, and of a route', async () => {
+    await app.register(rateLimit, { plans: { free: '10/min' }, defaultPlan: 'free', limit: () => ['7/min'] })
+    app.get('/', ok)
+    app.get('/two', { config: { rateLimit: { cost: 2 } } }, ok)
+    app.get('/own', { config: { rateLimit: { limit: async () => '5/min' } } }, ok)
+    app.get('/plan', { config: { rateLimit: { limit: () => undefined } } }, ok)
+    expect([
+      await remaining('/'),
+      await remaining('/two'),
+      await remaining('/own'),
+      await remaining('/plan'),
+    ]).toEqual(['6', '4', '1', '5'])
+  })
+
+  test('limit as a function is asked behind authentication', async () => {
+    await app.register(rateLimit, { limit: (request) => (request as { tenant?: string[] }).tenant })
+    app.addHook('onRequest', async (request) => Object.assign(request, { tenant: ['3/min'] }))
+    app.get('/', ok)
+    expect(await remaining('/')).toBe('2')
+  })
+
   test('group: routes of a group share its counters and limits, separate from all others', async () => {
     const exports = { group: 'exports', limit: '3/min' } as const
     await app.register(rateLimit, { plans: { free: '10/min' }, defaultPlan: 'free' })

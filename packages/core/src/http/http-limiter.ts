@@ -21,6 +21,7 @@ import { placeOptions, scopeOptions, type PlaceOptions, type RateLimitOptions } 
 import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
+import { limitOfRequest, LimitsOfRequest } from './limits-of-request.js'
 import { refundLater, releaseLater } from './refund-later.js'
 import { shedderOf, type Shedder } from './shedding/shedder.js'
 import { whileHere, type Asked } from './while-here.js'
@@ -68,6 +69,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #denials: DenialAnswers<Req, Res>
   readonly #property: string
   readonly #shedder: Shedder<Req, Res> | undefined
+  /** Set if `limit` is a function. */
+  readonly #limits: LimitsOfRequest<Req> | undefined
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
@@ -92,7 +95,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#countedIn = { limiter: this.limiter, group: options.group }
     const internals = internalsOf(this.limiter)
     this.#warn = internals.warn
-    this.isByAddress = isByAddress(identify)
+    const limitOf = limitOfRequest<Req>(options)
+    this.#limits = limitOf && new LimitsOfRequest(limitOf, this.limiter)
+    this.isByAddress = isByAddress(identify) && !limitOf
     this.#writeHeaders = headerWriter(headers, internals.hide)
     this.#denials = new DenialAnswers(adapter, this.#options)
     this.#property = requestProperty
@@ -184,9 +189,15 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   #consumeOrShed(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
-    if (!this.#shedder) return this.#consume(req, res, subjects)
+    if (!this.#shedder) return this.#limit(req, res, subjects)
     const refusal = this.#await(req, this.#shedder.refusal(req, res, subjects[0]))
-    return chain(refusal, (shed) => (shed ? this.#answer(req, res, shed) : this.#consume(req, res, subjects)))
+    return chain(refusal, (shed) => (shed ? this.#answer(req, res, shed) : this.#limit(req, res, subjects)))
+  }
+
+  #limit(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+    if (!this.#limits) return this.#consume(req, res, subjects)
+    const limited = this.#await(req, this.#limits.apply(req, subjects))
+    return chain(limited, (all) => this.#consume(req, res, all))
   }
 
   #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {

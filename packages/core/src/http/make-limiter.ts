@@ -1,5 +1,6 @@
 import { createLimiterFor } from '../limiter/create-limiter.js'
 import type { Limiter } from '../limiter/limiter.js'
+import { limitOfRequest } from './limits-of-request.js'
 import { limiterOptions, scopeOptions, type RateLimitOptions } from './options.js'
 import { needKnownPlans } from './shedding/shed-option.js'
 
@@ -8,5 +9,6 @@ export function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limi
   const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
   const checkPlans = (names: readonly string[]): void => needKnownPlans(options.shed, names)
   const scope = scopeOptions(options)
-  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope, checkPlans })
+  const isWithoutPlans = limitOfRequest(options) !== undefined && !('plans' in options)
+  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope, checkPlans, isWithoutPlans })
 }

@@ -10,10 +10,20 @@ import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answer.js'
 import type { EventContextOption } from './event-context.js'
 import type { ShedOption } from './shedding/shed-option.js'
+import { limitOfRequest, type LimitOf } from './limits-of-request.js'
+import type { LimitInput } from '../plans/limit.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
-  extends LimiterOptions<Plans>, ScopeOptions, DenialOptions {
+  extends Omit<LimiterOptions<Plans>, 'limit'>, Omit<ScopeOptions, 'limit'>, DenialOptions {
+  /**
+   * The limits of the only plan; with `limiter`, those of this `group`. Or a function of the request: its limits hold for the
+   * subject that pays, as if it brought them, and undefined means the plan of the subject. It may be async. Such limits
+   * count where the place counts, also in a `group`.
+   *
+   * @example limit: (req) => req.tenant.limits // ['40/min', '1000/day']
+   */
+  readonly limit?: LimitInput | readonly LimitInput[] | LimitOf<Req>
   /** An existing limiter, made by `createLimiter`, to share it. Replaces the options that would make one. */
   readonly limiter?: Limiter
   /** Who a request counts against. Default: the client's address, on the default plan. */
@@ -72,16 +82,19 @@ export type PlaceOptions<Req, Res = unknown> = Omit<
 >
 
 /** Picks the options that make a limiter. */
-export function limiterOptions(options: LimiterOptions): LimiterOptions {
-  return pick(options, LIMITER_OPTIONS)
+export function limiterOptions(options: RateLimitOptions<never, never>): LimiterOptions {
+  return pick(options, limitOfRequest(options) ? NOT_LIMIT : LIMITER_OPTIONS)
 }
+
+const NOT_LIMIT = LIMITER_OPTIONS.filter((name) => name !== 'limit')
 
 /**
  * Picks the options of a scope. Without a shared limiter, `limit` makes the limiter, so it is not an option of the
  * scope.
  */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
-  return pick(options, limiter ? SCOPE_OPTIONS : ['group', 'stacked'])
+  const hasOwn = limiter !== undefined && !limitOfRequest(options)
+  return pick(options, hasOwn ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
 /** The options for a place: its own, and for the rest those around it. Both places share one limiter. */
@@ -90,7 +103,8 @@ export function placeOptions<Req, Res>(
   own: PlaceOptions<Req, Res>,
   limiter: Limiter,
 ): RateLimitOptions<Req, Res> {
-  const isLimiters = (name: string): boolean => !outer.limiter && LIMITER_OPTIONS.includes(name)
+  const ofLimiter = limitOfRequest(outer) ? NOT_LIMIT : LIMITER_OPTIONS
+  const isLimiters = (name: string): boolean => !outer.limiter && ofLimiter.includes(name)
   const shared = Object.entries(outer).filter(([name]) => !isLimiters(name))
   return { ...Object.fromEntries(shared), limiter, ...own }
 }

@@ -49,6 +49,8 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
 
 /** What a caller of Tollgate's own will do with a limiter, to be checked before there is one. */
 export interface Uses {
+  /** Whether subjects bring their limits, so that no plans need be given. */
+  readonly isWithoutPlans?: boolean
   /** Who gets the default plan, for the error; left out: subjects can name a plan. */
   readonly defaultFor?: string
   /** Where it will count. */
@@ -77,14 +79,17 @@ class StoreLimiter implements Limiter {
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  constructor(options: LimiterOptions, { defaultFor, scope, checkPlans }: Uses = {}) {
+  constructor(options: LimiterOptions, { defaultFor, scope, checkPlans, isWithoutPlans }: Uses = {}) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
     this.#store = store
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf)
-    this.#plans = this.#resolve({ ...options, defaultAlgorithm: store.defaultAlgorithm }, warnOf)
+    this.#plans = this.#resolve(
+      { ...options, defaultAlgorithm: store.defaultAlgorithm, isWithoutPlans },
+      warnOf,
+    )
     if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')

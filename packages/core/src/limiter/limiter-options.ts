@@ -103,6 +103,7 @@ const KNOWN: KnownOptions = {
 /** @throws {ConfigError} when an option of a limiter is wrong; plans are checked elsewhere */
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, KNOWN)
+  if (typeof options.limit === 'function') throw functionOfRequest()
   const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds, warnings } =
     options
   if (store !== undefined) checkStore(store, 'store')
@@ -124,6 +125,11 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (warnings !== undefined && typeof warnings !== 'boolean') {
     throw ConfigError.wrong('warnings', warnings, 'true or false')
   }
+}
+
+function functionOfRequest(): ConfigError {
+  const own = "without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })"
+  return new ConfigError('limit', `a function of the request goes to rateLimit of an adapter; ${own}`)
 }
 
 /** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */

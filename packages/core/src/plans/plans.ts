@@ -35,8 +35,8 @@ export interface Plans {
   readonly byName: ReadonlyMap<string, Plan>
   /** Copies of the inputs that the plans were compiled from. */
   readonly inputs: ReadonlyMap<string, unknown>
-  /** The plan for subjects without a known plan: never unlimited, never blocked. */
-  readonly fallback: Plan
+  /** The plan for subjects without a known plan: never unlimited, never blocked. Undefined if there are no plans. */
+  readonly fallback: Plan | undefined
   /** Whether there is a plan whose subjects are denied. */
   readonly canBlock: boolean
   /** Whether there is a plan whose requests can wait in line. */
@@ -54,6 +54,8 @@ export interface PlanTerms {
    * thousands costs only that one.
    */
   readonly known?: Plans | undefined
+  /** Whether there may be none, since all subjects bring limits. */
+  readonly isWithoutPlans?: boolean | undefined
   /** As in parseLimit; the same as of the previous plans. */
   readonly defaultAlgorithm?: Algorithm | undefined
 }
@@ -65,6 +67,7 @@ export interface PlanTerms {
  */
 export function compilePlans(options: PlanOptions, terms: PlanTerms = {}): Plans {
   const { defaultPlan = options.defaultPlan } = terms
+  if (terms.isWithoutPlans) return withoutPlans(defaultPlan)
   const { byName, inputs } = compileEach(options, terms)
   const all = [...byName.values()]
   const limited = all.filter((plan) => plan.limits.length > 0)
@@ -78,6 +81,12 @@ export function compilePlans(options: PlanOptions, terms: PlanTerms = {}): Plans
   if (fallback && fallback.limits.length > 0) return { ...plans, fallback, hasDefault: true }
   if (options.limit !== undefined) throw defaultOfOne()
   throw notADefault(defaultPlan, limited)
+}
+
+function withoutPlans(defaultPlan: string | undefined): Plans {
+  if (defaultPlan !== undefined) throw new ConfigError('defaultPlan', 'there are no plans: give plans, too')
+  const none = { byName: new Map(), inputs: new Map(), fallback: undefined }
+  return { ...none, canBlock: false, canWait: false, hasDefault: true }
 }
 
 function compileEach(

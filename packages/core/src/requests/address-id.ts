@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
 import { IPV6_PREFIX, ipSubject, isAddress, plainIp } from './ip.js'
 
@@ -36,6 +37,13 @@ function asNetwork(given: Subject, id: string): Subject {
 export function keepWritten(subject: Subject, given: Subject): Subject {
   written.set(subject, given)
   return subject
+}
+
+/** The subject with limits in place of its plan. It stays known how it was written. */
+export function withLimits(subject: Subject, limits: OwnLimits): Subject {
+  const given = written.get(subject)
+  const own = { ...subject, plan: undefined, limits }
+  return given ? keepWritten(own, given) : own
 }
 
 /** The subject as the caller gave it, if only the form of its id said that it is an address; otherwise undefined. */

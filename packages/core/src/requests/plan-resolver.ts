@@ -10,10 +10,11 @@ import { readPlan, type Found } from './plan-answer.js'
 import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
 import { OWN_LIMITS } from '../plans/own-limits.js'
 import { isNone } from './subject.js'
-import { compilePlans, type PlanOptions, type Plans } from '../plans/plans.js'
+import { noPlans } from './subject-errors.js'
+import { compilePlans, type PlanOptions, type Plans, type PlanTerms } from '../plans/plans.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
 
-export interface PlanResolverOptions extends PlanOptions {
+export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf
   readonly planCache?: PlanCacheOptions
   /** The algorithm of limits that name none, if the store has one of its own. */
@@ -35,17 +36,17 @@ export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
   readonly #own: OwnPlans
-  readonly #defaultAlgorithm: Algorithm | undefined
+  readonly #terms: PlanTerms
   #plans: Plans
   #defaultPlan: string | undefined
 
   /** @throws {ConfigError} when a plan or the look-up is wrong */
   constructor(options: PlanResolverOptions, listener: PlanListener) {
-    const { planOf, planCache = {}, defaultPlan, defaultAlgorithm } = options
+    const { planOf, planCache = {}, defaultPlan, defaultAlgorithm, isWithoutPlans } = options
     this.#own = new OwnPlans({ defaultAlgorithm, ...listener })
     this.#listener = listener
-    this.#defaultAlgorithm = defaultAlgorithm
-    this.#plans = compilePlans(options, { defaultAlgorithm })
+    this.#terms = { defaultAlgorithm }
+    this.#plans = compilePlans(options, { defaultAlgorithm, isWithoutPlans })
     this.#defaultPlan = defaultPlan
     if (planOf === undefined) return
     this.#lookup = new PlanLookup(planOf, planCache, {
@@ -90,11 +91,7 @@ export class PlanResolver {
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
     const { defaultPlan = keptDefault(this.#defaultPlan, given) } = given
-    const plans = compilePlans(given, {
-      defaultPlan,
-      known: this.#plans,
-      defaultAlgorithm: this.#defaultAlgorithm,
-    })
+    const plans = compilePlans(given, { ...this.#terms, defaultPlan, known: this.#plans })
     if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)
     for (const plan of plans.byName.values()) check(plan)
     this.#plans = plans
@@ -117,7 +114,7 @@ export class PlanResolver {
     return chain(this.#nameFor(subject), (found) => {
       const { byName, fallback } = this.#plans
       if (typeof found === 'object') return found.name
-      return found !== undefined && byName.has(found) ? found : fallback.name
+      return found !== undefined && byName.has(found) ? found : (fallback?.name ?? OWN_LIMITS)
     })
   }
 
@@ -140,6 +137,7 @@ export class PlanResolver {
     const { byName, fallback, hasDefault } = this.#plans
     const plan = name === undefined ? undefined : byName.get(name)
     if (plan) return plan
+    if (!fallback) throw noPlans(subject)
     if (name !== undefined || !hasDefault) {
       const named = name === subject.plan ? subject : { ...subject, plan: name }
       this.#listener.onUnknownPlan(named, fallback.name, byName.keys())

@@ -54,3 +54,10 @@ export function emptyId(path: string, id: unknown): TollgateError {
     `${path}.id: got ${show(id)}, expected an id that is not empty`,
   )
 }
+
+/** The error for a subject without limits where there are no plans. */
+export function noPlans({ id }: Subject): TollgateError {
+  const problem = `${show(String(id))} brings no limits, and there are no plans`
+  const remedy = "write { id, limits: ['40/min'] }, or give plans, too"
+  return new TollgateError('ERR_TOLLGATE_SUBJECT', `subject: ${problem}: ${remedy}`)
+}

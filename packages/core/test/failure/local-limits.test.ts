@@ -50,7 +50,9 @@ test('in several steps those of all of them, or of the one that denied', async (
     ['minute', 2, 60_000, 2, 0],
     ['default.minute', 2, 60_000, 2, 0],
   ])
-  expect(told(await limiter.consume(['org', 'other']))).toHaveLength(1)
+  // The first of its steps lets it in, and its units go back.
+  const denied = await limiter.consume(['another', 'user'])
+  expect([denied.violated, told(denied)]).toEqual([['default.minute'], [['default.minute', 2, 60_000, 2, 0]]])
 })
 
 test.each<[what: string, options: Partial<LimiterOptions>]>([

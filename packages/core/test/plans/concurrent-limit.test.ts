@@ -124,5 +124,5 @@ test.each([
   [{ plans: { few: '1 concurrent', slow: ['100/min', '50 concurrent'], fast: '100/s' } }, 'slow'],
   [{ plans: { a: ['100/min', '50 concurrent'], b: ['100/min', '5 concurrent'], c: '100/min' } }, 'b'],
 ])('of %p the most restrictive plan is %s', (plans, name) => {
-  expect(compilePlans(plans).fallback.name).toBe(name)
+  expect(compilePlans(plans).fallback?.name).toBe(name)
 })

@@ -17,6 +17,7 @@ import { denialContract } from './denial-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
+import { limitsContract } from './limits-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
@@ -83,7 +84,7 @@ export function adapterContract(name: string, serve: Serve): void {
   ]
   for (const [store, makeStore] of stores) {
     const parts = [roadContract, httpContract, refundContract, denialContract, requestContract]
-    const others = [hostileContract, concurrencyContract, shedContract]
+    const others = [hostileContract, concurrencyContract, shedContract, limitsContract]
     for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
