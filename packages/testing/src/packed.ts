@@ -19,7 +19,7 @@ export interface Project {
 export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines.packageManager
   for (const name of names) {
-    if (!existsSync(join(root, 'packages', name, 'dist/cjs/index.js')))
+    if (!existsSync(join(root, 'packages', name, 'dist/cjs/package.json')))
       throw new Error(`packages/${name} is not built: run npm run build`)
   }
   const filters = names.flatMap((name) => ['--filter', `./packages/${name}`])

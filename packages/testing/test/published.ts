@@ -1,2 +1,11 @@
 /** The folders of the published packages. */
-export const PUBLISHED: readonly string[] = ['core', 'express', 'fastify', 'koa', 'metrics', 'store-contract']
+export const PUBLISHED: readonly string[] = [
+  'core',
+  'express',
+  'fastify',
+  'koa',
+  'memcached',
+  'metrics',
+  'store-contract',
+  'stores',
+]

@@ -1,0 +1,101 @@
+import type { Decision } from '@tollgate/core'
+import { Counter } from './counter.js'
+import type { FastifyHits, Penalties } from './fastify-params.js'
+import { hitOf, needAnswer, stateOf, UNREACHABLE, type Limited } from './hit.js'
+import { quotaOf } from './limited.js'
+import type { Backed } from './store-options.js'
+
+export interface Asked {
+  readonly key: string
+  /** ms */
+  readonly timeWindow: number
+  readonly max: number
+}
+
+/** Counts the requests of one route, or of those that have none of their own. */
+export class FastifyCounts {
+  readonly #limiter: Backed['limiter']
+  readonly #hits: Counter
+  /** Counts refused requests, where that makes a difference. */
+  readonly #refusals: Counter
+  readonly #penalties: Penalties
+  readonly #namespace: string
+
+  /** @param namespace has no space */
+  constructor({ limiter, algorithm }: Backed, penalties: Penalties, namespace: string) {
+    this.#limiter = limiter
+    this.#hits = new Counter({ limiter, algorithm }, 'timeWindow')
+    this.#refusals = new Counter({ limiter, algorithm: undefined }, 'timeWindow', 'refused')
+    this.#penalties = penalties
+    this.#namespace = namespace
+  }
+
+  /** Counts a request, unless it is refused. */
+  async take(asked: Asked): Promise<FastifyHits> {
+    const { id, limited } = this.#read(asked)
+    // A max of 0 lets nobody pass, and is none to Tollgate.
+    if (limited.quota === 0) return this.#refuse(asked, asked.timeWindow)
+    // At once, so that both have one deadline.
+    const [decision, refused] = await Promise.all([
+      this.#hits.take(id, limited),
+      this.#penalties.renews ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
+    ])
+    const { allowed, used, resetMs, retryAfterMs } = hitOf(decision, limited)
+    if (allowed && !isPending(refused)) return { current: used, ttl: Math.ceil(resetMs) }
+    // Its own window had room, but the one that the refused request before began is not over.
+    if (allowed) void this.#limiter.refund(decision)
+    return this.#refuse(asked, retryAfterMs)
+  }
+
+  /** What `take` would find, without this request. */
+  async peek(asked: Asked): Promise<FastifyHits> {
+    const { id, limited } = this.#read(asked)
+    if (limited.quota === 0) return { current: 0, ttl: 0 }
+    const [decision, refused] = await Promise.all([
+      this.#hits.peek(id, limited),
+      this.#counts ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
+    ])
+    needAnswer(decision)
+    const { quota, windowMs } = limited
+    if (refused && this.#penalties.renews && isPending(refused)) {
+      return { current: quota + (stateOf(refused)?.used ?? 1), ttl: windowMs }
+    }
+    const state = stateOf(decision)
+    const current = state ? quota - state.remaining : 0
+    return {
+      current,
+      ttl: Math.ceil(decision.allowed ? (state?.resetMs ?? 0) : (decision.retryAfterMs ?? windowMs)),
+    }
+  }
+
+  /** Whether refused requests are counted. */
+  get #counts(): boolean {
+    return this.#penalties.renews || this.#penalties.ban !== undefined
+  }
+
+  async #refuse(asked: Asked, waitMs: number): Promise<FastifyHits> {
+    const { id, limited } = this.#read(asked)
+    const { timeWindow } = asked
+    const first = { current: limited.quota + 1, ttl: Math.max(Math.ceil(waitMs), 1) }
+    if (!this.#counts) return first
+    const refusable = this.#refusable(asked)
+    const decision = await this.#refusals.take(id, refusable)
+    if (decision.reason === 'store-unavailable') return first
+    const times = decision.allowed ? (stateOf(decision)?.used ?? 1) : refusable.quota
+    return { current: limited.quota + times, ttl: this.#penalties.renews ? timeWindow : first.ttl }
+  }
+
+  /** A ban needs no more than its number. For a new window each one counts. */
+  #refusable({ timeWindow }: Asked): Limited {
+    const { ban = 0, renews } = this.#penalties
+    return { quota: renews ? UNREACHABLE : ban + 1, windowMs: timeWindow }
+  }
+
+  #read({ key, timeWindow, max }: Asked): { readonly id: string; readonly limited: Limited } {
+    return { id: `${this.#namespace} ${key}`, limited: { quota: quotaOf(max, 'max'), windowMs: timeWindow } }
+  }
+}
+
+function isPending(refused: Decision | undefined): boolean {
+  return refused !== undefined && (stateOf(refused)?.used ?? 0) > 0
+}

@@ -1,0 +1,52 @@
+import { ConfigError } from '@tollgate/core'
+import { needWindow, quotaOf } from './limited.js'
+
+/** The requests of a key in its window, and the ms until it can come again. */
+export interface FastifyHits {
+  current: number
+  ttl: number
+}
+
+/** What the plugin gives its store: its options, and those of a route over them. Of any type, until checked. */
+export interface FastifyParams {
+  readonly max?: unknown
+  readonly timeWindow?: unknown
+  readonly ban?: unknown
+  readonly continueExceeding?: unknown
+  readonly exponentialBackoff?: unknown
+  readonly groupId?: unknown
+  readonly routeInfo?: { readonly method?: string | readonly string[]; readonly url?: string }
+}
+
+/** What happens to clients that are refused. */
+export interface Penalties {
+  /** How many refused requests a client may send before it is banned; undefined: any number. */
+  readonly ban: number | undefined
+  /** Whether a refused request begins a whole window in which all are refused. */
+  readonly renews: boolean
+}
+
+/** @throws {ConfigError} when an option cannot work with this store */
+export function needParams(params: FastifyParams): Penalties {
+  const { max, timeWindow, ban, continueExceeding, exponentialBackoff } = params
+  if (typeof max !== 'function') quotaOf(max, 'max')
+  if (typeof timeWindow !== 'function') needWindow(timeWindow, 'timeWindow')
+  if (exponentialBackoff === true) {
+    const problem = 'this store cannot double a block with each refused request'
+    throw new ConfigError('exponentialBackoff', `${problem}: leave it out, or write continueExceeding: true`)
+  }
+  const isBan = typeof ban === 'number' && ban >= 0
+  return { ban: isBan ? ban : undefined, renews: continueExceeding === true }
+}
+
+/**
+ * Where the requests of a route are counted, without a space: in its group, else by itself, with its HEAD requests.
+ * Handlers that no route owns are numbered, in the order in which they are made.
+ */
+export function namespaceOf({ groupId, routeInfo }: FastifyParams, next: () => number): string {
+  if (typeof groupId === 'string' && groupId !== '') return `group:${encodeURIComponent(groupId)}`
+  const { method, url } = routeInfo ?? {}
+  if (method === undefined || url === undefined) return `handler:${next()}`
+  const methods = [method].flat().map((name) => (name === 'HEAD' ? 'GET' : name))
+  return [...new Set(methods)].toSorted().join() + encodeURI(url)
+}

@@ -1,0 +1,105 @@
+import type { Limiter, Store } from '@tollgate/core'
+import { FastifyCounts } from './fastify-counts.js'
+import { namespaceOf, needParams, type FastifyHits, type FastifyParams } from './fastify-params.js'
+import { refuseSecondUse } from './second-use.js'
+import { backing, type Backed, type StoreOptions } from './store-options.js'
+
+export type { FastifyHits } from './fastify-params.js'
+export type { StoreOptions } from './store-options.js'
+export { StoreUnavailableError } from './unavailable.js'
+
+export type FastifyHitsCallback = (error: Error | null, result?: FastifyHits) => void
+
+/** What the plugin asks with. */
+export type FastifyCall = [
+  key: string,
+  callback: FastifyHitsCallback,
+  /** ms */
+  timeWindow: number,
+  max: number,
+]
+
+/** The store of the plugin, or of one of its routes. */
+export interface FastifyStore {
+  /** Counts a request, unless it is refused: then `current` is more than `max`, and it takes nothing. */
+  incr(...call: FastifyCall): void
+  /** As `incr`, but counts nothing: for `{ increment: false }`. */
+  read(...call: FastifyCall): void
+  /** @throws {ConfigError} when an option of the route cannot work */
+  child(routeOptions: object): FastifyStore
+}
+
+/** What the plugin makes its store with. */
+export interface FastifyStoreConstructor {
+  /** @throws {ConfigError} when the plugin is registered with it twice, or an option of the plugin cannot work */
+  new (pluginOptions: object): FastifyStore
+  /** Tells of decisions and of the store's faults: `limiter.on('storeError', ...)`, `stats()`, `health()`. */
+  readonly limiter: Limiter
+  /** Lets go of the Tollgate store; a Redis client stays open. The failure policy decides later requests. */
+  close(): Promise<void>
+}
+
+/**
+ * The `store` of @fastify/rate-limit 10 or 11: it counts in any store of Tollgate, in exact sliding windows. One for each
+ * time that the plugin is registered.
+ *
+ * @param store such as `redisStore(client)`
+ * @throws {ConfigError} when an argument is wrong
+ * @example
+ * await app.register(rateLimit, { timeWindow: '1 minute', max: 100, store: tollgateStore(redisStore(client)) })
+ */
+export function tollgateStore(store: Store, options: StoreOptions = {}): FastifyStoreConstructor {
+  const backed = backing(store, options)
+  const { limiter } = backed
+  let uses = 0
+
+  return class TollgateStore extends Place {
+    static readonly limiter = limiter
+
+    static async close(): Promise<void> {
+      await limiter.close()
+    }
+
+    constructor(pluginOptions: object) {
+      refuseSecondUse((uses += 1))
+      super({ backed, handlers: 0 }, pluginOptions, 'all')
+    }
+  }
+}
+
+/** What all stores of one plugin share. */
+interface Shared {
+  readonly backed: Backed
+  /** How many handlers it has that belong to no route. */
+  handlers: number
+}
+
+class Place implements FastifyStore {
+  readonly #shared: Shared
+  readonly #counts: FastifyCounts
+
+  constructor(shared: Shared, params: FastifyParams, namespace: string) {
+    this.#shared = shared
+    this.#counts = new FastifyCounts(shared.backed, needParams(params), namespace)
+  }
+
+  incr(...[key, callback, timeWindow, max]: FastifyCall): void {
+    answer(this.#counts.take({ key, timeWindow, max }), callback)
+  }
+
+  read(...[key, callback, timeWindow, max]: FastifyCall): void {
+    answer(this.#counts.peek({ key, timeWindow, max }), callback)
+  }
+
+  child(routeOptions: object): FastifyStore {
+    const namespace = namespaceOf(routeOptions, () => (this.#shared.handlers += 1))
+    return new Place(this.#shared, routeOptions, namespace)
+  }
+}
+
+function answer(hits: Promise<FastifyHits>, callback: FastifyHitsCallback): void {
+  hits.then(
+    (result) => callback(null, result),
+    (error: Error) => callback(error),
+  )
+}

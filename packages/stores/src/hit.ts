@@ -1,0 +1,65 @@
+import type { Decision, LimitState } from '@tollgate/core'
+import { StoreUnavailableError } from './unavailable.js'
+
+/**
+ * The quota where every request has to be counted, whatever the limit: the most that a limit can have, so that nobody
+ * reaches it.
+ */
+export const UNREACHABLE = 1e12
+
+/** One limit of a subject, as a middleware states it. */
+export interface Limited {
+  /** Units: a whole number from 1. */
+  readonly quota: number
+  readonly windowMs: number
+}
+
+/** What a request found, in the terms that the other packages share. */
+export interface Hit {
+  readonly allowed: boolean
+  /** The requests in the window with this one; the quota and one more if it is refused. A whole number from 1. */
+  readonly used: number
+  /** ms until another request fits; 0 if it is allowed. */
+  readonly retryAfterMs: number
+  /** ms until there is room for one more than now. */
+  readonly resetMs: number
+}
+
+/**
+ * Reads a decision on one subject with one limit.
+ *
+ * @throws {StoreUnavailableError} if the store could not answer and the policy is `closed`
+ */
+export function hitOf(decision: Decision, { quota, windowMs }: Limited): Hit {
+  needAnswer(decision)
+  const { allowed, retryAfterMs } = decision
+  if (!allowed) {
+    const waitMs = retryAfterMs ?? windowMs
+    return { allowed, used: quota + 1, retryAfterMs: waitMs, resetMs: waitMs }
+  }
+  const state = stateOf(decision)
+  return { allowed, used: usedOf(state, quota), retryAfterMs: 0, resetMs: state?.resetMs ?? windowMs }
+}
+
+/** @throws {StoreUnavailableError} */
+export function needAnswer({ reason }: Decision): void {
+  if (reason === 'store-unavailable') throw new StoreUnavailableError()
+}
+
+/**
+ * What is known of the limit: the store's numbers, or those of this process's share. Nothing is while the policy lets
+ * all pass.
+ */
+export function stateOf(decision: Decision): LimitState | undefined {
+  return decision.limits[0] ?? (decision as { localLimits?: readonly LimitState[] }).localLimits?.[0]
+}
+
+/**
+ * Of a share, `remaining` is what still passes here. The middleware subtracts from the whole limit: so it must be told
+ * the rest as used. Where every request counts, the limit is no part of it.
+ */
+function usedOf(state: LimitState | undefined, quota: number): number {
+  if (!state) return 1
+  const used = quota === UNREACHABLE ? state.used : quota - state.remaining
+  return Math.min(Math.max(used, 1), quota)
+}

@@ -1,0 +1,47 @@
+import { ConfigError, type Algorithm } from '@tollgate/core'
+import { limitSetOf } from '@tollgate/core/store'
+import { UNREACHABLE } from './hit.js'
+
+/**
+ * Reads a middleware's limit. A fraction of a request is none, and a limit that nobody can reach is as good as any other.
+ *
+ * @param name what the middleware calls it
+ * @returns a whole number; 0 if no request fits
+ * @throws {ConfigError} when it is not a limit
+ */
+export function quotaOf(limit: unknown, name: string): number {
+  if (typeof limit === 'number' && limit >= 0) return Math.min(Math.floor(limit), UNREACHABLE)
+  throw ConfigError.wrong(name, limit, 'a number of requests from 0, such as 100')
+}
+
+/**
+ * Checks the length of a window.
+ *
+ * @param name what the middleware calls it
+ * @throws {ConfigError}
+ */
+export function needWindow(windowMs: unknown, name: string): asserts windowMs is number {
+  if (typeof windowMs !== 'number') throw ConfigError.wrong(name, windowMs, 'a time in ms, such as 60000')
+  try {
+    limitSetOf({ quota: 1, window: windowMs })
+  } catch (error) {
+    throw isConfigError(error) ? new ConfigError(name, error.problem) : error
+  }
+}
+
+/**
+ * A bucket has no window: it forgets a request as soon as one unit came back, and those of a limit that nobody can reach
+ * come back at once.
+ *
+ * @param what such a limit counts
+ * @throws {ConfigError}
+ */
+export function refuseBucket(algorithm: Algorithm | undefined, what: string): void {
+  if (algorithm !== 'token-bucket') return
+  throw new ConfigError('algorithm', `got 'token-bucket', which cannot count ${what}: leave it out`)
+}
+
+/** By its code, since a process can load the class twice. */
+export function isConfigError(error: unknown): error is ConfigError {
+  return (error as Partial<ConfigError> | undefined)?.code === 'ERR_TOLLGATE_CONFIG'
+}

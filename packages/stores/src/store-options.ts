@@ -1,0 +1,60 @@
+import {
+  ConfigError,
+  createLimiter,
+  type Algorithm,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+} from '@tollgate/core'
+import { checkStore } from '@tollgate/core/store'
+import { isConfigError } from './limited.js'
+
+/** Of a limiter's options those that do not say how much a client may use: the middleware says that. */
+type Backing = Pick<
+  LimiterOptions,
+  'name' | 'onStoreFailure' | 'local' | 'deadlineMs' | 'denials' | 'hashIds' | 'warnings'
+>
+
+export interface StoreOptions extends Backing {
+  /**
+   * How windows are counted: docs/plans-and-limits.md has the worst case of each. Default: `sliding-log`, which is exact,
+   * or what the store has in its place.
+   */
+  readonly algorithm?: Algorithm
+}
+
+/** What counts for a store: the limiter, and the limits that it is given with each subject. */
+export interface Backed {
+  readonly limiter: Limiter
+  readonly algorithm: Algorithm | undefined
+  /** The time in ms that limits pass by, from some beginning. */
+  readonly now: () => number
+}
+
+/**
+ * Checks the arguments of a `tollgateStore` and makes its limiter. Does no I/O.
+ *
+ * @throws {ConfigError} when an argument is wrong
+ */
+export function backing(store: Store, options: StoreOptions): Backed {
+  // Without this, a limiter would count in memory where a store was forgotten.
+  checkStore(store, 'store')
+  if ((options as { store?: unknown }).store !== undefined) {
+    throw new ConfigError('options.store', 'write it as the first argument: tollgateStore(store, options)')
+  }
+  const { algorithm, ...rest } = options
+  // Every request brings limits of its own. This one is never asked: a limiter has at least one.
+  const limit = { quota: 1, window: 'min', ...(algorithm !== undefined && { algorithm }) }
+  const limiter = asOptions(() => createLimiter({ ...rest, store, limit }))
+  return { limiter, algorithm, now: store.testClock ?? ((): number => performance.now()) }
+}
+
+/** Names an option by where the user wrote it, which was not in a limit. */
+function asOptions<Made>(make: () => Made): Made {
+  try {
+    return make()
+  } catch (error) {
+    if (!isConfigError(error) || !error.path.startsWith('limit')) throw error
+    throw new ConfigError('algorithm', error.problem)
+  }
+}

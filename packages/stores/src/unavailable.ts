@@ -1,0 +1,26 @@
+import { StoreError } from '@tollgate/core'
+
+/** How long a client should stay away, in seconds. */
+const RETRY_AFTER_S = '1'
+
+/**
+ * The store cannot answer, and `onStoreFailure` is `closed`. Express, Fastify and Nest answer 503 by its status, Hono by
+ * its response, unless the application handles it.
+ */
+export class StoreUnavailableError extends StoreError {
+  readonly status = 503
+  readonly statusCode = 503
+  /** Nest reads the status only where this is said: the message is not for clients. */
+  readonly expose = false
+  /** Express sends these with the answer. */
+  readonly headers = { 'Retry-After': RETRY_AFTER_S }
+
+  constructor() {
+    super("the store cannot answer, and onStoreFailure is 'closed': nothing was counted for this request")
+  }
+
+  /** Hono asks an error for its answer. */
+  getResponse(): Response {
+    return new Response('Service Unavailable', { status: 503, headers: this.headers })
+  }
+}
