@@ -39,14 +39,27 @@ export interface Backed {
 export function backing(store: Store, options: StoreOptions): Backed {
   // Without this, a limiter would count in memory where a store was forgotten.
   checkStore(store, 'store')
-  if ((options as { store?: unknown }).store !== undefined) {
-    throw new ConfigError('options.store', 'write it as the first argument: tollgateStore(store, options)')
-  }
+  needOwnOptions(options)
   const { algorithm, ...rest } = options
   // Every request brings limits of its own. This one is never asked: a limiter has at least one.
   const limit = { quota: 1, window: 'min', ...(algorithm !== undefined && { algorithm }) }
   const limiter = asOptions(() => createLimiter({ ...rest, store, limit }))
   return { limiter, algorithm, now: store.testClock ?? ((): number => performance.now()) }
+}
+
+const OF_THE_MIDDLEWARE = ['limit', 'plans', 'defaultPlan', 'planOf', 'planCache']
+
+/** Refuses what a limiter would take; it refuses the rest itself. */
+function needOwnOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw ConfigError.wrong('options', options, "an object of options, such as { name: 'login' }")
+  }
+  if ('store' in options) {
+    throw new ConfigError('store', 'it is the first argument: tollgateStore(store, options)')
+  }
+  const [found] = OF_THE_MIDDLEWARE.filter((name) => name in options)
+  if (found === undefined) return
+  throw new ConfigError(found, 'how much a client may use is said by the options of the middleware: leave it out')
 }
 
 /** Names an option by where the user wrote it, which was not in a limit. */

@@ -1,0 +1,281 @@
+// What express-rate-limit and express-slow-down do with their store beside counting.
+import { memoryStore, redisStore, type Store } from '@tollgate/core'
+import { tollgateStore, type StoreOptions, type TollgateStore } from '@tollgate/stores/express-rate-limit'
+import { eventually, serveHandler, testPrefix, testRedisUrl, type Served } from '@tollgate/testing'
+import express, { type RequestHandler } from 'express'
+import { rateLimit, type Options } from 'express-rate-limit'
+import { slowDown } from 'express-slow-down'
+import { Redis } from 'ioredis'
+
+const MINUTE = 60_000
+const START = 1_800_000_000_000
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+async function serve(...handlers: RequestHandler[]): Promise<Served> {
+  const app = express()
+  app.use(...handlers)
+  app.get('/', (request, response) => {
+    const { rateLimit: seen, slowDown: slowed } = request as { rateLimit?: object; slowDown?: object }
+    response.status(Number(request.query['status'] ?? 200)).json({ ...seen, ...slowed })
+  })
+  const served = await serveHandler(app)
+  closers.push(() => served.close())
+  return served
+}
+
+/** What the middleware has logged. */
+let logged: string[]
+beforeEach(() => {
+  logged = []
+})
+const log = (...given: unknown[]): void => void logged.push(given.map(String).join(' '))
+const limited = (store: TollgateStore, options: Partial<Options> = {}): RequestHandler =>
+  rateLimit({
+    ...{ windowMs: MINUTE, limit: 2, store, keyGenerator: () => 'acme', logger: { warn: log, error: log } },
+    ...options,
+  })
+
+const statusesOf = async ({ url }: Served, count: number, path = ''): Promise<number[]> => {
+  const all: number[] = []
+  for (let i = 0; i < count; i += 1) all.push((await fetch(url + path)).status)
+  return all
+}
+
+/** Counts how often the middleware has taken a request back. */
+function countDecrements(store: TollgateStore): () => number {
+  let [begun, over] = [0, 0]
+  const decrement = store.decrement.bind(store)
+  store.decrement = async (key) => {
+    begun += 1
+    await decrement(key)
+    over += 1
+  }
+  return () => (begun === over ? over : -1)
+}
+
+const connect = (): Redis => {
+  const redis = new Redis(testRedisUrl())
+  closers.push(() => redis.disconnect())
+  return redis
+}
+const stores: [string, () => Store][] = [
+  ['memory', () => memoryStore()],
+  ['Redis', () => redisStore(connect(), { prefix: testPrefix() })],
+]
+
+describe.each(stores)('requests that are taken back, in %s', (_, make) => {
+  test('failed ones do not count, and refused ones give nothing back, though they failed, too', async () => {
+    const store = tollgateStore(make(), { deadlineMs: 10_000 })
+    const decrements = countDecrements(store)
+    const served = await serve(limited(store, { skipFailedRequests: true }))
+    expect(await statusesOf(served, 3, '?status=500')).toEqual([500, 500, 500])
+    await eventually(() => decrements() === 3)
+    expect(await statusesOf(served, 5)).toEqual([200, 200, 429, 429, 429])
+    await eventually(() => decrements() === 6)
+    expect(await statusesOf(served, 1)).toEqual([429])
+    expect((await store.get('acme'))?.totalHits).toBe(2)
+    await store.shutdown()
+  })
+
+  test('successful ones do not count, also after some were refused', async () => {
+    const store = tollgateStore(make(), { deadlineMs: 10_000 })
+    const decrements = countDecrements(store)
+    const served = await serve(limited(store, { skipSuccessfulRequests: true }))
+    expect(await statusesOf(served, 4, '?status=401')).toEqual([401, 401, 429, 429])
+    await store.resetKey('acme')
+    expect(await statusesOf(served, 1)).toEqual([200])
+    await eventually(() => decrements() === 1)
+    expect(await store.get('acme')).toBeUndefined()
+    await store.shutdown()
+  })
+})
+
+test('a request that fails late is taken back, though units of before it came back meanwhile', async () => {
+  let now = START
+  const store = tollgateStore(memoryStore({ now: () => now }))
+  const limit = limited(store, { skipFailedRequests: true })
+  const waiting: (() => void)[] = []
+  const slow: RequestHandler = (request, _response, next) =>
+    request.query['status'] ? waiting.push(next) : next()
+  const served = await serve(limit, slow)
+  const decrements = countDecrements(store)
+  expect(await statusesOf(served, 1)).toEqual([200])
+  now += MINUTE - 10
+  const late = fetch(`${served.url}?status=500`)
+  await eventually(() => waiting.length === 1)
+  now += 20
+  waiting[0]?.()
+  expect((await late).status).toBe(500)
+  await eventually(() => decrements() === 1)
+  expect(await store.get('acme')).toBeUndefined()
+})
+
+test('a limit that is a function: every request counts, as without Tollgate', async () => {
+  let now = START
+  const store = tollgateStore(memoryStore({ now: () => now }))
+  const served = await serve(limited(store, { limit: () => 2, standardHeaders: 'draft-7' }))
+  expect(await statusesOf(served, 4)).toEqual([200, 200, 429, 429])
+  expect((await store.get('acme'))?.totalHits).toBe(4)
+  const refused = await fetch(served.url)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+  now += MINUTE
+  expect(await statusesOf(served, 1)).toEqual([200])
+})
+
+test('a limit of 0 refuses all', async () => {
+  const served = await serve(limited(tollgateStore(memoryStore()), { limit: 0 }))
+  expect(await statusesOf(served, 2)).toEqual([429, 429])
+})
+
+test('express-slow-down is told how many there were, also above its delayAfter', async () => {
+  let now = START
+  const store = tollgateStore(memoryStore({ now: () => now }))
+  const slow = slowDown({ windowMs: MINUTE, delayAfter: 2, delayMs: (used) => used - 2, store })
+  const { url } = await serve(slow)
+  const seen: unknown[] = []
+  for (let i = 0; i < 5; i += 1) seen.push(await (await fetch(url)).json())
+  expect(seen).toMatchObject(
+    [1, 2, 3, 4, 5].map((used) => ({ used, limit: 2, delay: Math.max(used - 2, 0) })),
+  )
+  now += MINUTE
+  expect(await (await fetch(url)).json()).toMatchObject({ used: 1, delay: 0 })
+})
+
+test('getKey, resetKey and shutdown', async () => {
+  const store = tollgateStore(memoryStore())
+  const middleware = rateLimit({ windowMs: MINUTE, limit: 2, store, keyGenerator: () => 'acme' })
+  const served = await serve(middleware)
+  expect(await middleware.getKey('acme')).toBeUndefined()
+  await statusesOf(served, 3)
+  const hits = await middleware.getKey('acme')
+  expect(hits?.totalHits).toBe(2)
+  expect(hits?.resetTime).toBeInstanceOf(Date)
+  middleware.resetKey('acme')
+  await eventually(async () => (await middleware.getKey('acme')) === undefined)
+  expect(await statusesOf(served, 1)).toEqual([200])
+  await store.shutdown()
+  expect(store.limiter.health().status).toBe('closed')
+})
+
+test('keys are what the middleware says: an address is not grouped once more, an empty key is one of its own', async () => {
+  let key = ''
+  const store = tollgateStore(memoryStore())
+  const served = await serve(limited(store, { limit: 1, keyGenerator: () => key }))
+  for (key of ['2001:db8::1', '2001:db8::2', '', 'a'.repeat(100_000), '__proto__', '\u0000{x}']) {
+    expect([key, await statusesOf(served, 2)]).toEqual([key, [200, 429]])
+  }
+})
+
+test('its own checks find nothing to complain of', async () => {
+  const store = tollgateStore(redisStore(connect(), { prefix: testPrefix() }), { deadlineMs: 10_000 })
+  const options = { keyGenerator: undefined, standardHeaders: 'draft-8', skipFailedRequests: true } as const
+  const other = tollgateStore(memoryStore())
+  // Two in one request, for the check that nobody is counted twice.
+  const served = await serve(
+    limited(store, options as object),
+    limited(other, { ...(options as object), limit: 9 }),
+  )
+  expect(await statusesOf(served, 4)).toEqual([200, 200, 429, 429])
+  expect(logged).toEqual([])
+  await store.shutdown()
+})
+
+test('passOnStoreError decides where the store cannot answer and the policy is closed', async () => {
+  const redis = new Redis(1, '127.0.0.1', {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    disconnectTimeout: 100,
+  })
+  redis.on('error', () => {})
+  const store = tollgateStore(redisStore(redis), { onStoreFailure: 'closed', warnings: false })
+  expect(await statusesOf(await serve(limited(store, { passOnStoreError: true })), 3)).toEqual([
+    200, 200, 200,
+  ])
+  expect(logged[0]).toMatch(/StoreUnavailableError: the store cannot answer, and onStoreFailure is 'closed'/)
+  await expect(store.get('acme')).rejects.toThrow('the store cannot answer')
+  await expect(store.resetKey('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_STORE' })
+  await store.shutdown()
+  redis.disconnect()
+})
+
+describe('what cannot work is refused', () => {
+  const refusal = (store: unknown, options: unknown = {}): string => {
+    try {
+      tollgateStore(store as Store, options as StoreOptions)
+      return 'not refused'
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG' })
+      return (error as Error).message
+    }
+  }
+
+  test.each([
+    [undefined, {}, /^store: got undefined, expected redisStore\(client\), memoryStore\(\)/],
+    [new Map(), {}, /^store: got /],
+    [memoryStore(), { algorithm: 'sliding' }, /^algorithm: got 'sliding', expected one of /],
+    [memoryStore(), { deadlineMs: 0 }, /^deadlineMs: got 0, expected a whole number of ms/],
+    [memoryStore(), { onStoreFailure: 'pass' }, /^onStoreFailure: got 'pass'/],
+    [memoryStore(), { name: 'a b' }, /^name: got 'a b'/],
+    [memoryStore(), { prefix: 'rl:' }, /^prefix: .*redisStore\(client, \{ prefix/],
+    [memoryStore(), { limit: '5/min' }, /^limit: .*the middleware/],
+    [memoryStore(), { store: memoryStore() }, /^store: .*first argument/],
+    [memoryStore(), 'login', /^options: got 'login', expected an object of options/],
+  ])('arguments %#', (store, options, message) => {
+    expect(refusal(store, options)).toMatch(message)
+  })
+
+  test('two on one client and prefix, without names of their own', () => {
+    const store = redisStore(connect(), { prefix: testPrefix() })
+    tollgateStore(store)
+    expect(refusal(store)).toMatch(/^name: another limiter without a name counts in this store already/)
+    expect(refusal(store, { name: 'login' })).toBe('not refused')
+  })
+
+  test.each([
+    [{ windowMs: 0 }, 'windowMs: got 0'],
+    [{ windowMs: '1 minute' }, "windowMs: got '1 minute', expected a time in ms"],
+    [{ limit: Number.NaN }, 'limit: got NaN, expected a number of requests from 0'],
+    [{ limit: '100' }, "limit: got '100'"],
+  ])('options of the middleware: %j', async (options, message) => {
+    const store = tollgateStore(memoryStore())
+    const served = await serve(limited(store, options as object))
+    expect(logged.join()).toContain(`ConfigError: ${message}`)
+    // The middleware only logs it. Nothing may look limited that is not.
+    expect(await statusesOf(served, 1)).toEqual([500])
+    await expect(store.increment('acme')).rejects.toThrow(message)
+  })
+
+  test('a bucket, where the limit is not known', () => {
+    limited(tollgateStore(memoryStore(), { algorithm: 'token-bucket' }), { limit: () => 5 })
+    expect(logged.join()).toContain("algorithm: got 'token-bucket', which cannot count")
+  })
+
+  test('a store with two middlewares: neither counts', async () => {
+    const store = tollgateStore(memoryStore())
+    const served = await serve(limited(store), limited(store, { limit: 50 }))
+    expect(logged.join()).toContain(
+      "make one for each, with names of their own: tollgateStore(store, { name: 'login' })",
+    )
+    expect(await statusesOf(served, 1)).toEqual([500])
+  })
+
+  test('a store that no middleware was made with', async () => {
+    await expect(tollgateStore(memoryStore()).increment('acme')).rejects.toThrow(
+      'no middleware has called its init',
+    )
+  })
+})
+
+test('other algorithms count, too', async () => {
+  let now = START
+  const store = tollgateStore(memoryStore({ now: () => now }), { algorithm: 'fixed-window' })
+  const served = await serve(limited(store))
+  expect(await statusesOf(served, 1)).toEqual([200])
+  now += MINUTE - 1
+  expect(await statusesOf(served, 2)).toEqual([200, 429])
+  now += 1
+  expect(await statusesOf(served, 3)).toEqual([200, 200, 429])
+})
