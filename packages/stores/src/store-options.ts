@@ -59,7 +59,10 @@ function needOwnOptions(options: unknown): void {
   }
   const [found] = OF_THE_MIDDLEWARE.filter((name) => name in options)
   if (found === undefined) return
-  throw new ConfigError(found, 'how much a client may use is said by the options of the middleware: leave it out')
+  throw new ConfigError(
+    found,
+    'how much a client may use is said by the options of the middleware: leave it out',
+  )
 }
 
 /** Names an option by where the user wrote it, which was not in a limit. */
