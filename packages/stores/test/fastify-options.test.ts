@@ -203,8 +203,12 @@ test('two registrations with stores of their names, on one Redis', async () => {
 
 test('one store for two registrations is refused', async () => {
   const store = tollgateStore(memoryStore())
-  app.register(async (part) => void (await part.register(rateLimit, { store })))
-  app.register(async (part) => void (await part.register(rateLimit, { store, max: 5 })))
+  void app.register(async (part) => {
+    await part.register(rateLimit, { store })
+  })
+  void app.register(async (part) => {
+    await part.register(rateLimit, { store, max: 5 })
+  })
   await expect(async () => app.ready()).rejects.toThrow('another middleware has it already')
 })
 

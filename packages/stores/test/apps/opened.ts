@@ -27,7 +27,8 @@ export interface App {
   readonly url: string
   passTime(ms: number): unknown
   stats(): LimiterStats | Promise<LimiterStats>
-  close(): Promise<void>
+  /** Resolves to the limiter's status, once the application is closed. */
+  close(): Promise<unknown>
 }
 
 /** Serves the middleware of a package with a store of Tollgate. */
@@ -51,8 +52,10 @@ export async function open(spec: Spec, build: Build): Promise<App> {
     stats: () => limiter.stats(),
     close: async () => {
       await close()
+      const { status } = limiter.health()
       await limiter.close()
       client?.disconnect()
+      return status
     },
   }
 }
