@@ -31,6 +31,11 @@ export class Counter {
     return this.#ask(limited, () => this.#consumer.peek(this.#subject(id, limited)))
   }
 
+  /** Gives one unit back where only the subject is known. */
+  async giveBack(id: string, limited: Limited): Promise<void> {
+    await this.limiter.refund(this.#subject(id, limited), 1)
+  }
+
   async forget(id: string): Promise<void> {
     await this.limiter.reset(subjectOf(id))
   }

@@ -96,10 +96,15 @@ export class TollgateStore {
     return hitsOf(used, allowed ? resetMs : Math.max(retryAfterMs, Math.min(limited.windowMs, 1000)))
   }
 
-  /** Counts the request of this key no more. A refused one has taken nothing, so nothing is given back for it. */
+  /**
+   * Counts the request of this key no more, as which the middleware calls it. A refused one has taken nothing, so nothing
+   * is given back for it. Called by anyone else, it gives back the request of this key that has counted longest.
+   */
   async decrement(key: string): Promise<void> {
-    const request = this.#need().requests?.getStore()
-    if (request?.key === key && request.decision) await this.limiter.refund(request.decision)
+    const { limited, requests } = this.#need()
+    const request = requests?.getStore()
+    if (request?.key !== key || !request.decision) return this.#counter.giveBack(idOf(key), limited)
+    await this.limiter.refund(request.decision)
   }
 
   /** @returns the hits of a key, without counting one; undefined if there are none */

@@ -113,6 +113,16 @@ test('a request that fails late is taken back, though units of before it came ba
   expect(await store.get('acme')).toBeUndefined()
 })
 
+test('decrement of a key, called by the application, gives one request back and never more than there were', async () => {
+  const store = tollgateStore(memoryStore())
+  const served = await serve(limited(store))
+  expect(await statusesOf(served, 3)).toEqual([200, 200, 429])
+  await store.decrement('acme')
+  expect(await statusesOf(served, 2)).toEqual([200, 429])
+  for (let i = 0; i < 5; i += 1) await store.decrement('acme')
+  expect(await statusesOf(served, 3)).toEqual([200, 200, 429])
+})
+
 test('a limit that is a function: every request counts, as without Tollgate', async () => {
   let now = START
   const store = tollgateStore(memoryStore({ now: () => now }))
