@@ -29,6 +29,13 @@ app.get('/', (req, res) => res.json(req.rateLimit.plan))
 \`\`\`
 
 \`\`\`js
+import rateLimit from '@fastify/rate-limit'
+import { tollgateStore } from '@tollgate/stores/fastify-rate-limit'
+
+export const wrong = { rateLimit, store: tollgateStore('redis') }
+\`\`\`
+
+\`\`\`js
 const left = decision.limits[0].remaining
 console.log(left, nobody)
 \`\`\`
@@ -42,14 +49,18 @@ function moduleOf(program: Program): string {
 }
 
 /** Writes programs into a folder. Returns the page of each file. */
-function writePrograms(folder: string, texts: ReadonlyMap<string, string>): Map<string, string> {
+function writePrograms(
+  folder: string,
+  texts: ReadonlyMap<string, string>,
+  isChecked: (code: string) => boolean,
+): Map<string, string> {
   const files = new Map<string, string>()
   for (const [page, text] of texts) {
     for (const program of programsOf(page, text)) {
       const file = `${program.file}.ts`
       const module = moduleOf(program)
-      // Checked for syntax only: the types of @fastify/rate-limit declare the same names as ours.
-      if (isTheirs(program.code)) continue
+      // Those of a migration page are checked for syntax only.
+      if (isTheirs(program.code) || !isChecked(program.code)) continue
       files.set(file, page)
       mkdirSync(dirname(join(folder, file)), { recursive: true })
       writeFileSync(join(folder, file), module)
@@ -72,19 +83,33 @@ function tsc(folder: string): Promise<string> {
   })
 }
 
+/** Its types declare the same names as ours, so nobody can use both, and its programs are checked apart. */
+const isOfTheirFastify = (code: string): boolean => code.includes("from '@fastify/rate-limit'")
+
 /** The errors of each page, as `page:line error`. */
 async function check(texts: ReadonlyMap<string, string>): Promise<Map<string, string[]>> {
+  const found = new Map([...texts.keys()].map((page): [string, string[]] => [page, []]))
+  const isOther = (code: string): boolean => !isOfTheirFastify(code)
+  for (const part of await Promise.all([isOther, isOfTheirFastify].map((isOf) => checkPart(texts, isOf)))) {
+    for (const { page, error } of part) found.get(page)?.push(error)
+  }
+  return found
+}
+
+async function checkPart(
+  texts: ReadonlyMap<string, string>,
+  isOf: (code: string) => boolean,
+): Promise<{ readonly page: string; readonly error: string }[]> {
   const folder = makeFolder('docs-types')
   try {
-    const files = writePrograms(folder, texts)
-    const found = new Map([...texts.keys()].map((page): [string, string[]] => [page, []]))
-    for (const told of (await tsc(folder)).split('\n')) {
+    const files = writePrograms(folder, texts, isOf)
+    return (await tsc(folder)).split('\n').flatMap((told) => {
       const [, file = '', line, what] = /^(.+?)\((\d+),\d+\): (.*)$/.exec(told) ?? []
       const page = files.get(file)
-      if (page) found.get(page)?.push(`${page}:${line} ${what}`)
-      else if (/error TS/.test(told)) throw new Error(`not of a page: ${told}`)
-    }
-    return found
+      if (page) return [{ page, error: `${page}:${line} ${what}` }]
+      if (/error TS/.test(told)) throw new Error(`not of a page: ${told}`)
+      return []
+    })
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -101,8 +126,9 @@ describe('type-checking programs', () => {
     expect(found.get('wrong.md')).toEqual([
       expect.stringMatching(/^wrong\.md:6 .*identfy/),
       expect.stringMatching(/^wrong\.md:7 .*req\.rateLimit/),
-      expect.stringMatching(/^wrong\.md:11 .*undefined/),
-      expect.stringMatching(/^wrong\.md:12 .*nobody/),
+      expect.stringMatching(/^wrong\.md:18 .*undefined/),
+      expect.stringMatching(/^wrong\.md:19 .*nobody/),
+      expect.stringMatching(/^wrong\.md:14 .*'string'/),
     ])
   })
 

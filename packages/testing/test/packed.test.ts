@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeProject, packPackages, type Project } from '../src/index.ts'
 import { HOME } from './docs-pages.ts'
+import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
+import { STORES_FILES, STORES_PACKAGES, STORES_PRINT } from './packed-stores.ts'
 import { PUBLISHED } from './published.ts'
 
 jest.setTimeout(120_000)
@@ -134,8 +136,6 @@ export const typed = (provider: MeterProvider): Instrumentation =>
 export const wrong = (): Instrumentation => instrument(() => {})
 `
 const METRICS_PACKAGES = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-metrics@2.12.0']
-/** The names that a program imports, by module. */
-type Needs = Readonly<Record<string, readonly string[]>>
 const USED: Needs = {
   '@opentelemetry/sdk-metrics': [
     'AggregationTemporality',
@@ -190,15 +190,6 @@ const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
 import type { Store } from '@tollgate/core/store'
 import type { StoreCheck } from '@tollgate/store-contract'
 `
-/** The import lines of a program, from the names of each module. */
-const needs = (used: Needs, line: (names: string, module: string) => string): string =>
-  Object.entries(used)
-    .map(([module, names]) => line(names.join(', '), module))
-    .join('\n')
-const importsOf = (used: Needs): string =>
-  needs(used, (names, module) => `import { ${names} } from '${module}'`)
-const requiresOf = (used: Needs): string =>
-  needs(used, (names, module) => `const { ${names} } = require('${module}')`)
 const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
   target: 'es2022',
@@ -225,12 +216,14 @@ const FILES = {
     ...programs('.js', esm),
     'metrics.js': importsOf(USED) + METRICS,
     'faces.js': importsOf(FACES_USED) + FACES,
+    'stores.js': STORES_FILES.esm,
   }),
   ...inFolder('cjs', {
     'package.json': manifest('commonjs'),
     ...programs('.js', cjs),
     'metrics.js': requiresOf(USED) + METRICS,
     'faces.js': requiresOf(FACES_USED) + FACES,
+    'stores.js': STORES_FILES.cjs,
   }),
   ...inFolder('typed', {
     'package.json': manifest('module'),
@@ -242,6 +235,13 @@ const FILES = {
     // In a .cts file, imports are compiled to require.
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
     'faces-cjs.cts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
+  }),
+  // Apart: the types of @fastify/rate-limit declare the same names as those of @tollgate/fastify.
+  ...inFolder('typed-stores', {
+    'package.json': manifest('module'),
+    'tsconfig.json': JSON.stringify({ compilerOptions: STRICT, include: ['*.ts', '*.cts'] }),
+    'stores.ts': STORES_FILES.ts,
+    'stores-cjs.cts': STORES_FILES.cts,
   }),
 }
 /** The page that a package's README must link to, where it is another than that on security. */
@@ -260,7 +260,13 @@ let project: Project
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-packed-'))
   tarballs = await packPackages(PUBLISHED, folder)
-  const packages = [...tarballs, ...FRAMEWORK_PACKAGES, ...METRICS_PACKAGES, ...TYPESCRIPT]
+  const packages = [
+    ...tarballs,
+    ...FRAMEWORK_PACKAGES,
+    ...METRICS_PACKAGES,
+    ...STORES_PACKAGES,
+    ...TYPESCRIPT,
+  ]
   project = await makeProject({ 'package.json': '{ "private": true }', ...FILES }, packages)
 })
 
@@ -309,12 +315,17 @@ describe('what is published', () => {
     expect(links).toContain(`${HOME}/blob/main/docs/${PAGES[name] ?? 'security'}.md`)
   })
 
-  const expectAllToServe = async (programsIn: string, extension: string): Promise<void> => {
-    const output = (name: string): Promise<string> =>
-      project.run('node', [`${programsIn}/${name}${extension}`])
+  const expectAllToServe = async (
+    programsIn: string,
+    extension: string,
+    storesIn = programsIn,
+  ): Promise<void> => {
+    const output = (name: string, from = programsIn): Promise<string> =>
+      project.run('node', [`${from}/${name}${extension}`])
     for (const name of NAMES) expect([name, await output(name)]).toEqual([name, '200,200,429\n'])
     expect(await output('metrics')).toBe('allowed 2,denied 1\n')
     expect(await output('faces')).toBe(FACES_PRINT)
+    expect(await output('stores', storesIn)).toBe(STORES_PRINT)
   }
 
   test('works in a bare ESM project', () => expectAllToServe('esm', '.js'))
@@ -322,8 +333,8 @@ describe('what is published', () => {
   test('works in a bare CommonJS project', () => expectAllToServe('cjs', '.js'))
 
   test('typechecks in a strict TypeScript project, as ESM and as CommonJS, and runs', async () => {
-    await project.run('npx', ['tsc', '-p', 'typed'])
-    await expectAllToServe('typed/out', '.js')
-    await expectAllToServe('typed/out', '-cjs.cjs')
+    await Promise.all(['typed', 'typed-stores'].map((one) => project.run('npx', ['tsc', '-p', one])))
+    await expectAllToServe('typed/out', '.js', 'typed-stores/out')
+    await expectAllToServe('typed/out', '-cjs.cjs', 'typed-stores/out')
   })
 })
