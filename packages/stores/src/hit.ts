@@ -50,8 +50,8 @@ export function needAnswer({ reason }: Decision): void {
  * What is known of the limit: the store's numbers, or those of this process's share. Nothing is while the policy lets
  * all pass.
  */
-export function stateOf(decision: Decision): LimitState | undefined {
-  return decision.limits[0] ?? (decision as { localLimits?: readonly LimitState[] }).localLimits?.[0]
+export function stateOf({ limits, localLimits }: Decision): LimitState | undefined {
+  return limits[0] ?? localLimits?.[0]
 }
 
 /**

@@ -88,10 +88,13 @@ export function dropInContract({ open, remaining, inCluster = false }: DropIn): 
       expect(await passed(app, 3)).toBe(3)
       redis.pause()
       try {
-        const during = await passed(app, 20)
-        expect(during).toBeGreaterThan(0)
+        const [first, second] = [await get(app), await get(app)]
+        expect([first.status, second.status]).toEqual([200, 200])
+        // The share of this process, counted down.
+        expect(remaining(first) - remaining(second)).toBe(1)
+        expect(remaining(second)).toBeLessThanOrEqual(3)
+        const during = 2 + (await passed(app, 20))
         expect(during).toBeLessThanOrEqual(5)
-        // Its numbers are those of the share: nothing is left of it.
         expect((await get(app)).status).toBe(429)
         expect((await app.stats()).decisions.local.allowed).toBe(during)
       } finally {
