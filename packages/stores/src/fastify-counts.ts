@@ -14,7 +14,6 @@ export interface Asked {
 
 /** Counts the requests of one route, or of those that have none of their own. */
 export class FastifyCounts {
-  readonly #limiter: Backed['limiter']
   readonly #hits: Counter
   /** Counts refused requests, where that makes a difference. */
   readonly #refusals: Counter
@@ -23,7 +22,6 @@ export class FastifyCounts {
 
   /** @param namespace has no space */
   constructor({ limiter, algorithm }: Backed, penalties: Penalties, namespace: string) {
-    this.#limiter = limiter
     this.#hits = new Counter({ limiter, algorithm }, 'timeWindow')
     this.#refusals = new Counter({ limiter, algorithm: undefined }, 'timeWindow', 'refused')
     this.#penalties = penalties
@@ -42,8 +40,7 @@ export class FastifyCounts {
     ])
     const { allowed, used, resetMs, retryAfterMs } = hitOf(decision, limited)
     if (allowed && !isPending(refused)) return { current: used, ttl: Math.ceil(resetMs) }
-    // Its own window had room, but the one that the refused request before began is not over.
-    if (allowed) void this.#limiter.refund(decision)
+    // Where its own window had room, it has taken a unit, which counts no longer than the window that it begins.
     return this.#refuse(asked, retryAfterMs)
   }
 

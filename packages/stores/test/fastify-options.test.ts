@@ -130,7 +130,7 @@ test('continueExceeding: a refused request begins a whole window', async () => {
   now += 59_999
   expect((await ask())[0]).toBe(429)
   now += MINUTE
-  // Requests that were refused though their window had room took nothing.
+  // All of it is back, also what was refused though its window had room.
   expect(await statusesOf(2)).toEqual([200, 200])
 })
 
