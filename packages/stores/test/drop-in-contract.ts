@@ -108,6 +108,23 @@ export function dropInContract({ open, remaining, inCluster = false }: DropIn): 
       })
     })
 
+    test('it is killed, and started again: requests are answered, and Redis decides again by itself', async () => {
+      const app = await serve({ limit: 2, windowMs: MINUTE, redis: at() })
+      await eventually(async () => {
+        await get(app, 'other')
+        return (await app.stats()).decisions.store.allowed > 0
+      })
+      await redis.kill()
+      const before = (await app.stats()).decisions.store.allowed
+      expect(await passed(app, 10)).toBe(2)
+      await redis.restart()
+      let asked = 0
+      await eventually(async () => {
+        await get(app, `other-${(asked += 1)}`)
+        return (await app.stats()).decisions.store.allowed > before
+      })
+    })
+
     test('open: all pass', async () => {
       const app = await serve({
         limit: 1,
