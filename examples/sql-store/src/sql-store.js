@@ -90,18 +90,27 @@ export function sqlStore(db, { table = 'tollgate' } = {}) {
       inRows(namesOf(batch), (rows, at) =>
         batch.map((request) => rows.once(request.id, at, () => giveBack(request, rows.of, at))),
       ),
-    async reset(keys) {
-      // One after another: a transaction that locks several rows in an order of its own could wait for another forever.
-      let wasThere = false
-      for (const key of keys) {
-        const text = `DELETE FROM ${table} WHERE key = $1 RETURNING key`
-        const found = await db.transaction((query) => query(text, [nameOf(key)]))
-        wasThere ||= found.length > 0
-      }
-      return wasThere
-    },
+    reset: (keys) => forget(db, table, keys),
     close: () => sweeper.stop(),
   }
+}
+
+/**
+ * Deletes rows. Returns whether there were any.
+ *
+ * @param {Database} db
+ * @param {string} table
+ * @param {readonly string[]} keys
+ */
+async function forget(db, table, keys) {
+  let wasThere = false
+  // One after another: a transaction that locks several rows in an order of its own could wait for another forever.
+  for (const key of keys) {
+    const text = `DELETE FROM ${table} WHERE key = $1 RETURNING key`
+    const found = await db.transaction((query) => query(text, [nameOf(key)]))
+    wasThere ||= found.length > 0
+  }
+  return wasThere
 }
 
 /**

@@ -1,4 +1,5 @@
 import {
+  EARLIEST,
   implementations,
   type LimitOutcome,
   type LimitSet,
@@ -129,7 +130,8 @@ export function counterStore({ keepsDenied, readsFirst, now = Date.now }: Counte
     const cells = cellsOf(key, set, Math.floor(now() * 1000))
     const given = cells.map(async (cell, i) => {
       const { units, at } = receipts[i] as (typeof receipts)[number]
-      const name = `${cell.name} ${Math.floor(at / (cell.params.windowUs as number))}`
+      const name =
+        at === EARLIEST ? counter(cell) : `${cell.name} ${Math.floor(at / (cell.params.windowUs as number))}`
       const before = await counters.add(name, 0)
       return (await counters.add(name, -units)) < before && name === counter(cell)
     })

@@ -5,7 +5,7 @@ import { execFile, type ExecFileException } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { transformSync } from '@swc/core'
-import { testRedisUrl } from '../src/index.ts'
+import { startMemcached, testRedisUrl, type MemcachedServer } from '../src/index.ts'
 import { freeOf, kindOf, makeFolder, programsOf, type Kind, type Program } from './docs-programs.ts'
 import { pages, textOf } from './docs-pages.ts'
 
@@ -45,7 +45,7 @@ function routesOf({ code }: Program): string[][] {
   return [['GET', '/'], ...named.map(([, method = '', path = '']) => [method.toUpperCase(), path])]
 }
 
-const reachesRedis = ({ code }: Program): boolean => code.includes('process.env.REDIS_URL')
+const reachesStore = ({ code }: Program): boolean => /process\.env\.(REDIS_URL|MEMCACHED)/.test(code)
 
 interface Ran {
   readonly file: string
@@ -56,7 +56,9 @@ interface Ran {
 }
 
 let folder: string
-beforeAll(() => {
+let memcached: MemcachedServer
+beforeAll(async () => {
+  memcached = await startMemcached()
   folder = makeFolder('docs-run')
   for (const name of ['docs-free.mjs', 'docs-runner.mjs'])
     copyFileSync(join(__dirname, name), join(folder, name))
@@ -65,17 +67,20 @@ beforeAll(() => {
     writeFileSync(join(folder, fileOf(program)), moduleOf(program))
   }
   const told = programs.filter(isOf('program')).map((program) => {
-    return { file: program.file, routes: routesOf(program), reachesRedis: reachesRedis(program) }
+    return { file: program.file, routes: routesOf(program), reachesStore: reachesStore(program) }
   })
   writeFileSync(join(folder, 'programs.json'), JSON.stringify(told))
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await memcached.kill()
+  rmSync(folder, { recursive: true })
+})
 
 const fileOf = (program: Program): string => `${program.file}${kindOf(program) === 'jest' ? '.test' : ''}.js`
 
 /** Runs Node in the folder. Resolves to its output and exit code. */
 function node(args: readonly string[]): Promise<{ output: string; stdout: string; code: unknown }> {
-  const env = { ...process.env, REDIS_URL: testRedisUrl(), NODE_OPTIONS: '' }
+  const env = { ...process.env, REDIS_URL: testRedisUrl(), MEMCACHED: memcached.address, NODE_OPTIONS: '' }
   return new Promise((done) => {
     const options = { cwd: folder, env, timeout: 50_000, maxBuffer: 2 ** 24 }
     execFile(process.execPath, args, options, (error: ExecFileException | null, stdout, stderr) =>
@@ -122,7 +127,7 @@ describe('programs', () => {
       if (!one) throw new Error(`it did not come to its end:\n${output}`)
       expect(one.error).toBeUndefined()
       for (const status of one.statuses ?? []) expect(status).toBeLessThan(500)
-      if (one.source !== undefined && reachesRedis(program)) expect(one.source).toBe('store')
+      if (one.source !== undefined && reachesStore(program)) expect(one.source).toBe('store')
       if (program.code.includes("'upgrade'")) expect(one.upgrade).toBe(101)
     },
   )

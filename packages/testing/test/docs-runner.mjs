@@ -48,14 +48,14 @@ for (const program of programs) {
 process.exit(0)
 
 /** Uses the results of a program as a reader would. */
-async function use({ app, middleware, limiter, store, server }, { routes, reachesRedis }) {
+async function use({ app, middleware, limiter, store, server }, { routes, reachesStore }) {
   const used = {}
   if (store) {
-    const patience = reachesRedis ? { deadlineMs: 20_000 } : {}
-    used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesRedis)
+    const patience = reachesStore ? { deadlineMs: 20_000 } : {}
+    used.source = await sourceOf(createLimiter({ limit: '1000/min', store, ...patience }), reachesStore)
   }
   // A program may close its own limiter.
-  if (limiter && limiter.health().status !== 'closed') used.source = await sourceOf(limiter, reachesRedis)
+  if (limiter && limiter.health().status !== 'closed') used.source = await sourceOf(limiter, reachesStore)
   const served = app ?? (middleware && express().use(signIn, middleware))
   if (served || started.length > 0) used.statuses = await ask(await listening(served), routes)
   if (server) used.upgrade = await upgrade(server)
@@ -68,10 +68,10 @@ function signIn(req, _res, next) {
 }
 
 /** The source of a decision. Waits until Redis is connected, if the program uses it. */
-async function sourceOf(limiter, reachesRedis) {
+async function sourceOf(limiter, reachesStore) {
   for (const end = performance.now() + 20_000; ;) {
     const { source } = await limiter.consume({ id: 'reader' })
-    if (!reachesRedis || source === 'store' || performance.now() > end) return source
+    if (!reachesStore || source === 'store' || performance.now() > end) return source
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

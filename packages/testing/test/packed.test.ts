@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeProject, packPackages, type Project } from '../src/index.ts'
 import { HOME } from './docs-pages.ts'
+import { FACES_FILES, FACES_PRINT } from './packed-faces.ts'
 import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
 import { STORES_FILES, STORES_PACKAGES, STORES_PRINT } from './packed-stores.ts'
 import { PUBLISHED } from './published.ts'
@@ -146,50 +147,6 @@ const USED: Needs = {
   '@tollgate/core': ['createLimiter'],
   '@tollgate/metrics': ['instrument', 'instrumentAll'],
 }
-/** A user's own adapter and store, with two requests to a limit of one, and the checks for stores. */
-const FACES = `
-const adapter = {
-  framework: 'bare',
-  trustSetting: 'none',
-  method: () => 'GET',
-  header: () => undefined,
-  ip: () => '127.0.0.1',
-  hasLeft: () => false,
-  trustsProxy: () => false,
-  attach: () => {},
-  isSent: () => false,
-  getHeader: () => undefined,
-  setHeader: () => {},
-  end: () => {},
-  onEnd: () => {},
-}
-const main = async () => {
-  const store = memoryStore()
-  const http = createHttpLimiter(adapter, { limit: '1/min', store })
-  const answers = [await http.admit({}, {}), await http.admit({}, {})]
-  for (const { check } of storeContract(() => memoryStore())) await check()
-  console.log([...answers, channelOf('storeError'), store instanceof Object, new StoreError('down').reason].join())
-}
-void main()
-`
-const FACES_USED: Needs = {
-  '@tollgate/core': ['StoreError'],
-  '@tollgate/core/adapter': ['channelOf', 'createHttpLimiter'],
-  '@tollgate/core/store': ['memoryStore'],
-  '@tollgate/store-contract': ['storeContract'],
-}
-const FACES_PRINT = 'true,false,tollgate:store-error,true,unknown\n'
-const FACES_TYPED = `
-export const typed: HttpAdapter<object, object> = adapter
-export const own: Store = memoryStore({ maxSubjects: 10 })
-export const checks: readonly StoreCheck[] = storeContract(() => own, { passTime: (store, ms) => void [store, ms] })
-// @ts-expect-error: it cannot decide
-export const wrong: Store = { synchronous: true }
-`
-const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
-import type { Store } from '@tollgate/core/store'
-import type { StoreCheck } from '@tollgate/store-contract'
-`
 const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
   target: 'es2022',
@@ -215,14 +172,14 @@ const FILES = {
     'package.json': manifest('module'),
     ...programs('.js', esm),
     'metrics.js': importsOf(USED) + METRICS,
-    'faces.js': importsOf(FACES_USED) + FACES,
+    'faces.js': FACES_FILES.esm,
     'stores.js': STORES_FILES.esm,
   }),
   ...inFolder('cjs', {
     'package.json': manifest('commonjs'),
     ...programs('.js', cjs),
     'metrics.js': requiresOf(USED) + METRICS,
-    'faces.js': requiresOf(FACES_USED) + FACES,
+    'faces.js': FACES_FILES.cjs,
     'stores.js': STORES_FILES.cjs,
   }),
   ...inFolder('typed', {
@@ -231,10 +188,10 @@ const FILES = {
     ...programs('.ts', esm, true),
     ...programs('-cjs.cts', cts, true),
     'metrics.ts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
-    'faces.ts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
+    'faces.ts': FACES_FILES.typed,
     // In a .cts file, imports are compiled to require.
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
-    'faces-cjs.cts': FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
+    'faces-cjs.cts': FACES_FILES.typed,
   }),
   // Apart: the types of @fastify/rate-limit declare the same names as those of @tollgate/fastify.
   ...inFolder('typed-stores', {
@@ -246,6 +203,7 @@ const FILES = {
 }
 /** The page that a package's README must link to, where it is another than that on security. */
 const PAGES: Readonly<Record<string, string>> = {
+  memcached: 'memcached',
   metrics: 'metrics',
   'store-contract': 'writing-a-store',
 }

@@ -1,0 +1,60 @@
+// The program of packed.test.ts that uses what is made for authors of adapters and stores, and the store on Memcached.
+import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
+
+/** A user's own adapter and store, with two requests to a limit of one, the checks for stores, and a store on Memcached. */
+const FACES = `
+const adapter = {
+  framework: 'bare',
+  trustSetting: 'none',
+  method: () => 'GET',
+  header: () => undefined,
+  ip: () => '127.0.0.1',
+  hasLeft: () => false,
+  trustsProxy: () => false,
+  attach: () => {},
+  isSent: () => false,
+  getHeader: () => undefined,
+  setHeader: () => {},
+  end: () => {},
+  onEnd: () => {},
+}
+const main = async () => {
+  const store = memoryStore()
+  const http = createHttpLimiter(adapter, { limit: '1/min', store })
+  const answers = [await http.admit({}, {}), await http.admit({}, {})]
+  const limiter = createLimiter({ limit: '1/min', store: memcachedStore('127.0.0.1:1'), warnings: false })
+  const { source } = await limiter.consume('acme')
+  for (const { check } of storeContract(() => memoryStore())) await check()
+  console.log([...answers, channelOf('storeError'), store instanceof Object, new StoreError('down').reason, source].join())
+}
+void main()
+`
+const FACES_USED: Needs = {
+  '@tollgate/core': ['StoreError', 'createLimiter'],
+  '@tollgate/core/adapter': ['channelOf', 'createHttpLimiter'],
+  '@tollgate/core/store': ['memoryStore'],
+  '@tollgate/memcached': ['memcachedStore'],
+  '@tollgate/store-contract': ['storeContract'],
+}
+export const FACES_PRINT = 'true,false,tollgate:store-error,true,unknown,local\n'
+const FACES_TYPED = `
+export const typed: HttpAdapter<object, object> = adapter
+export const own: Store = memoryStore({ maxSubjects: 10 })
+export const checks: readonly StoreCheck[] = storeContract(() => own, { passTime: (store, ms) => void [store, ms] })
+export const memcached: Store = memcachedStore(['10.0.0.1:11211', '10.0.0.2'], { prefix: 'app' })
+// @ts-expect-error: no server
+export const nowhere = (): Store => memcachedStore(11211)
+// @ts-expect-error: it cannot decide
+export const wrong: Store = { synchronous: true }
+`
+const FACES_TYPES = `import type { HttpAdapter } from '@tollgate/core/adapter'
+import type { Store } from '@tollgate/core/store'
+import type { StoreCheck } from '@tollgate/store-contract'
+`
+
+export const FACES_FILES = {
+  esm: importsOf(FACES_USED) + FACES,
+  cjs: requiresOf(FACES_USED) + FACES,
+  // In a .cts file, imports are compiled to require.
+  typed: FACES_TYPES + importsOf(FACES_USED) + FACES + FACES_TYPED,
+}
