@@ -7,10 +7,16 @@ interface Response {
   readonly val: Buffer
 }
 
+/** A server of a memjs client: its socket while it has one, and what has arrived of the next response. */
+interface MemjsServer {
+  _socket?: unknown
+  responseBuffer?: Buffer
+}
+
 /** The parts of a memjs client that are used: `perform` is its way to send any command of the binary protocol. */
 export interface MemjsClient {
   seq: number
-  readonly servers: readonly object[]
+  readonly servers: readonly MemjsServer[]
   incrSeq(): void
   perform(
     key: string,
@@ -70,7 +76,10 @@ export class MemjsPort implements MemcachedPort {
     return new Promise((resolve, reject) => {
       client.incrSeq()
       client.perform(command.key, requestOf(command, client.seq), client.seq, (error, response) => {
-        if (error) return reject(storeErrorOf(error))
+        if (error) {
+          this.#forgetHalves()
+          return reject(storeErrorOf(error))
+        }
         const { status } = response.header
         // Another process has made the counter at the same moment: now there is one to add to.
         if (command.kind === 'take' && status === NOT_STORED && tries < MOST_TRIES) {
@@ -79,6 +88,16 @@ export class MemjsPort implements MemcachedPort {
         resolve(replyOf(command, status, response.val))
       })
     })
+  }
+
+  /**
+   * Where a connection is lost in the middle of a response, memjs puts the responses of the next one behind what it has of it,
+   * and understands none of them any more.
+   */
+  #forgetHalves(): void {
+    for (const server of this.#client.servers) {
+      if (!server._socket) server.responseBuffer = Buffer.alloc(0)
+    }
   }
 }
 
