@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RateLimitOptions } from '@tollgate/core'
-import { eventually, freePort, testRedisUrl } from '../src/index.ts'
+import { eventually, freePort, startMemcached, testRedisUrl, type MemcachedServer } from '../src/index.ts'
 import { blocksOf, packageReadmes, textOf, type Block } from './docs-pages.ts'
 import { makeFolder } from './docs-programs.ts'
 
@@ -19,24 +19,29 @@ const named = (blocks: readonly Block[]): [string, Block][] =>
 
 let folder: string
 let started = 0
+let memcached: MemcachedServer
 const children: ChildProcess[] = []
 
-beforeAll(() => {
+beforeAll(async () => {
   folder = makeFolder('readme')
+  memcached = await startMemcached()
 })
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await memcached.kill()
+  rmSync(folder, { recursive: true })
+})
 
 /** Starts a program with its own counters. */
 function start(code: string): ChildProcess {
   const file = join(folder, `${(started += 1)}.mjs`)
   const prefix = `readme-${randomUUID()}`
   writeFileSync(file, code.replace('redisStore(redis)', `redisStore(redis, { prefix: '${prefix}' })`))
-  const env = { ...process.env, REDIS_URL: testRedisUrl() }
+  const env = { ...process.env, REDIS_URL: testRedisUrl(), MEMCACHED: memcached.address }
   const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   return child
