@@ -1,7 +1,8 @@
 import type {
   Answer,
+  CompiledLimit,
   LimitOutcome,
-  LimitSet,
+  Params,
   StoreError,
   StoreRequest,
   SubRequest,
@@ -15,10 +16,18 @@ import { Load, type Moment } from './load.js'
 /** Sends commands of one shard together. */
 export type Run = (commands: readonly Command[]) => Promise<readonly Reply[]>
 
+/** A limit with the counter of a subject. */
+export interface LoadedLimit {
+  readonly limit: CompiledLimit
+  readonly params: Params
+  readonly load: Load
+}
+
 /** A request while it is decided. */
 interface Decided {
   readonly request: StoreRequest
-  /** One for each limit. */
+  readonly limits: readonly LoadedLimit[]
+  /** Their counters, each once. */
   readonly loads: readonly Load[]
   /** Whether its units are taken before it is decided. If not, it is only looked whether they would fit. */
   readonly takes: boolean
@@ -48,7 +57,8 @@ export class Batch {
     const again = all.filter(({ answer }) => answer === undefined)
     const late = this.#correct()
     if (again.length > 0) await this.#again(again)
-    await late
+    // What was decided stands. If the server is gone, what did not fit counts until its window ends.
+    await late.catch(() => {})
     return all.map(({ answer }) => answer as Answer)
   }
 
@@ -57,7 +67,7 @@ export class Batch {
     const all = requests.map((request) => this.#prepare(request, false))
     await this.#ask()
     await this.#correct()
-    return all.map(({ request, loads }) => errorIn(loads) ?? outcomeOf(loads, request, 0))
+    return all.map((one) => errorIn(one.loads) ?? outcomeOf(one, 0))
   }
 
   /** Takes the units of requests that were thought not to fit, and of which a look showed that they do. */
@@ -75,27 +85,23 @@ export class Batch {
   /** @param isSure take it, whatever is known */
   #prepare(request: StoreRequest, mayTake: boolean, isSure = false): Decided {
     const [{ key, set, cost }] = request.parts as readonly [SubRequest]
-    const loads = set.limits.map((_, i) => this.#loadOf(key, set, i))
-    const takes = mayTake && (isSure || loads.every((load) => this.#mayFit(load, request)))
+    const { nowUs } = this.#moment
+    const limits = set.limits.map((limit): LoadedLimit => {
+      return { limit, params: limit.paramsAt(nowUs / 1000), load: this.#loadOf(key, limit) }
+    })
+    const loads = distinct(limits)
+    const takes = mayTake && (isSure || limits.every((limit) => mayFit(limit, request)))
     if (takes) for (const load of loads) load.asked += cost
-    return { request, loads, takes, answer: undefined }
+    return { request, limits, loads, takes, answer: undefined }
   }
 
-  #loadOf(key: string, set: LimitSet, i: number): Load {
-    const counter = this.#counters.at(key, set, i, this.#moment.nowUs)
+  #loadOf(key: string, limit: CompiledLimit): Load {
+    const counter = this.#counters.at(key, limit, this.#moment.nowUs)
     const known = this.#loads.get(counter)
     if (known) return known
-    const load = new Load(counter, set.limits[i] as Load['limit'], this.#moment)
+    const load = new Load(counter, limit, this.#moment)
     this.#loads.set(counter, load)
     return load
-  }
-
-  /** Whether a cost fits by what this process knows. If not, to take it first would only disturb others. */
-  #mayFit(load: Load, { grant, parts }: StoreRequest): boolean {
-    if (!load.isKnown) return true
-    const { limit, params, known } = load
-    if (grant === 'upTo') return remainingOf(limit, params, known) > 0
-    return waitOf(limit, params, known, parts[0]?.cost ?? 1) === 0
   }
 
   async #ask(): Promise<void> {
@@ -106,12 +112,12 @@ export class Batch {
   }
 
   #decide(one: Decided): void {
-    const { request, loads, takes } = one
+    const { request, limits, loads, takes } = one
     const cost = request.parts[0]?.cost ?? 1
     const error = errorIn(loads)
-    const fitting = error ? 0 : unitsThatFit(loads, request)
+    const fitting = error ? 0 : unitsThatFit(limits, request)
     if (!takes && fitting > 0) return
-    const outcome = error ?? outcomeOf(loads, request, fitting)
+    const outcome = error ?? outcomeOf(one, fitting)
     if (takes) for (const load of loads) load.excess += cost - fitting
     one.answer = outcome
   }
@@ -128,25 +134,38 @@ export class Batch {
 }
 
 /** The units that a request gets now: of `upTo` as many as fit, else its cost or 0. */
-function unitsThatFit(loads: readonly Load[], { grant, parts }: StoreRequest): number {
+function unitsThatFit(limits: readonly LoadedLimit[], { grant, parts }: StoreRequest): number {
   const cost = parts[0]?.cost ?? 1
   if (grant === 'upTo') {
-    return Math.min(cost, ...loads.map((load) => remainingOf(load.limit, load.params, load)))
+    return Math.min(cost, ...limits.map(({ limit, params, load }) => remainingOf(limit, params, load)))
   }
-  return loads.every((load) => waitOf(load.limit, load.params, load, cost) === 0) ? cost : 0
+  return limits.every(({ limit, params, load }) => waitOf(limit, params, load, cost) === 0) ? cost : 0
+}
+
+/** Whether a cost fits by what this process knows. If not, to take it first would only disturb others. */
+function mayFit({ limit, params, load }: LoadedLimit, { grant, parts }: StoreRequest): boolean {
+  if (!load.isKnown) return true
+  if (grant === 'upTo') return remainingOf(limit, params, load.known) > 0
+  return waitOf(limit, params, load.known, parts[0]?.cost ?? 1) === 0
+}
+
+function distinct(limits: readonly LoadedLimit[]): readonly Load[] {
+  const [first] = limits
+  return first && limits.length === 1 ? [first.load] : [...new Set(limits.map(({ load }) => load))]
 }
 
 /** What is told of a request, whose units count from now on. */
-function outcomeOf(loads: readonly Load[], { grant, parts }: StoreRequest, units: number): Answer {
+function outcomeOf({ request, limits, loads }: Decided, units: number): Answer {
+  const { grant, parts } = request
   const cost = parts[0]?.cost ?? 1
-  const limits = loads.map((load): LimitOutcome => {
-    const { limit, params } = load
-    const wait = waitOf(limit, params, load, cost)
-    load.units += units
-    const told = { wait, remaining: remainingOf(limit, params, load), reset: resetOf(limit, params, load) }
-    return grant === 'upTo' ? { ...told, granted: units } : told
+  const waits = limits.map(({ limit, params, load }) => waitOf(limit, params, load, cost))
+  for (const load of loads) load.units += units
+  const told = limits.map(({ limit, params, load }, i): LimitOutcome => {
+    const wait = waits[i] as number
+    const after = { wait, remaining: remainingOf(limit, params, load), reset: resetOf(limit, params, load) }
+    return grant === 'upTo' ? { ...after, granted: units } : after
   })
-  return { at: (loads[0] as Load).nowUs, limits }
+  return { at: (loads[0] as Load).nowUs, limits: told }
 }
 
 function errorIn(loads: readonly Load[]): StoreError | undefined {

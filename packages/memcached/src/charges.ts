@@ -7,14 +7,19 @@ import {
   type SubRequest,
   type Usage,
 } from '@tollgate/core/store'
-import type { Run } from './batch.js'
+import type { LoadedLimit, Run } from './batch.js'
 import { encodeCell, MOST_UNITS, newDraw } from './cell-value.js'
 import type { Command } from './clients/port.js'
+import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
 import { countsAfterUs, remainingOf, resetOf } from './counted-window.js'
-import type { Layout } from './layout.js'
-import { timeToLive } from './layout.js'
+import { timeToLive, type Layout } from './layout.js'
 import { Load, type Moment } from './load.js'
+
+/** A limit, and the units used of it. */
+interface Charged extends LoadedLimit {
+  readonly used: readonly Usage[]
+}
 
 /**
  * Counts units that were used while the store could not answer, in the windows in which they were used, over the quota if need
@@ -36,20 +41,22 @@ export class Charges {
 
   async charge({ parts, id }: StoreRequest): Promise<Answer> {
     const [{ key, set, used = [] }] = parts as readonly [SubRequest]
-    const loads = set.limits.map(
-      (limit, i) => new Load(this.#counters.at(key, set, i, this.#moment.nowUs), limit, this.#moment),
-    )
+    const charged = set.limits.map((limit, i): Charged => {
+      const load = new Load(this.#counters.at(key, limit, this.#moment.nowUs), limit, this.#moment)
+      return { limit, params: limit.paramsAt(this.#moment.nowUs / 1000), load, used: used[i] ?? [] }
+    })
+    const loads = charged.map(({ load }) => load)
     const idKey = id === undefined ? undefined : this.#layout.id(id)
     const before = await this.#look(loads, idKey)
     const error = loads.find((load) => load.error)?.error as StoreError | undefined
     if (error) return error
-    const granted = before ?? loads.map((load, i) => count(load, used[i] ?? []))
+    const granted = before ?? charged.map(count)
     if (!before) {
-      const commands = loads.flatMap((load, i) => this.#commands(load, used[i] ?? []))
+      const commands = oncePerCounter(charged).flatMap((one) => this.#commands(one))
       if (idKey !== undefined) commands.push(this.#remember(idKey, granted))
       if (commands.length > 0) await this.#run(commands)
     }
-    return { at: this.#moment.nowUs, limits: loads.map((load, i) => stateOf(load, granted[i] ?? 0)) }
+    return { at: this.#moment.nowUs, limits: charged.map((one, i) => stateOf(one, granted[i] ?? 0)) }
   }
 
   /** Reads the counters, and what an earlier charge with this id was granted. */
@@ -63,7 +70,8 @@ export class Charges {
     return typeof told === 'string' ? told.split(',').map(Number) : undefined
   }
 
-  #commands({ counter, limit, nowUs, startUs, endUs }: Load, used: readonly Usage[]): Command[] {
+  #commands({ limit, load, used }: Charged): Command[] {
+    const { counter, nowUs, startUs, endUs } = load
     return used.flatMap(({ units, ageUs }): Command[] => {
       const key = counter.keyAt(nowUs - ageUs)
       if (key === undefined || units <= 0) return []
@@ -87,7 +95,7 @@ export class Charges {
 }
 
 /** Counts units in what was read. Returns how many are accounted for: all that a counter has room for. */
-function count(load: Load, used: readonly Usage[]): number {
+function count({ load, used }: Charged): number {
   let granted = 0
   for (const { units, ageUs } of used) {
     const key = load.counter.keyAt(load.nowUs - ageUs)
@@ -99,12 +107,21 @@ function count(load: Load, used: readonly Usage[]): number {
   return granted
 }
 
-function stateOf(load: Load, granted: number): LimitOutcome {
-  const { limit, params } = load
-  return {
-    wait: 0,
-    remaining: remainingOf(limit, params, load),
-    reset: resetOf(limit, params, load),
-    granted,
+/** Limits that share a counter were used by the same requests: the one with the most units is charged. */
+function oncePerCounter(charged: readonly Charged[]): Charged[] {
+  const ofCounter = new Map<Counter, Charged>()
+  for (const one of charged) {
+    const known = ofCounter.get(one.load.counter)
+    if (!known || sum(one.used) > sum(known.used)) ofCounter.set(one.load.counter, one)
   }
+  return [...ofCounter.values()]
+}
+
+function sum(used: readonly Usage[]): number {
+  return used.reduce((total, { units }) => total + units, 0)
+}
+
+function stateOf({ limit, params, load }: Charged, granted: number): LimitOutcome {
+  const [remaining, reset] = [remainingOf(limit, params, load), resetOf(limit, params, load)]
+  return { wait: 0, remaining, reset, granted }
 }

@@ -1,4 +1,4 @@
-import { LruMap, type CompiledLimit, type LimitSet } from '@tollgate/core/store'
+import { LruMap, type CompiledLimit } from '@tollgate/core/store'
 import { Counter } from './counter.js'
 import type { Layout } from './layout.js'
 
@@ -12,25 +12,15 @@ export class Counters {
     this.#layout = layout
   }
 
-  /** The counter of a limit, at the window that a time is in. */
-  at(key: string, { limits }: LimitSet, i: number, nowUs: number): Counter {
-    const limit = limits[i] as CompiledLimit
-    const name = `${key}\n${limit.stateId}.${nthOf(limits, i)}`
-    const counter = this.#known.get(name) ?? this.#make(key, limit, nthOf(limits, i))
+  /**
+   * The counter of a limit, at the window that a time is in. Limits of one algorithm and window share it: each request takes
+   * the same units from all of them.
+   */
+  at(key: string, limit: CompiledLimit, nowUs: number): Counter {
+    const name = `${limit.stateId} ${key}`
+    const counter = this.#known.get(name) ?? new Counter(this.#layout.counter(key, limit), limit)
     this.#known.use(name, counter)
     counter.moveTo(limit, limit.paramsAt(nowUs / 1000), nowUs)
     return counter
   }
-
-  #make(key: string, limit: CompiledLimit, nth: number): Counter {
-    return new Counter(this.#layout.counter(key, limit, nth), limit)
-  }
-}
-
-/** Two limits of the same algorithm and window count apart: which of them this one is. */
-function nthOf(limits: readonly CompiledLimit[], i: number): number {
-  const { stateId } = limits[i] as CompiledLimit
-  let nth = 0
-  for (let before = 0; before < i; before += 1) if (limits[before]?.stateId === stateId) nth += 1
-  return nth
 }

@@ -63,20 +63,22 @@ export class GiveBacks {
     return commands.length > 0
   }
 
+  /** What goes back to each counter. Limits that share one have the same units taken, so the fewest of them go back. */
   #placesOf({ key, set, receipts }: RefundPart): Giving[] {
-    return set.limits.flatMap((_, i) => {
+    const places = new Map<string, Giving>()
+    set.limits.forEach((limit, i) => {
       const { at = 0, units = 0 } = receipts[i] ?? {}
-      if (units <= 0) return []
-      const counter = this.#counters.at(key, set, i, this.#moment.nowUs)
-      if (at === EARLIEST) return [{ keys: counter.keys, units }]
-      const place = counter.keyAt(at)
-      return place === undefined ? [] : [{ keys: [place], units }]
+      const counter = this.#counters.at(key, limit, this.#moment.nowUs)
+      const keys = at === EARLIEST ? counter.keys : [counter.keyAt(at)].filter((one) => one !== undefined)
+      const known = places.get(counter.key)
+      places.set(counter.key, { keys, units: Math.min(units, known?.units ?? units) })
     })
+    return [...places.values()].filter(({ units }) => units > 0)
   }
 
-  #countersOf(key: string, set: LimitSet): string[] {
-    return set.limits.flatMap((_, i) => {
-      const counter = this.#counters.at(key, set, i, this.#moment.nowUs)
+  #countersOf(key: string, set: LimitSet): readonly string[] {
+    return set.limits.flatMap((limit) => {
+      const counter = this.#counters.at(key, limit, this.#moment.nowUs)
       counter.readPrevious(undefined, -Infinity)
       return counter.keys
     })

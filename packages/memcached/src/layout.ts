@@ -16,10 +16,10 @@ export class Layout {
   }
 
   /** The beginning of the keys of all windows of a limit. Any other key of the store becomes a hash of fixed length. */
-  counter(key: string, { stateId }: CompiledLimit, nth: number): string {
+  counter(key: string, { stateId }: CompiledLimit): string {
     const isPlain = key.length <= LONGEST_PLAIN && /^[\w.+\-/|~@#=,^*!]*$/.test(key)
     const name = isPlain ? `=${key}` : `#${hash(key)}`
-    return `${this.#prefix}/${name}:${stateId.toString(36)}.${nth}:`
+    return `${this.#prefix}/${name}:${stateId.toString(36)}:`
   }
 
   /** The key that remembers the answer to a request with this id. */

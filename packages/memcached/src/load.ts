@@ -1,4 +1,4 @@
-import type { CompiledLimit, Params } from '@tollgate/core/store'
+import type { CompiledLimit } from '@tollgate/core/store'
 import { decodeCell, encodeCell, MOST_UNITS, newDraw, type CellValue } from './cell-value.js'
 import type { Command, Reply } from './clients/port.js'
 import { countsAfterUs, type Counted } from './counted-window.js'
@@ -26,8 +26,6 @@ export interface Moment {
  * came back. Values are in one order for all processes, so races never let in too many; what did not fit goes back.
  */
 export class Load implements Counted {
-  readonly limit: CompiledLimit
-  readonly params: Params
   readonly counter: Counter
   readonly startUs: number
   readonly endUs: number
@@ -41,6 +39,7 @@ export class Load implements Counted {
   units = 0
   previous = 0
   error: Error | undefined
+  readonly #limit: CompiledLimit
   readonly #moment: Moment
   readonly #previousKey: string
   #draw = 0
@@ -50,10 +49,9 @@ export class Load implements Counted {
 
   constructor(counter: Counter, limit: CompiledLimit, moment: Moment) {
     this.counter = counter
-    this.limit = limit
+    this.#limit = limit
     this.#moment = moment
     this.nowUs = moment.nowUs
-    this.params = limit.paramsAt(moment.nowUs / 1000)
     const { startUs, endUs } = counter.window
     this.startUs = startUs
     this.endUs = endUs
@@ -123,7 +121,7 @@ export class Load implements Counted {
   }
 
   #ttlFrom(us: number): number {
-    return timeToLive(us + countsAfterUs(this.limit, this), this.nowUs / 1000, this.#moment.spareS)
+    return timeToLive(us + countsAfterUs(this.#limit, this), this.nowUs / 1000, this.#moment.spareS)
   }
 
   #learnCurrent(reply: Reply): void {

@@ -1,10 +1,16 @@
 import { createLimiter, type Decision, type Limiter, type LimiterOptions } from '@tollgate/core'
+import type { Store } from '@tollgate/core/store'
 import { randomBytes } from 'node:crypto'
 import { memcachedStore, type Memcached, type MemcachedStoreOptions } from '../src/index.ts'
 
 /** A prefix that no other test has, so that all may use one server. */
 export function newPrefix(): string {
   return `t${randomBytes(6).toString('hex')}`
+}
+
+/** A store as another process has it. In one process two limiters on the same keys need names. */
+export function storeOfAnotherProcess(servers: Memcached, options?: MemcachedStoreOptions): Store {
+  return Object.defineProperty(memcachedStore(servers, options), 'space', { value: {} })
 }
 
 /** As many processes as a test wants: limiters with a connection each, and nothing in common but the server. */
@@ -21,7 +27,7 @@ export class Processes {
       deadlineMs: 20_000,
       denials: false,
       ...options,
-      store: memcachedStore(servers, store),
+      store: storeOfAnotherProcess(servers, store),
     })
     this.#limiters.push(limiter)
     return limiter

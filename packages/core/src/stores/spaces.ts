@@ -1,11 +1,16 @@
 import { processWide } from '../base/process-wide.js'
 
-const spaces = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())
+const ofClients = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())
+const ofServers = processWide('spaces of servers', () => new Map<string, Map<string, object>>())
 
-/** Identifies the keys of one client and prefix. Stores with the same object use the same keys. */
-export function spaceOf(client: object, prefix: string): object {
-  const ofClient = spaces.get(client) ?? new Map<string, object>()
-  spaces.set(client, ofClient)
+/**
+ * Identifies the keys of one client, or of servers by their addresses, under one prefix. Stores with the same object use the same
+ * keys.
+ */
+export function spaceOf(where: object | string, prefix: string): object {
+  const ofClient = (typeof where === 'string' ? ofServers.get(where) : ofClients.get(where)) ?? new Map()
+  if (typeof where === 'string') ofServers.set(where, ofClient)
+  else ofClients.set(where, ofClient)
   const space = ofClient.get(prefix) ?? {}
   ofClient.set(prefix, space)
   return space

@@ -26,8 +26,8 @@ export type Reply = number | string | boolean | undefined | Error
 export interface MemcachedPort {
   /** The number of servers that fail one by one, if the port knows which key is on which. */
   readonly shards: number
-  /** The same object for the same servers: stores with it and the same prefix write the same keys. */
-  readonly servers: object
+  /** The same for the same servers: stores with it and the same prefix write the same keys. */
+  readonly servers: object | string
   /** Sends commands of one shard together. Replies come in their order. */
   run(commands: readonly Command[], shard: number): Promise<readonly Reply[]>
   /** The clock of a server in whole seconds since 1970; undefined if it does not tell. */

@@ -36,7 +36,6 @@ export class Connection {
   #reader = new Reader()
   /** In the order of sending. */
   #pending: Pending[] = []
-  #isClosed = false
 
   constructor(address: Address, connect: Connect = (to) => connectTo(to)) {
     this.#address = address
@@ -44,7 +43,6 @@ export class Connection {
   }
 
   ask(exchange: Exchange): void {
-    if (this.#isClosed) return exchange.reject(storeErrorOf(new Error('the store is closed')))
     const sentAtMs = performance.now()
     const [oldest] = this.#pending
     if (oldest && sentAtMs - oldest.sentAtMs > LONGEST_REPLY_MS) this.#lose(new Error('no reply for 2 s'))
@@ -55,8 +53,8 @@ export class Connection {
     socket.write(exchange.text)
   }
 
+  /** A later exchange opens it again. */
   close(): void {
-    this.#isClosed = true
     this.#lose(new Error('the store is closed'))
   }
 

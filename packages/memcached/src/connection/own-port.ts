@@ -11,11 +11,15 @@ import { Commands, ServerTime } from './exchanges.js'
  */
 export class OwnPort implements MemcachedPort {
   readonly shards: number
-  readonly servers: object = {}
+  readonly servers: string
   readonly #connections: readonly Connection[]
 
   constructor(addresses: readonly Address[], connect?: Connect) {
     this.shards = addresses.length
+    this.servers = addresses
+      .map((address) => JSON.stringify(address))
+      .toSorted()
+      .join()
     this.#connections = addresses.map((address) => new Connection(address, connect))
   }
 
