@@ -58,5 +58,9 @@ export const SLOTS_BOTH = 'Tollgate: with requests in flight, both'
 export const WAITING = 'Tollgate: 50 requests in line'
 export const RENEWAL = 'a renewal of a lease, 256 hot tenants'
 
+export const NAMED_PLANS = 'Tollgate: named plans'
+export const NAMED_PLANS_AGAIN = 'Tollgate: named plans, again'
+export const OWN_LIMITS = 'Tollgate: limits of their own'
+
 export const SHED = "Tollgate: shed: ['free', 'starter']"
 export const UNSHED = 'Tollgate: without shed'

@@ -27,6 +27,7 @@ export const SECTIONS = {
   'lease-curve': { file: 'lease-curve.mjs' },
   'in-flight': { file: 'in-flight.mjs' },
   shedding: { file: 'shedding.mjs' },
+  'own-limits': { file: 'own-limits.mjs' },
 }
 
 /** @returns the names that `wanted` stands for: a name, or the beginning of several, such as `http` */

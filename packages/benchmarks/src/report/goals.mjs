@@ -87,6 +87,16 @@ const sheddingGoal = (detail, grid) => ({
   ...{ row: names.SHED, figure: 'pro', sign: '>=', bound: 0.95 },
 })
 
+const ownLimitsGoal = (detail, grid) => ({
+  ...{
+    what: "Node's time a decision by limits of their own, x named plans",
+    detail,
+    section: 'own-limits',
+    grid,
+  },
+  ...{ row: names.OWN_LIMITS, figure: 'us', to: names.NAMED_PLANS, sign: '<=', bound: 1.2 },
+})
+
 /** @type {Goal[]} */
 export const GOALS = [
   slotsGoal('requests in flight, alone in a command', 'lone'),
@@ -103,6 +113,8 @@ export const GOALS = [
   waitingGoal('commands while requests wait', 'calls', 0),
   sheddingGoal('memory store', 'memory'),
   sheddingGoal('Redis', 'redis'),
+  ownLimitsGoal('memory store', 'memory'),
+  ownLimitsGoal('Redis', 'redis'),
   ...speedGoals(512, [3, 2.5, 2], names.SCRIPT_BATCHES),
   ...speedGoals(64, [2, 1.8, 1.4], names.SCRIPT_BATCHES),
   ...speedGoals(1, [0.95, 0.9, 0.85], names.SCRIPT),

@@ -1,6 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
-import { SHEDDING } from './shedding-layout.mjs'
+import { OTHERS } from './other-layouts.mjs'
 
 /**
  * @typedef {object} Column
@@ -295,5 +295,5 @@ export const LAYOUT = {
       ],
     })),
   },
-  shedding: SHEDDING,
+  ...OTHERS,
 }

@@ -53,6 +53,8 @@ delay of up to half a second.`,
   shedding: `An application on Express whose every answer takes 5 ms of the processor, so about 190 a second. Requests come at random
 times whatever the answers do: 70 % of the plan free, 20 % of starter, 10 % of pro, whose demand alone fits. *Goodput* is the part of a plan's
 requests that were answered with 200 within a second. A client gives up after a second, and does not ask again.`,
+  'own-limits': `10,000 subjects, each request with a subject that is made anew: \`{ id, plan }\` with a plan for each of
+the limits, or \`{ id, limits }\` with the same two limits in a list of its own. Each contender has a process, and is asked for one decision at a time in memory, for 64 on Redis.`,
 }
 
 export const TO_REACH = `What the project set itself, as medians of ratios within a round, and how far it got. Where a target is not reached, the

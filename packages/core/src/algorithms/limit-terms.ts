@@ -20,6 +20,8 @@ export interface Terms {
   readonly timeZone?: string | undefined
   /** The parameters by the names in `wire`. Those of a calendar window change with the time. */
   paramsAt(nowMs: number): Params
+  /** Whether they are the same at all times. */
+  readonly isSteady?: boolean | undefined
 }
 
 export type Params = Readonly<Record<string, number>>
@@ -40,5 +42,5 @@ function windowIdOf(windowMs: number): number {
 
 /** The terms of a limit whose windows all have the same length, so that its parameters never change. */
 export function steadyTerms(windowMs: number, ttlMs: number, params: object): Terms {
-  return { windowId: windowIdOf(windowMs), ttlMs, paramsAt: () => params as Params }
+  return { windowId: windowIdOf(windowMs), ttlMs, paramsAt: () => params as Params, isSteady: true }
 }

@@ -7,7 +7,7 @@ import type { Limit } from './limit.js'
 export type { Params }
 
 /** A limit as stores get it: an algorithm and its numbers. */
-export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'paramsAt'> {
+export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'paramsAt' | 'isSteady'> {
   readonly algorithm: AlgorithmName
   /**
    * Algorithm and windows in 32 bits. The store keeps used units under this id, so they still count when the quota
@@ -55,8 +55,8 @@ export function compileLimit(
   terms: LimitTerms<OwnOptions & ConcurrentOptions>,
 ): CompiledLimit {
   const { code, compile } = implementations[algorithm]
-  const { windowId, ttlMs, timeZone, paramsAt } = compile(terms)
-  return { algorithm, stateId: code * 2 ** 28 + windowId, ttlMs, timeZone, paramsAt }
+  const { windowId, ...rest } = compile(terms)
+  return { algorithm, stateId: code * 2 ** 28 + windowId, ...rest }
 }
 
 /** What holds for all limits of a plan together. */

@@ -13,6 +13,16 @@ const MOST = 10_000
 /** When so many were compiled in less than this time, they are not the same again and again. */
 const TURNOVER_MS = 600_000
 
+type Texts = readonly [string, ...string[]]
+
+/** A list of texts, but for its first one. Flat, since each step to another object is one more of memory to read. */
+interface Usual {
+  readonly count: number
+  readonly second: string | undefined
+  readonly others: readonly string[]
+  readonly plan: Plan
+}
+
 export interface OwnPlansOptions {
   /** As in parseLimit. */
   readonly defaultAlgorithm: Algorithm | undefined
@@ -32,6 +42,8 @@ export interface OwnPlansOptions {
 export class OwnPlans {
   readonly #options: OwnPlansOptions
   readonly #known = new GenerationalCache<Plan>(MOST)
+  /** Of lists of texts, by the first of them, the one that was found last: a text is found faster than a content is put together. */
+  readonly #usual = new GenerationalCache<Usual>(MOST)
   #compiled = 0
   /** When the last MOST of them began to be compiled, in ms since the process started. */
   #sinceMs = 0
@@ -62,8 +74,16 @@ export class OwnPlans {
   }
 
   #find(limits: unknown): Plan {
+    const texts = isTexts(limits) ? limits : undefined
+    const usual = texts && this.#usual.refresh(texts[0])
+    if (usual && isSame(texts, usual)) return usual.plan
     const content = contentOf(limits)
-    return (content === undefined ? undefined : this.#known.refresh(content)) ?? this.#make(limits, content)
+    const plan =
+      (content === undefined ? undefined : this.#known.refresh(content)) ?? this.#make(limits, content)
+    // The list may change.
+    if (texts && content !== undefined)
+      this.#usual.set(texts[0], { count: texts.length, second: texts[1], others: texts.slice(2), plan })
+    return plan
   }
 
   #make(limits: unknown, content: string | undefined): Plan {
@@ -96,4 +116,15 @@ export class OwnPlans {
         'now. Where few are in use, put subjects on plans.',
     )
   }
+}
+
+/** Whether it is a list that begins with a text. The others are compared with texts, so they may be anything. */
+function isTexts(limits: unknown): limits is Texts {
+  return Array.isArray(limits) && typeof limits[0] === 'string'
+}
+
+function isSame(given: Texts, { count, second, others }: Usual): boolean {
+  if (given.length !== count || given[1] !== second) return false
+  for (let i = 2; i < count; i += 1) if (given[i] !== others[i - 2]) return false
+  return true
 }

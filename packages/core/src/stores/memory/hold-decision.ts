@@ -19,6 +19,7 @@ export interface HoldRequest {
   readonly limits: LimitOutcomeDraft[]
 }
 
+export const NOTHING_HELD: HoldOutcome = { delayUs: 0, endsInUs: 0 }
 const TAKEN: HoldPlan = { delayUs: 0, endsInUs: 0, isKnown: false }
 
 /**

@@ -31,7 +31,7 @@ export class LoadedSubject extends HeldLimits {
   readonly #records: Records
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
-  readonly #sets = new PreparedSets()
+  readonly #sets: PreparedSets
   #key = ''
   #set = NOTHING
   #size = 0
@@ -40,8 +40,10 @@ export class LoadedSubject extends HeldLimits {
   #id = NONE
   #removals = 0
 
-  constructor(records: Records, keptUs: number) {
+  /** @param sets shared with what keeps no state in it, such as the quick way */
+  constructor(records: Records, keptUs: number, sets = new PreparedSets()) {
     super()
+    this.#sets = sets
     this.#records = records
     this.#keptUs = keptUs
   }

@@ -14,7 +14,9 @@ export class PreparedLimit {
   /** Whether it counts requests in flight: then none of its units are ever on lease. */
   readonly isInFlight: boolean
   readonly stateId: number
-  readonly paramsAt: (nowMs: number) => Params
+  readonly #paramsAt: (nowMs: number) => Params
+  /** Its parameters, if they never change: to ask for them at each request would read more of memory. */
+  readonly #steady: Params | undefined
   readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */
   readonly first: number
@@ -28,11 +30,12 @@ export class PreparedLimit {
   #leasesEndInUs = 0
 
   constructor({ limits }: LimitSet, i: number, first: number) {
-    const { algorithm, stateId, paramsAt } = limits[i] as LimitSet['limits'][number]
+    const { algorithm, stateId, paramsAt, isSteady } = limits[i] as LimitSet['limits'][number]
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
     this.stateId = stateId
-    this.paramsAt = paramsAt
+    this.#paramsAt = paramsAt
+    this.#steady = isSteady ? paramsAt(0) : undefined
     this.packing = this.algorithm.packing
     this.first = first
     this.state = this.spare = this.algorithm.create()
@@ -41,7 +44,7 @@ export class PreparedLimit {
   /** Makes a subject's state the one that is decided, as of `now`. */
   load(state: object, last: number, now: number): void {
     this.state = state
-    this.params = this.paramsAt(now / 1000)
+    this.params = this.#steady ?? this.#paramsAt(now / 1000)
     this.algorithm.load(state, last, now, this.params)
     this.leased = 0
   }
@@ -101,7 +104,7 @@ export class PreparedLimit {
     kept: object | undefined,
     request: QuickRequest,
   ): LimitAnswer | undefined {
-    const params = this.paramsAt(request.now / 1000)
+    const params = this.#steady ?? this.#paramsAt(request.now / 1000)
     if (kept) return this.algorithm.quick?.(kept, request, params)
     return this.packing?.quick?.(page, at + this.first, request, params)
   }

@@ -2,7 +2,6 @@ import { microsecondClock } from '../../base/microsecond-clock.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
-  type HoldOutcome,
   type Outcome,
   type RefundPart,
   type RefundRequest,
@@ -11,7 +10,7 @@ import {
   type SubRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import { isHeld, planHold, tellFull, type HoldRequest } from './hold-decision.js'
+import { isHeld, NOTHING_HELD, planHold, tellFull, type HoldRequest } from './hold-decision.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
@@ -19,8 +18,6 @@ import { PreparedSets } from './prepared-sets.js'
 import { QuickWay } from './quick-way.js'
 import { RememberedIds } from './remembered-ids.js'
 import { NONE, Records } from './records.js'
-
-const NOTHING_HELD: HoldOutcome = { delayUs: 0, endsInUs: 0 }
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
 export class ProcessStore implements Store {
@@ -51,7 +48,9 @@ export class ProcessStore implements Store {
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
     })
-    this.#quickWay = new QuickWay(this.#records, this.#keptUs)
+    const sets = new PreparedSets()
+    this.#quickWay = new QuickWay(this.#records, this.#keptUs, sets)
+    this.#loaded.push(new LoadedSubject(this.#records, this.#keptUs, sets))
   }
 
   /** How many subjects are held, for tests. */

@@ -1,7 +1,7 @@
 import type { LimitAnswer } from '../../algorithms/implementation.js'
 import type { SubRequest } from '../contract.js'
 import type { PreparedLimit } from './prepared-limit.js'
-import { PreparedSets } from './prepared-sets.js'
+import type { PreparedSets } from './prepared-sets.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /**
@@ -12,11 +12,12 @@ export class QuickWay {
   readonly #records: Records
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
-  readonly #sets = new PreparedSets()
+  readonly #sets: PreparedSets
   /** One object for all requests, since garbage collection of one for each costs more. */
   readonly #request = { cost: 0, takes: false, last: 0, now: 0 }
 
-  constructor(records: Records, keptUs: number) {
+  constructor(records: Records, keptUs: number, sets: PreparedSets) {
+    this.#sets = sets
     this.#records = records
     this.#keptUs = keptUs
   }
