@@ -15,7 +15,7 @@ const PLANS = {
   three: [
     { quota: 6, window: '10 s', algorithm: 'sliding-window' },
     { quota: 15, window: '1 min', algorithm: 'sliding-window' },
-    '30/month',
+    '12/month',
   ],
   twice: [
     { quota: 9, window: '1 min', algorithm: 'sliding-window', name: 'a' },
