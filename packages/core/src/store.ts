@@ -26,6 +26,7 @@ export type {
 } from './stores/contract.js'
 export { ID_KEPT_MS, KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from './stores/contract.js'
 export { spaceOf } from './stores/spaces.js'
+export { EvictionReport } from './stores/memory/eviction-report.js'
 export { LruMap } from './base/lru-map.js'
 export { needOptions } from './base/option-checks.js'
 export type { MaybePromise } from './base/maybe-promise.js'

@@ -41,6 +41,7 @@ const AUTHORS_OF_ADAPTERS = [
 const AUTHORS_OF_STORES = [
   'ConfigError',
   'EARLIEST',
+  'EvictionReport',
   'ID_KEPT_MS',
   'KEPT_UNDER_TEST_CLOCK_MS',
   'LruMap',

@@ -12,9 +12,6 @@ export class Counter {
   readonly #beginning: string
   readonly slides: boolean
   window: CountedWindow = { startUs: NaN, endUs: NaN }
-  /** The key of the current window, and of the one before it. */
-  key = ''
-  previousKey = ''
   /** What was last seen of the current window's counter; undefined: nothing. */
   current: CellValue | undefined
   /** Of the window before; undefined: never read. `units` counts on where a lost counter had been. */
@@ -36,8 +33,17 @@ export class Counter {
     this.#previousReadUs = -Infinity
     this.current = undefined
     this.window = window
-    this.key = this.#keyOf(window.startUs)
-    if (this.slides) this.previousKey = this.#keyOf(window.startUs - (window.endUs - window.startUs))
+  }
+
+  /** The key of the current window. Not kept, since many counters are. */
+  get key(): string {
+    return this.#keyOf(this.window.startUs)
+  }
+
+  /** The key of the window before. */
+  get previousKey(): string {
+    const { startUs, endUs } = this.window
+    return this.#keyOf(startUs - (endUs - startUs))
   }
 
   /** The keys of the windows whose units count, the earliest first. */

@@ -1,4 +1,5 @@
 import {
+  EvictionReport,
   KEPT_UNDER_TEST_CLOCK_MS,
   StoreError,
   type Answer,
@@ -50,7 +51,7 @@ export class CountingStore implements Store {
   readonly #layout: Layout
   readonly #spareS: number
   readonly #shards: readonly Shard[]
-  readonly #listeners = new Set<StoreListener>()
+  readonly #losses = new EvictionReport()
   readonly #charges = new OnceById<Answer>()
   readonly #refunds = new OnceById<RefundAnswer>()
 
@@ -111,8 +112,7 @@ export class CountingStore implements Store {
   }
 
   observe(listener: StoreListener): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    return this.#losses.observe(listener)
   }
 
   async close(): Promise<void> {
@@ -127,9 +127,7 @@ export class CountingStore implements Store {
     return {
       nowUs: clock.nowUs(),
       spareS: this.#spareS,
-      onLost: () => {
-        for (const listener of this.#listeners) listener.onEvicted(1)
-      },
+      onLost: () => this.#losses.add(),
     }
   }
 

@@ -41,9 +41,9 @@ export class Load implements Counted {
   error: Error | undefined
   readonly #limit: CompiledLimit
   readonly #moment: Moment
-  readonly #previousKey: string
   #draw = 0
-  #readsPrevious = false
+  /** Set if the window before is read. */
+  #previousKey: string | undefined
   /** What sets lost counters right. */
   #restoring: Command[] = []
 
@@ -56,7 +56,6 @@ export class Load implements Counted {
     this.startUs = startUs
     this.endUs = endUs
     this.key = counter.key
-    this.#previousKey = counter.previousKey
     this.previous = Math.max(counter.previous?.units ?? 0, 0)
   }
 
@@ -76,16 +75,16 @@ export class Load implements Counted {
   commands(): Command[] {
     const { counter, asked, key, nowUs } = this
     const commands: Command[] = [asked > 0 ? this.#taking() : { kind: 'read', key }]
-    this.#readsPrevious = counter.needsPrevious(nowUs)
-    if (this.#readsPrevious) commands.push({ kind: 'read', key: this.#previousKey })
+    this.#previousKey = counter.needsPrevious(nowUs) ? counter.previousKey : undefined
+    if (this.#previousKey !== undefined) commands.push({ kind: 'read', key: this.#previousKey })
     return commands
   }
 
   /** Reads the replies to `commands`, from one on. Returns how many there were. */
   learn(replies: readonly Reply[], from: number): number {
     this.#learnCurrent(replies[from])
-    if (!this.#readsPrevious) return 1
-    this.#learnPrevious(replies[from + 1])
+    if (this.#previousKey === undefined) return 1
+    this.#learnPrevious(this.#previousKey, replies[from + 1])
     return 2
   }
 
@@ -105,7 +104,7 @@ export class Load implements Counted {
   }
 
   get #isCurrent(): boolean {
-    return this.counter.key === this.key
+    return this.counter.window.startUs === this.startUs
   }
 
   #taking(): Command {
@@ -140,7 +139,7 @@ export class Load implements Counted {
     if (value?.draw !== this.#draw) this.#restore(this.#place, known, value && { ...value, units: before })
   }
 
-  #learnPrevious(reply: Reply): void {
+  #learnPrevious(key: string, reply: Reply): void {
     const value = valueOf(reply)
     if (value instanceof Error) return void (this.error = value)
     const known = this.#isCurrent ? this.counter.previous : undefined
@@ -149,7 +148,7 @@ export class Load implements Counted {
     const now = { draw: value?.draw ?? 0, units: this.previous }
     if (!isLost) return this.#isCurrent ? this.counter.readPrevious(now, this.nowUs) : undefined
     this.#moment.onLost()
-    const draw = this.#restore({ key: this.#previousKey, ttl: this.#ttlFrom(0) }, known, value)
+    const draw = this.#restore({ key, ttl: this.#ttlFrom(0) }, known, value)
     this.counter.readPrevious({ ...now, draw }, this.nowUs)
   }
 

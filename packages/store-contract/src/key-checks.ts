@@ -15,6 +15,9 @@ const HOSTILE = [
   '{a}',
   '\u00e9',
   'e\u0301',
+  'bob',
+  'Bob',
+  'bob ',
   '*',
   '%00',
 ]

@@ -42,14 +42,20 @@ export function checkStore(given: unknown, path: string): asserts given is Store
 }
 
 function meantBy(given: unknown, path: string): string {
-  if (typeof given === 'string' && /[:@]/.test(given)) return `a store: ${path}: redisStore(new Redis(url))`
+  if (typeof given === 'string' && /[:@]/.test(given)) {
+    const url = `a store: ${path}: redisStore(new Redis(url))`
+    return given.includes('//') ? url : `${url}, or memcachedStore(address) of @tollgate/memcached`
+  }
   if (typeof given === 'function' && given.name === 'memoryStore') {
     return `a store, so call it: ${path}: memoryStore()`
   }
   if (typeof given === 'function' && given.name === 'redisStore') {
     return `a store, so call it: ${path}: redisStore(client)`
   }
-  return `redisStore(client), memoryStore(), or a store of your own (${PAGE})`
+  if (typeof given === 'function' && given.name === 'memcachedStore') {
+    return `a store, so call it: ${path}: memcachedStore(address)`
+  }
+  return `redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (${PAGE})`
 }
 
 /** Whether it is a Redis client of any package: an object that can run scripts. */
