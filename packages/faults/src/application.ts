@@ -2,17 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Target } from './faults.ts'
-import {
-  CLIENT_OF,
-  DEADLINE_MS,
-  LEASED,
-  QUOTA_OF,
-  TENANTS,
-  windowOf,
-  type Framework,
-  type Policy,
-} from './settings.ts'
+import type { Fault, Target } from './faults/scene.ts'
+import { DEADLINE_MS, TENANTS, type Framework, type Policy } from './settings.ts'
+import { clientOf, type StoreUnderTest } from './stores/store.ts'
 
 /** A request, as the application saw it. */
 export interface Entry {
@@ -37,6 +29,8 @@ export interface Report {
   readonly breaker: readonly BreakerChange[]
   /** The number of errors by code. */
   readonly storeErrors: Readonly<Record<string, number>>
+  /** Subjects that the store lost while they still counted, as the limiter told. */
+  readonly evicted: number
 }
 
 /** How a process ended. */
@@ -60,15 +54,21 @@ const STARTS_WITHIN_MS = 30_000
 const ENDS_WITHIN_MS = 15_000
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
+/** What runs: every combination of a whole run is one. */
+export interface Case {
+  readonly store: StoreUnderTest
+  readonly fault: Fault
+  readonly framework: Framework
+  readonly policy: Policy
+}
+
 export async function startApplication(
-  framework: Framework,
-  policy: Policy,
+  { store, fault, framework, policy }: Case,
   target: Target,
 ): Promise<Application> {
-  const client = { module: CLIENT_OF[framework], ...target }
-  const plans = Object.entries(QUOTA_OF).map(([name, quota]) => {
-    const limits = `${quota}/${windowOf(name)}ms`
-    return [name, name === LEASED ? { limits, lease: true } : limits]
+  const plans = Object.entries(store.plans).map(([name, { quota, windowMs, lease }]) => {
+    const limits = `${quota}/${windowMs}ms`
+    return [name, lease ? { limits, lease } : limits]
   })
   const limiter = {
     plans: Object.fromEntries(plans),
@@ -77,7 +77,8 @@ export async function startApplication(
     deadlineMs: DEADLINE_MS,
   }
   const planOf = Object.fromEntries(Object.entries(TENANTS).map(([name, { plan }]) => [name, plan]))
-  const options = JSON.stringify({ framework, client, limiter, planOf })
+  const reached = { name: store.name, client: clientOf(store, fault, framework), target }
+  const options = JSON.stringify({ framework, store: reached, limiter, planOf })
   const child = spawn(process.execPath, [PROGRAM, options], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
   let stderr = ''
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
@@ -97,7 +98,7 @@ async function end(
 ): Promise<{ report: Report; exit: Exit }> {
   const told = firstMessage<Report>(child, ENDS_WITHIN_MS)
   if (child.connected) child.send('stop')
-  const report = (await told) ?? { entries: [], breaker: [], storeErrors: {} }
+  const report = (await told) ?? { entries: [], breaker: [], storeErrors: {}, evicted: 0 }
   const isByItself = await Promise.race([
     exited.then(() => true),
     sleep(ENDS_WITHIN_MS, false, { ref: false }),

@@ -8,10 +8,9 @@ import {
   LATE_MS,
   LEASED,
   OPEN_P99_MS,
-  QUOTA_OF,
-  TENANTS,
   type Check,
 } from './settings.ts'
+import { planOf, tenantsOf } from './stores/store.ts'
 
 type Rule = (run: Run, figures: Figures) => string[]
 
@@ -66,25 +65,31 @@ const RULES: Readonly<Record<Check, Rule>> = {
     return tally([...statuses, ...sources])
   },
 
-  'no more than the plan': ({ fault }, { most }) =>
+  'no more than the plan': ({ store, fault }, { most }) =>
     Object.entries(most).flatMap(([who, { outside, byStore, byLocal }]) => {
-      const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
-      // A store that loses its counts may admit two quotas in a window: one before the loss and one after it.
-      const inFault = fault.forgets ? 2 * quota : quota
+      const once = store.mostOf(planOf(store, who)?.quota ?? 0)
+      // A store that loses its counts may admit as much again in a window: before the loss and after it.
+      const inFault = fault.forgets ? 2 * once : once
       const cases = [
-        [outside, quota, 'outside the fault'],
+        [outside, once, 'outside the fault'],
         [byStore, inFault, 'by the store'],
-        [byLocal, quota, 'by this process alone'],
+        [byLocal, once, 'by this process alone'],
       ] as const
       return cases
         .filter(([units, bound]) => units > bound)
         .map(([units, bound, how]) => `${who} got ${units} in a window ${how}, bound ${bound}`)
     }),
 
-  'leases are served': ({ fault, beganAt, report }) => {
+  'leases are served': ({ store, fault, beganAt, report }) => {
+    if (!planOf(store, LEASED)) return []
     const isServed = report.entries.some(({ at, source }) => source === 'lease' && at < beganAt)
     return fault.fromStart || isServed ? [] : ['before the fault nobody was']
   },
+
+  'losses are told': ({ fault, report: { evicted } }) =>
+    fault.evicts && evicted === 0 ? ['the store forgot nothing that the limiter told of'] : [],
+
+  'the others go on': (run) => (run.fault.sparesSome ? whoGoesOn(run) : []),
 
   'back at all': ({ fault }, { backMs }) =>
     fault.isForGood || backMs !== undefined ? [] : ['it never asked the store again'],
@@ -112,6 +117,29 @@ export function violationsOf(run: Run, checks: Readonly<Record<Check, boolean>> 
   return (Object.keys(RULES) as Check[])
     .filter((check) => checks[check])
     .flatMap((check) => RULES[check](run, figures).map((what) => `${check}: ${what}`))
+}
+
+/** Of a fault that hits some tenants: those that it spares must have the store, once the breaker of the others is open. */
+function whoGoesOn({ store, report, beganAt, returnedAt = Infinity }: Run): string[] {
+  const opened = report.breaker.find(({ at, state }) => state === 'open' && at >= beganAt)
+  // A denial does not say what decided it.
+  const during = report.entries.filter(
+    ({ at, status }) => at >= (opened?.at ?? beganAt) && at < returnedAt && status !== 429,
+  )
+  const shares = tenantsOf(store).flatMap((who) => {
+    const own = during.filter((entry) => entry.who === who)
+    const byStore = own.filter(({ source }) => source === 'store')
+    return own.length === 0 ? [] : [{ who, share: byStore.length / own.length }]
+  })
+  return [
+    ...(shares.some(({ share }) => share > 0) ? [] : ['the store decided for nobody']),
+    ...(shares.some(({ share }) => share === 0) ? [] : ['it hit nobody']),
+    ...shares
+      .filter(({ share }) => share > 0 && share < LEAST_STORE_SHARE)
+      .map(
+        ({ who, share }) => `the store made only ${(share * 100).toFixed(0)} % of the decisions for ${who}`,
+      ),
+  ]
 }
 
 function tally(sentences: readonly string[]): string[] {

@@ -1,23 +1,13 @@
-import type { BreakerChange, Entry, Exit, Report } from './application.ts'
-import type { Fault } from './faults.ts'
+import type { BreakerChange, Case, Entry, Exit, Report } from './application.ts'
+import type { Fault } from './faults/scene.ts'
 import type { Answer } from './load.ts'
-import {
-  CONTROL,
-  CONTROLS,
-  GOOD,
-  TENANTS,
-  windowOf,
-  WAITING,
-  type Framework,
-  type Policy,
-} from './settings.ts'
+import { CONTROL, CONTROLS, GOOD, WAITING } from './settings.ts'
+import { planOf, tenantsOf } from './stores/store.ts'
 import { mostInAnyWindow } from './windows.ts'
 
 /** All observations of one run; times in ms since 1970. */
-export interface Run {
-  readonly framework: Framework
-  readonly policy: Policy
-  readonly fault: Pick<Fault, 'name' | 'forgets' | 'fromStart' | 'isForGood' | 'isPartial'>
+export interface Run extends Omit<Case, 'fault'> {
+  readonly fault: Omit<Fault, 'prepare'>
   readonly beganAt: number
   /** When the store was back; undefined if it never was. */
   readonly returnedAt: number | undefined
@@ -66,7 +56,7 @@ export interface Figures {
   readonly most: Readonly<Record<string, Most>>
 }
 
-/** The most units admitted to a tenant in any one window. */
+/** The most units admitted to a tenant in any one window, as long as the store's bound holds for. */
 export interface Most {
   /** Allowed by any source, in any window. */
   readonly ever: number
@@ -108,7 +98,7 @@ export function figuresOf(run: Run): Figures {
     breakerOpened: firstOpening(run) !== undefined,
     backMs: run.returnedAt === undefined || backAt === undefined ? undefined : backAt - run.returnedAt,
     storeShare: storeShareOf(limited, backAt ?? Infinity),
-    most: Object.fromEntries(Object.keys(TENANTS).map((who) => [who, mostOf(run, who, backAt ?? Infinity)])),
+    most: Object.fromEntries(tenantsOf(run.store).map((who) => [who, mostOf(run, who, backAt ?? Infinity)])),
   }
 }
 
@@ -153,12 +143,12 @@ function storeShareOf(entries: readonly Entry[], backAt: number): number {
   return later.length === 0 ? 0 : later.filter(({ source }) => source === 'store').length / later.length
 }
 
-function mostOf({ report, beganAt }: Run, who: string, backAt: number): Most {
+function mostOf({ store, report, beganAt }: Run, who: string, backAt: number): Most {
   const letIn = report.entries
     .filter((entry) => entry.who === who && entry.status === 200)
     .map(({ at, ms, source }) => ({ from: at, to: at + ms, source }))
   const of = (...sources: string[]): typeof letIn => letIn.filter(({ source }) => sources.includes(source))
-  const windowMs = windowOf(TENANTS[who]?.plan)
+  const windowMs = (planOf(store, who)?.windowMs ?? 0) - store.clocksPartMs
   const most = (some: typeof letIn): number => mostInAnyWindow(some, windowMs)
   // Units on lease were taken from the store.
   const byStore = of('store', 'lease')

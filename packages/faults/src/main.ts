@@ -1,13 +1,13 @@
-// npm run faults: runs applications under load through every way in which a Redis fails. --short uses one framework
+// npm run faults: runs applications under load through every way in which a store fails. --short uses one framework
 // per fault, and does not judge times.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { Case } from './application.ts'
 import { violationsOf } from './checks.ts'
 import { runOnCluster } from './cluster/cluster.ts'
-import { FAULTS, type Fault } from './faults.ts'
-import { resultsPage } from './results.ts'
+import { resultsPage, sectionOf, sectionsIn } from './results.ts'
 import { runThrough } from './run.ts'
 import {
   CHECKS,
@@ -21,19 +21,16 @@ import {
   type Policy,
 } from './settings.ts'
 import { soak } from './soak/soak.ts'
+import { STORES } from './stores/index.ts'
+import type { StoreUnderTest } from './stores/store.ts'
 import { summaryOf, withSummary } from './summary.ts'
-import { head, lineOf, rowOf, type Row } from './table.ts'
-
-interface Case {
-  readonly fault: Fault
-  readonly framework: Framework
-  readonly policy: Policy
-}
+import { brokenIn, head, lineOf, rowOf, type Row } from './table.ts'
 
 const { values: options, positionals } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
+    store: { type: 'string', default: '' },
     fault: { type: 'string', default: '' },
     framework: { type: 'string', default: '' },
     policy: { type: 'string', default: '' },
@@ -51,6 +48,8 @@ const DOCS = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const checks = options.strict ? EVERY_CHECK : options.short ? UNTIMED_CHECKS : CHECKS
+/** Short runs mostly wait, and judge no times. */
+const SHORT_AT_ONCE = 2
 /** The disturbance alone takes several seconds. */
 const LEAST_SECONDS = 10
 
@@ -77,52 +76,70 @@ function soakFor(given = '10'): Promise<number> {
 }
 
 async function runAll(): Promise<number> {
-  const cases = (options.short ? inTurn() : all()).filter(isWanted)
-  if (cases.length === 0) throw new Error('No such fault, framework or policy.')
+  let runs = 0
   let wrong = 0
-  const rows: Row[] = []
-  say(head())
-  for (const each of cases) {
-    const run = await runThrough(each.fault, each.framework, each.policy, options.short ? SHORT : FULL)
-    const violations = violationsOf(run, checks)
-    const row = rowOf(run, violations)
-    say(lineOf(row))
-    rows.push(row)
-    wrong += violations.length
+  for (const store of STORES) {
+    const rows = await runOn(store)
+    runs += rows.length
+    wrong += rows.reduce((sum, row) => sum + brokenIn(row), 0)
   }
-  // Write only a whole run to the docs, judged by the rules that the docs name.
-  if (!options.short && !options.strict && cases.length === all().length) keep(rows)
-  say(`\n${cases.length} runs, ${wrong} violations`)
+  if (runs === 0) throw new Error('No such store, fault, framework or policy.')
+  say(`\n${runs} runs, ${wrong} violations`)
   return wrong === 0 ? 0 : 1
 }
 
-/** Writes all rows to packages/faults/RESULTS.md, and their summary to docs/faults.md. */
-function keep(rows: readonly Row[]): void {
+/** Runs the cases of a store that are wanted, and keeps their rows if those are all. */
+async function runOn(store: StoreUnderTest): Promise<Row[]> {
+  const cases = (options.short ? inTurn(store) : all(store)).filter(isWanted)
+  if (cases.length === 0) return []
+  const rows: Row[] = []
+  say(`\n## ${store.title}\n\n${head()}`)
+  const atOnce = options.short ? SHORT_AT_ONCE : 1
+  for (let i = 0; i < cases.length; i += atOnce) {
+    const some = await Promise.all(cases.slice(i, i + atOnce).map(rowThrough))
+    for (const row of some) say(lineOf(row))
+    rows.push(...some)
+  }
+  // Write only a whole run to the docs, judged by the rules that the docs name.
+  if (!options.short && !options.strict && cases.length === all(store).length) keep(store, rows)
+  return rows
+}
+
+async function rowThrough(each: Case): Promise<Row> {
+  const run = await runThrough(each, options.short ? SHORT : FULL)
+  return rowOf(run, violationsOf(run, checks))
+}
+
+/** Writes all rows of a store to packages/faults/RESULTS.md, and their summary to docs/faults.md. */
+function keep({ title }: StoreUnderTest, rows: readonly Row[]): void {
   const date = new Date().toISOString().slice(0, 10)
-  const origin = { date, node: process.version, cores: availableParallelism() }
-  const docs = withSummary(readFileSync(DOCS, 'utf8'), summaryOf(rows))
-  writeFileSync(RESULTS, resultsPage(rows, origin))
+  const section = sectionOf(title, rows, { date, node: process.version, cores: availableParallelism() })
+  const sections = { ...sectionsIn(readFileSync(RESULTS, 'utf8')), [title]: section }
+  const docs = withSummary(readFileSync(DOCS, 'utf8'), title, summaryOf(rows))
+  writeFileSync(RESULTS, resultsPage(sections))
   writeFileSync(DOCS, docs)
   say('\nWritten: packages/faults/RESULTS.md, and its summary in docs/faults.md.')
 }
 
-function all(): Case[] {
-  return FAULTS.flatMap((fault) =>
-    FRAMEWORKS.flatMap((framework) => POLICIES.map((policy) => ({ fault, framework, policy }))),
+function all(store: StoreUnderTest): Case[] {
+  return store.faults.flatMap((fault) =>
+    FRAMEWORKS.flatMap((framework) => POLICIES.map((policy) => ({ store, fault, framework, policy }))),
   )
 }
 
 /** Every fault once. Frameworks and policies rotate, so that each framework runs with each policy. */
-function inTurn(): Case[] {
-  return FAULTS.map((fault, i) => ({
+function inTurn(store: StoreUnderTest): Case[] {
+  return store.faults.map((fault, i) => ({
+    store,
     fault,
     framework: FRAMEWORKS[i % FRAMEWORKS.length] as Framework,
     policy: POLICIES[Math.floor(i / FRAMEWORKS.length) % POLICIES.length] as Policy,
   }))
 }
 
-function isWanted({ fault, framework, policy }: Case): boolean {
+function isWanted({ store, fault, framework, policy }: Case): boolean {
   return (
+    store.name.startsWith(options.store) &&
     fault.name.includes(options.fault) &&
     framework.startsWith(options.framework) &&
     policy.startsWith(options.policy)

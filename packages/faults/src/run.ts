@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing/redis'
-import { startApplication } from './application.ts'
-import type { Fault } from './faults.ts'
+import { startApplication, type Case } from './application.ts'
 import type { Run } from './figures.ts'
 import { now, startLoad, type Load } from './load.ts'
-import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settings.ts'
+import { CONTROLS, GOOD, LEASED, type Pace } from './settings.ts'
+import { planOf, ratesOf } from './stores/store.ts'
 
 /**
  * How many answers made without the store to wait for during a fault: enough that some come after the breaker has
@@ -13,24 +13,21 @@ import { CONTROLS, GOOD, type Framework, type Pace, type Policy } from './settin
 const ENOUGH = 60
 
 /** Runs one application under load through one fault. */
-export async function runThrough(
-  fault: Fault,
-  framework: Framework,
-  policy: Policy,
-  pace: Pace,
-): Promise<Run> {
+export async function runThrough(given: Case, pace: Pace): Promise<Run> {
+  const { store, fault } = given
   const scene = await fault.prepare()
   try {
     const startedAt = now()
-    const application = await startApplication(framework, policy, scene.target)
-    const load = startLoad(application.port, pace)
+    const application = await startApplication(given, scene.target)
+    const load = startLoad(application.port, { ...pace, rates: ratesOf(store, pace.rates) })
     /** Waits in real time, since windows and rates are in real time. */
     const pass = async (ms: number, isSo: () => boolean): Promise<void> => {
       await sleep(ms)
       // If the condition never holds, the checks report that.
       if (pace.waits) await eventually(isSo).catch(() => {})
     }
-    if (!fault.fromStart) await pass(pace.warmMs, () => isByStore(load, startedAt) && isLeased(load))
+    const isWarm = (): boolean => isByStore(load, startedAt) && (!planOf(store, LEASED) || isLeased(load))
+    if (!fault.fromStart) await pass(pace.warmMs, isWarm)
     const beganAt = fault.fromStart ? startedAt : now()
     await scene.begin()
     await pass(pace.faultMs, () => fault.isPartial === true || isNotByStore(load, beganAt))
@@ -40,7 +37,7 @@ export async function runThrough(
     const answers = await load.stop()
     const { report, exit } = await application.stop()
     const { hasBreaker } = application
-    return { framework, policy, fault, beganAt, returnedAt, hasBreaker, answers, report, exit }
+    return { ...given, beganAt, returnedAt, hasBreaker, answers, report, exit }
   } finally {
     await scene.close()
   }

@@ -6,37 +6,17 @@ export type Framework = (typeof FRAMEWORKS)[number]
 export const POLICIES = ['local', 'open', 'closed'] as const
 export type Policy = (typeof POLICIES)[number]
 
-/** Both versions of the client are used in turn. */
-export const CLIENT_OF: Readonly<Record<Framework, 'ioredis' | 'ioredis5'>> = {
-  express: 'ioredis',
-  fastify: 'ioredis5',
-  koa: 'ioredis',
-}
-
 export const DEADLINE_MS = 100
-/** In ms. Short, so that many whole windows lie before, in and after a fault. */
-export const WINDOW_MS = 500
 
 export interface Tenant {
+  /** A plan of the store: `stores/redis.ts` and `stores/memcached.ts` have them. */
   readonly plan: string
   /** Requests per second, whatever the answers are. */
   readonly rate: number
 }
 
-/**
- * Units per window, by plan. The large plan has room for all requests that are sent at once when the load generator has
- * stalled for 1 s. The limits are exact logs, so any unit above them is a fault.
- */
-export const QUOTA_OF: Readonly<Record<string, number>> = { large: 120, small: 25, leased: 450 }
-/** In ms: longer than a run, so that a lease lasts as long as it can, and the whole run is one window of its plan. */
-const LEASED_WINDOW_MS = 32_000
-
-export function windowOf(plan: string | undefined): number {
-  return plan === 'leased' ? LEASED_WINDOW_MS : WINDOW_MS
-}
-
 export const FLOODING = 'flooding'
-/** Asks so much on a plan with leases that its process serves it from memory, until its plan is used up. */
+/** Asks so much on a plan with leases that its process serves it from memory, until its plan is used up. Not every store has it. */
 export const LEASED = 'leased'
 /** Sends requests without a limit: their times show what the machine adds to an answer that is ready at once. */
 export const CONTROL = 'control'
@@ -102,6 +82,8 @@ export const CHECKS = {
   'who is let in': true,
   'no more than the plan': true,
   'leases are served': true,
+  'losses are told': true,
+  'the others go on': true,
   'back at all': true,
   'back in time': true,
   'no crash': true,

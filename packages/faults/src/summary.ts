@@ -1,8 +1,9 @@
 // Makes the summary of a whole run: a table with one line for each fault.
 import { brokenIn, tableLine, type Row } from './table.ts'
 
-/** The summary in docs/faults.md stands between these two comments. */
-const BEGIN = '<!-- Written by npm run faults, from packages/faults/RESULTS.md: do not edit. -->'
+/** The summary of a store in docs/faults.md stands between these two comments. */
+const beginOf = (title: string): string =>
+  `<!-- ${title}: written by npm run faults, from packages/faults/RESULTS.md: do not edit. -->`
 const END = '<!-- End of what is written. -->'
 
 const HEAD = [
@@ -35,16 +36,17 @@ export function summaryOf(rows: readonly Row[]): string {
 }
 
 /**
- * Replaces the summary in the text of docs/faults.md.
+ * Replaces the summary of a store in the text of docs/faults.md.
  *
  * @throws when the comments around the summary are missing
  */
-export function withSummary(page: string, summary: string): string {
-  const [before, rest] = page.split(BEGIN)
-  const [, after] = rest?.split(END) ?? []
-  if (before === undefined || after === undefined)
-    throw new Error(`docs/faults.md needs these two lines around the summary:\n${BEGIN}\n${END}`)
-  return `${before}${BEGIN}\n\n${summary}\n\n${END}${after}`
+export function withSummary(page: string, title: string, summary: string): string {
+  const begin = beginOf(title)
+  const from = page.indexOf(begin)
+  const to = page.indexOf(END, from)
+  if (from < 0 || to < 0)
+    throw new Error(`docs/faults.md needs these two lines around the summary:\n${begin}\n${END}`)
+  return `${page.slice(0, from)}${begin}\n\n${summary}\n\n${page.slice(to)}`
 }
 
 function summaryLine(name: string, rows: readonly Row[]): string {

@@ -1,5 +1,6 @@
 import { figuresOf, type Run, type Times } from './figures.ts'
-import { CLIENT_OF, FLOODING, GOOD, QUOTA_OF, TENANTS } from './settings.ts'
+import { FLOODING, GOOD } from './settings.ts'
+import { clientOf, planOf } from './stores/store.ts'
 
 /** The columns of the table in order, with their titles. */
 const HEAD = {
@@ -28,15 +29,15 @@ export function rowOf(run: Run, wrong: readonly string[]): Row {
   const { byStatus, before, open, client, backMs, most } = figuresOf(run)
   const { 0: unanswered = 0, ...answered } = byStatus
   const over = (who: string): [outside: number, during: number] => {
-    const quota = QUOTA_OF[TENANTS[who]?.plan ?? ''] ?? 0
+    const bound = run.store.mostOf(planOf(run.store, who)?.quota ?? 0)
     const { outside = 0, ever = 0 } = most[who] ?? {}
-    return [Math.max(0, outside - quota), Math.max(0, ever - quota)]
+    return [Math.max(0, outside - bound), Math.max(0, ever - bound)]
   }
   const good = GOOD.map(over)
   return {
     fault: run.fault.name,
     policy: run.policy,
-    client: `${run.framework}, ${CLIENT_OF[run.framework]}`,
+    client: `${run.framework}, ${clientOf(run.store, run.fault, run.framework)}`,
     answers: Object.entries(answered)
       .map(([status, count]) => `${count} x ${status}`)
       .join(', '),
@@ -64,7 +65,7 @@ export function lineOf(row: Row): string {
   return tableLine(COLUMNS.map((column) => row[column]))
 }
 
-/** Reads the rows back from a page that contains the table. */
+/** Reads the rows back from a text that contains one table. */
 export function rowsIn(page: string): Row[] {
   const [, table = ''] = page.split(`${head()}\n`)
   const [lines = ''] = table.split('\n\n')

@@ -1,77 +1,20 @@
 import type { Entry } from '../src/application.ts'
 import { violationsOf } from '../src/checks.ts'
 import type { Run } from '../src/figures.ts'
-import type { Answer } from '../src/load.ts'
+import { CONTROL, CONTROLS, EVERY_CHECK, FLOODING, GOOD, LEASED, UNTIMED_CHECKS } from '../src/settings.ts'
+import { REDIS } from '../src/stores/redis.ts'
+import { planOf } from '../src/stores/store.ts'
 import {
-  CONTROL,
-  CONTROLS,
-  EVERY_CHECK,
-  FLOODING,
-  GOOD,
-  LEASED,
-  QUOTA_OF,
-  TENANTS,
-  UNTIMED_CHECKS,
-  WAITING,
-  WINDOW_MS,
-} from '../src/settings.ts'
-
-// A good run: 1 s before the fault, 2 s of it, 2 s after it.
-const BEGAN = 1_000_000
-const OPENED = BEGAN + 200
-const RETURNED = BEGAN + 2000
-const END = RETURNED + 2000
-
-const every = (ms: number, from: number, to: number): number[] =>
-  Array.from({ length: Math.floor((to - from) / ms) }, (_, i) => from + i * ms)
-
-const entry = (who: string, at: number, more: Partial<Entry> = {}): Entry => ({
-  who,
-  at,
-  ms: 1,
-  status: 200,
-  source: CONTROLS.includes(who) ? '' : 'store',
-  ...more,
-})
-
-function goodEntry(who: string, at: number): Entry {
-  if (at < BEGAN || at >= RETURNED) return entry(who, at)
-  return entry(who, at, { source: 'open', ms: at < OPENED ? 100 : 0.5 })
-}
-
-const wellEntries: Entry[] = [
-  ...GOOD.flatMap((who) => every(20, BEGAN - 1000, END).map((at) => goodEntry(who, at))),
-  ...every(20, BEGAN - 1000, END).map((at) => entry(CONTROL, at, { ms: 0.2 })),
-  ...every(20, BEGAN - 1000, END).map((at) => entry(WAITING, at, { ms: 101 })),
-  ...every(20, BEGAN - 1000, BEGAN).map((at) => entry(FLOODING, at)),
-  ...every(5, BEGAN, RETURNED).map((at) =>
-    entry(FLOODING, at, { source: 'open', ms: at < OPENED ? 100 : 0.5 }),
-  ),
-  ...every(20, RETURNED, END).map((at) => entry(FLOODING, at)),
-  ...every(20, BEGAN - 1000, BEGAN).map((at) => entry(LEASED, at, { source: 'lease', ms: 0.2 })),
-]
-const answersOf = (entries: readonly Entry[]): Answer[] =>
-  entries.map(({ who, at, ms, status }) => ({ who, sentAt: at, ms: ms + 1, status }))
-
-interface Change extends Partial<Omit<Run, 'report'>> {
-  readonly entries?: readonly Entry[]
-  readonly breaker?: Run['report']['breaker']
-}
-
-function runWith({ entries = wellEntries, breaker, ...rest }: Change = {}): Run {
-  return {
-    framework: 'express',
-    policy: 'open',
-    fault: { name: 'hangs' },
-    beganAt: BEGAN,
-    returnedAt: RETURNED,
-    hasBreaker: true,
-    answers: answersOf(entries),
-    report: { entries, breaker: breaker ?? [{ at: OPENED, state: 'open' }], storeErrors: {} },
-    exit: { code: 0, signal: null, isByItself: true, stderr: '' },
-    ...rest,
-  }
-}
+  answersOf,
+  BEGAN,
+  entry,
+  every,
+  OPENED,
+  RETURNED,
+  runWith,
+  wellEntries,
+  type Change,
+} from './good-run.ts'
 
 const judge = (change?: Change): string[] => violationsOf(runWith(change), EVERY_CHECK)
 const change = (isIt: (entry: Entry) => boolean, more: Partial<Entry>): Entry[] =>
@@ -129,8 +72,8 @@ describe('a violation is reported', () => {
     ...wellEntries.filter((each) => each.who !== FLOODING),
     ...Array.from({ length: count }, (_, i) => entry(FLOODING, at + i / 10, { source, ms: 0 })),
   ]
-  const small = QUOTA_OF[TENANTS[FLOODING]?.plan ?? ''] ?? 0
-  const leased = QUOTA_OF[TENANTS[LEASED]?.plan ?? ''] ?? 0
+  const small = planOf(REDIS, FLOODING)?.quota ?? 0
+  const leased = planOf(REDIS, LEASED)?.quota ?? 0
   // All in one window, which is longer than a run.
   const overLeased = [...wellEntries, ...every(1, BEGAN, BEGAN + leased).map((at) => entry(LEASED, at))]
 
@@ -314,6 +257,6 @@ describe('what is allowed', () => {
   })
 
   test('windows have the length of the plan', () => {
-    expect(WINDOW_MS).toBe(500)
+    expect(planOf(REDIS, FLOODING)?.windowMs).toBe(500)
   })
 })

@@ -1,17 +1,16 @@
 // An application in a process of its own. Its parent says what to run; it ends by itself when it is told to stop.
 import { once } from 'node:events'
-import { redisStore } from '@tollgate/core'
-import { connect } from './client.mjs'
 import { Journal } from './journal.mjs'
 
-const { framework, client: clientOptions, limiter: limiterOptions, planOf } = JSON.parse(process.argv[2])
-const client = await connect(clientOptions)
+const { framework, store: reached, limiter: limiterOptions, planOf } = JSON.parse(process.argv[2])
+const { open } = await import(`./stores/${reached.name}.mjs`)
+const { store, close } = await open(reached)
 const journal = new Journal()
 const { build } = await import(`./${framework}.mjs`)
 const { server, limiter } = await build(
   {
     ...limiterOptions,
-    store: redisStore(client),
+    store,
     identify: (tenant) => ({ id: tenant, plan: planOf[tenant] }),
   },
   journal.note,
@@ -32,8 +31,9 @@ async function stop() {
   isStopping = true
   server.close()
   server.closeAllConnections()
+  const { evicted } = limiter.stats()
   await limiter.close()
-  client.disconnect()
+  close()
   const { entries, breaker, storeErrors } = journal
-  process.send({ entries, breaker, storeErrors }, () => process.disconnect())
+  process.send({ entries, breaker, storeErrors, evicted }, () => process.disconnect())
 }
