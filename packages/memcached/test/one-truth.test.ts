@@ -100,6 +100,7 @@ test('three processes decide as the memory store does, for any schedule', async 
       )
       const [kept, expected]: [Decision[][], Decision[]] = [[[], [], []], []]
       const by: number[] = []
+      const ofBoth: boolean[] = []
       try {
         for (const [process, one] of steps) {
           if (one.do === 'pass') {
@@ -107,6 +108,8 @@ test('three processes decide as the memory store does, for any schedule', async 
             continue
           }
           now += 1001
+          // To settle over several subjects is not one step where each is asked for itself.
+          if (one.do === 'settle' && ofBoth[one.nth % Math.max(expected.length, 1)]) continue
           // A decision is refunded by the process that made it.
           const isOld = one.do === 'refund' || one.do === 'settle'
           const nth = isOld ? one.nth % Math.max(expected.length, 1) : 0
@@ -115,7 +118,10 @@ test('three processes decide as the memory store does, for any schedule', async 
           const asked = isOld ? { ...one, nth: ofOwn } : one
           const right = await play(memory, isOld ? { ...one, nth } : one, expected)
           const got = await play(three[own] as Limiter, asked, kept[own] as Decision[])
-          if (one.do === 'consume' || one.do === 'both') by.push(own)
+          if (one.do === 'consume' || one.do === 'both') {
+            by.push(own)
+            ofBoth.push(one.do === 'both')
+          }
           expect([one, got]).toEqual([one, right])
           if (one.do !== 'both' || kept[own]?.at(-1)?.allowed) continue
           // What the first subject had been asked for goes back behind the answer.
