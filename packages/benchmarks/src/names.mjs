@@ -62,5 +62,15 @@ export const NAMED_PLANS = 'Tollgate: named plans'
 export const NAMED_PLANS_AGAIN = 'Tollgate: named plans, again'
 export const OWN_LIMITS = 'Tollgate: limits of their own'
 
+export const MEMCACHED_ADDRESS = 'Tollgate: by address'
+export const MEMCACHED_NODE = 'Tollgate: package memcached'
+export const MEMCACHED_MEMJS = 'Tollgate: package memjs'
+/** Every denial is asked of Memcached. */
+export const MEMCACHED_ASKED = 'Tollgate: by address, denials: false'
+export const FLEXIBLE_MEMCACHED = 'rate-limiter-flexible, package memcached'
+export const FLEXIBLE_MEMCACHED_AGAIN = 'rate-limiter-flexible, package memcached, again'
+export const FLEXIBLE_MEMCACHED_BLOCK = 'rate-limiter-flexible, in-memory block'
+export const FLEXIBLE_MEMCACHED_BLOCK_AGAIN = 'rate-limiter-flexible, in-memory block, again'
+
 export const SHED = "Tollgate: shed: ['free', 'starter']"
 export const UNSHED = 'Tollgate: without shed'

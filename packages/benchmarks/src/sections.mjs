@@ -26,6 +26,8 @@ export const SECTIONS = {
   leases: { file: 'leases.mjs' },
   'lease-curve': { file: 'lease-curve.mjs' },
   'in-flight': { file: 'in-flight.mjs' },
+  memcached: { file: 'memcached.mjs' },
+  'memcached-accuracy': { file: 'memcached-accuracy.mjs' },
   shedding: { file: 'shedding.mjs' },
   'own-limits': { file: 'own-limits.mjs' },
 }

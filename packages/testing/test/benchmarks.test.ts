@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { startMemcached } from '../src/memcached/server.ts'
 import { root } from './docs-pages.ts'
 
 interface Section {
@@ -150,4 +151,57 @@ test('several files are one run with the commands of all, and rough is what --qu
     '| commands | `npm run bench -- --only speed-1`, `npm run bench -- --quick --only bytes` |',
   )
   expect(page).toContain("and therefore rough: *Redis's memory*.")
+})
+
+test('of Memcached every command is counted, and requests of one tenant that come together are one', async () => {
+  const server = await startMemcached()
+  try {
+    const counted = printed(
+      'kit/memcached.mjs',
+      'fieldOf, openClients, openMonitor',
+      `const clients = openClients('${server.address}')
+       const monitor = await openMonitor(${server.port})
+       const counted = {}
+       for (const [name, { decide, allowed }] of fieldOf(clients, { quota: 1000, windowMs: 3_600_000 })) {
+         allowed(await decide('acme'), false)
+         const before = await monitor.work()
+         const answers = await Promise.all(Array.from({ length: 64 }, () => decide('acme')))
+         if (!answers.every((answer) => allowed(answer, false))) throw new Error('denied')
+         const after = await monitor.work()
+         counted[name] = [after.changes - before.changes, after.reads - before.reads]
+       }
+       console.log(JSON.stringify(counted))
+       process.exit()`,
+    ) as Record<string, number[]>
+    const { 'Tollgate: by address': own, 'rate-limiter-flexible, package memcached': flexible } = counted
+    expect(flexible).toEqual([64, 64])
+    const [changes = 0, reads = 0] = own ?? []
+    expect(changes).toBeGreaterThanOrEqual(1)
+    expect(changes + reads).toBeLessThan(64)
+  } finally {
+    await server.kill()
+  }
+})
+
+test('a decision counts in a window that it lies in wholly', () => {
+  const most = printed(
+    'kit/windows.mjs',
+    'mostInWindow',
+    `const decisions = [[0, 1], [40, 60], [90, 100], [95, 101], [141, 142], [199, 201]]
+     console.log(JSON.stringify([100, 49, 50, 0].map((ms) => mostInWindow(decisions, ms))))`,
+  )
+  expect(most).toEqual([3, 2, 2, 0])
+})
+
+test('goals on Memcached are judged by the figures', () => {
+  const row = 'Tollgate: by address'
+  const { stdout } = bench([], ({ sections }) => {
+    const figures = sections['memcached-accuracy']?.grids?.accuracy?.[row]
+    if (!figures) throw new Error('The committed run has no such figures')
+    figures.share = [0.96]
+    figures.most = [400]
+  })
+  const [, goals = ''] = stdout.split('## To reach')
+  expect(goals).toMatch(/most in a window that is 0.25 s shorter.*\| 400 \| not reached/)
+  expect(goals).toMatch(/of what an exact counter lets in.*\| 0.96 \| not reached/)
 })

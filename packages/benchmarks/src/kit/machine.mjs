@@ -15,6 +15,8 @@ const PACKAGES = [
     '@fastify/rate-limit',
     'koa-ratelimit',
     'rate-limiter-flexible',
+    'memcached',
+    'memjs',
   ],
 ]
 const require = createRequire(import.meta.url)

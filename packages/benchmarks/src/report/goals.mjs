@@ -82,6 +82,23 @@ const waitingGoal = (what, figure, bound) => ({
   ...{ figure, sign: '<=', bound },
 })
 
+const memcachedGoals = (detail, grid) =>
+  [names.MEMCACHED_NODE, names.MEMCACHED_ADDRESS].map((row) => ({
+    ...{
+      what: "Memcached, decisions/s, 64 in flight, x rate-limiter-flexible's limiter",
+      section: 'memcached',
+    },
+    ...{ detail: `${detail}, ${row.replace('Tollgate: ', '')}`, grid, row, figure: 'perSecond' },
+    ...{ to: names.FLEXIBLE_MEMCACHED, sign: '>=', bound: 1.5 },
+  }))
+
+const memcachedGoal = (what, goal) => ({
+  ...{ what: `Memcached, ${what}`, section: 'memcached', row: names.MEMCACHED_ADDRESS },
+  ...goal,
+})
+
+const CLOCKS = { section: 'memcached-accuracy', grid: 'accuracy', detail: 'a limit of 200 a second' }
+
 const sheddingGoal = (detail, grid) => ({
   ...{ what: 'goodput of the paying plan at 3 x capacity', detail, section: 'shedding', grid },
   ...{ row: names.SHED, figure: 'pro', sign: '>=', bound: 0.95 },
@@ -111,6 +128,17 @@ export const GOALS = [
   },
   waitingGoal('ms that a place is kept later than told, p99', 'p99', 20),
   waitingGoal('commands while requests wait', 'calls', 0),
+  ...memcachedGoals('1000 tenants', 'tenants'),
+  ...memcachedGoals('one hot tenant', 'hot'),
+  memcachedGoal('commands a decision, without what is read beside it in the same trip', {
+    ...{ detail: '1000 tenants', grid: 'tenants', figure: 'changes', sign: '<=', bound: 1 },
+  }),
+  memcachedGoal('4 processes, clocks 2 s apart: most in a window that is 0.25 s shorter', {
+    ...{ ...CLOCKS, figure: 'most', sign: '<=', bound: 399 },
+  }),
+  memcachedGoal('4 processes, clocks 2 s apart: of what an exact counter lets in', {
+    ...{ ...CLOCKS, figure: 'share', sign: '>=', bound: 0.97 },
+  }),
   sheddingGoal('memory store', 'memory'),
   sheddingGoal('Redis', 'redis'),
   ownLimitsGoal('memory store', 'memory'),

@@ -1,5 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
+import { MEMCACHED, MEMCACHED_ACCURACY } from './memcached-layout.mjs'
 import { OTHERS } from './other-layouts.mjs'
 
 /**
@@ -296,4 +297,6 @@ export const LAYOUT = {
     })),
   },
   ...OTHERS,
+  memcached: MEMCACHED,
+  'memcached-accuracy': MEMCACHED_ACCURACY,
 }

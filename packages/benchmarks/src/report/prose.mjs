@@ -50,6 +50,17 @@ decisions a second stay below what is asked for, that core is busy.`,
 and gives its slot back, so its price is that of both. Redis's time is that of the store's commands, with three other processes that
 have slots of each subject. In line: 50 requests at once that the bucket has no room for yet, each of which is told a
 delay of up to half a second.`,
+  memcached: `A real Memcached: Tollgate by its own connection, on the package memcached and on memjs, and rate-limiter-flexible on the
+package memcached, the only client that it takes. Tollgate's windows slide, those of rate-limiter-flexible are fixed. Commands are those
+that Memcached counts by \`stats\`. *Changes* are increments, decrements and sets: of Tollgate one a decision, and ten times a second the
+common clock. *Reads* are gets: of Tollgate the counter of the window before, once a second for each tenant, and the clock; both go with
+a decision, in the same trip. Requests of one tenant that come together are one command. In the flood, denials come from
+memory, as each package can do it, but in the rows \`denials: false\` and *package memcached* of rate-limiter-flexible.`,
+  'memcached-accuracy': `Four processes, whose clocks are 0, 2, 4 s ahead and 2 s behind, ask for one tenant: 20 callers each, which pause for 2 ms after
+a denial; denials are remembered. *Most*: of the decisions that lie wholly in any true window that is 0.25 s shorter than the limit's,
+where the [bound](plans-and-limits.md#algorithms) is just under two quotas. *In 60 s*: from the first request on. An exact counter, such
+as a sliding log, lets the quota in at once, and once more each second. A sliding window can let in a little more: by as much as its
+first window is shorter than a second.`,
   shedding: `An application on Express whose every answer takes 5 ms of the processor, so about 190 a second. Requests come at random
 times whatever the answers do: 70 % of the plan free, 20 % of starter, 10 % of pro, whose demand alone fits. *Goodput* is the part of a plan's
 requests that were answered with 200 within a second. A client gives up after a second, and does not ask again.`,
