@@ -7,16 +7,11 @@ interface Response {
   readonly val: Buffer
 }
 
-/** A server of a memjs client: its socket while it has one, and what has arrived of the next response. */
-interface MemjsServer {
-  _socket?: unknown
-  responseBuffer?: Buffer
-}
-
 /** The parts of a memjs client that are used: `perform` is its way to send any command of the binary protocol. */
 export interface MemjsClient {
   seq: number
-  readonly servers: readonly MemjsServer[]
+  /** Each with its socket while it has one, and what has arrived of the next response. */
+  readonly servers: readonly { _socket?: unknown; responseBuffer?: Buffer }[]
   incrSeq(): void
   perform(
     key: string,
