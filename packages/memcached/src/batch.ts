@@ -7,6 +7,8 @@ import type {
   StoreRequest,
   SubRequest,
 } from '@tollgate/core/store'
+import type { CellValue } from './cell-value.js'
+import { changeCounter } from './change-counter.js'
 import type { Command, Reply } from './clients/port.js'
 import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
@@ -32,6 +34,8 @@ interface Decided {
   /** Whether its units are taken before it is decided. If not, it is only looked whether they would fit. */
   readonly takes: boolean
   answer: Answer | undefined
+  /** Whether its units were taken, did not fit and went back. */
+  isTakenBack?: boolean
 }
 
 /**
@@ -54,11 +58,13 @@ export class Batch {
     const all = requests.map((request) => this.#prepare(request, true))
     await this.#ask()
     for (const one of all) this.#decide(one)
-    const again = all.filter(({ answer }) => answer === undefined)
+    const looked = all.filter(({ answer }) => answer === undefined)
     const late = this.#correct()
-    if (again.length > 0) await this.#again(again)
-    // What was decided stands. If the server is gone, what did not fit counts until its window ends.
-    await late.catch(() => {})
+    if (looked.length > 0) await this.#again(looked)
+    await late
+    // Others may have been denied at the same moment, and have given back: then there is room after all.
+    const raced = all.filter((one) => one.isTakenBack && unitsThatFit(one.limits, one.request) > 0)
+    if (raced.length > 0) await this.#again(raced)
     return all.map(({ answer }) => answer as Answer)
   }
 
@@ -119,18 +125,32 @@ export class Batch {
     if (!takes && fitting > 0) return
     const outcome = error ?? outcomeOf(one, fitting)
     if (takes) for (const load of loads) load.excess += cost - fitting
+    one.isTakenBack = takes && !error && fitting === 0
     one.answer = outcome
   }
 
-  /** Gives back what was taken in vain. Resolves when that is done: who was denied finds it done. */
+  /**
+   * Gives back what was taken in vain. Resolves when that is done: who was denied finds it done. What was decided stands, also
+   * if the server is gone by now: what did not fit then counts until its window ends.
+   */
   async #correct(): Promise<void> {
-    const corrections = [...this.#loads.values()].flatMap((load) =>
-      load.corrections().map((command) => ({ load, command })),
-    )
-    if (corrections.length === 0) return
-    const replies = await this.#run(corrections.map(({ command }) => command))
-    corrections.forEach(({ load, command }, i) => load.learnCorrection(command, replies[i]))
+    const loads = [...this.#loads.values()]
+    const corrections = loads.flatMap((load) => load.corrections().map((command) => ({ load, command })))
+    try {
+      const replies = corrections.length > 0 ? await this.#run(corrections.map(({ command }) => command)) : []
+      corrections.forEach(({ load, command }, i) => load.learnCorrection(command, replies[i]))
+      for (const load of loads) {
+        if (load.isBelowZero) await changeCounter(this.#run, load.place, (value) => raised(value, load))
+      }
+    } catch {
+      for (const load of loads) load.correctionsFailed()
+    }
   }
+}
+
+/** A counter that is less than nothing, as it should be. */
+function raised(value: CellValue | undefined, { asked }: Load): CellValue | undefined {
+  return value && value.units < 0 ? { draw: value.draw, units: asked } : undefined
 }
 
 /** The units that a request gets now: of `upTo` as many as fit, else its cost or 0. */
@@ -142,9 +162,8 @@ function unitsThatFit(limits: readonly LoadedLimit[], { grant, parts }: StoreReq
   return limits.every(({ limit, params, load }) => waitOf(limit, params, load, cost) === 0) ? cost : 0
 }
 
-/** Whether a cost fits by what this process knows. If not, to take it first would only disturb others. */
+/** Whether a cost fits by what this process knows, and beside what it asks already. If not, to take it would only disturb others. */
 function mayFit({ limit, params, load }: LoadedLimit, { grant, parts }: StoreRequest): boolean {
-  if (!load.isKnown) return true
   if (grant === 'upTo') return remainingOf(limit, params, load.known) > 0
   return waitOf(limit, params, load.known, parts[0]?.cost ?? 1) === 0
 }

@@ -9,9 +9,16 @@ const SPAN = 2 ** 40
 /** The value of no units. What is below it is less than none. */
 const NONE = 2 ** 36
 const DRAWS = 2 ** 13 - 2
+/** The draw of a counter that was made by a reset: what was in it before is not put back. */
+export const RESET = DRAWS + 1
 
-/** The most units that a counter holds. More than any quota. */
+/** The most units that a counter holds. */
 export const MOST_UNITS = SPAN - NONE - 1
+/**
+ * The largest quota. While requests that do not fit are decided, a counter holds their units, too: those of a hundred batches that ask
+ * for a whole quota each.
+ */
+export const LARGEST_QUOTA = 10_000_000_000
 
 export interface CellValue {
   readonly draw: number

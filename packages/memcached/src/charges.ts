@@ -9,6 +9,7 @@ import {
 } from '@tollgate/core/store'
 import type { LoadedLimit, Run } from './batch.js'
 import { encodeCell, MOST_UNITS, newDraw } from './cell-value.js'
+import { needNoError } from './change-counter.js'
 import type { Command } from './clients/port.js'
 import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
@@ -52,9 +53,11 @@ export class Charges {
     if (error) return error
     const granted = before ?? charged.map(count)
     if (!before) {
+      // First what was lost goes back: a charge would make the counter anew without it.
+      needNoError(await this.#run(loads.flatMap((load) => load.corrections())))
       const commands = oncePerCounter(charged).flatMap((one) => this.#commands(one))
       if (idKey !== undefined) commands.push(this.#remember(idKey, granted))
-      if (commands.length > 0) await this.#run(commands)
+      needNoError(await this.#run(commands))
     }
     return { at: this.#moment.nowUs, limits: charged.map((one, i) => stateOf(one, granted[i] ?? 0)) }
   }
@@ -72,24 +75,23 @@ export class Charges {
 
   #commands({ limit, load, used }: Charged): Command[] {
     const { counter, nowUs, startUs, endUs } = load
+    const { wallMs, spareS } = this.#moment
     return used.flatMap(({ units, ageUs }): Command[] => {
       const key = counter.keyAt(nowUs - ageUs)
       if (key === undefined || units <= 0) return []
       const initial = encodeCell({ draw: newDraw(undefined), units })
       const keptUs = countsAfterUs(limit, { startUs, endUs }) + endUs - nowUs
-      return [
-        { kind: 'take', key, units, initial, ttl: timeToLive(keptUs, nowUs / 1000, this.#moment.spareS) },
-      ]
+      return [{ kind: 'take', key, units, initial, ttl: timeToLive(keptUs, wallMs, spareS) }]
     })
   }
 
   #remember(key: string, granted: readonly number[]): Command {
-    const { nowUs, spareS } = this.#moment
+    const { wallMs, spareS } = this.#moment
     return {
       kind: 'set',
       key,
       text: granted.join(','),
-      ttl: timeToLive(ID_KEPT_MS * 1000, nowUs / 1000, spareS),
+      ttl: timeToLive(ID_KEPT_MS * 1000, wallMs, spareS),
     }
   }
 }

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { StoreError } from '@tollgate/core/store'
 import type { Command, MemcachedPort, Reply } from './clients/port.js'
 
 /** How often a process that decides compares its clock with the others, in ms. */
@@ -10,6 +11,8 @@ const SERVER_TICK_MS = 2100
 /** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
 const MOST_APART_MS = 60_000
 const KEPT_S = 120
+/** How long the time of the server is waited for before the first decision, in ms. */
+const LONGEST_TOLD_MS = 1000
 
 /**
  * The time that all processes decide by. Memcached has no clock in ms, so they agree on one: each writes its time beside the
@@ -46,9 +49,14 @@ export class CommonClock {
     this.isSynced = now !== undefined
   }
 
-  /** The time in whole µs since 1970. It never goes back. */
+  /** The server's time in ms, roughly: also where a test sets the time that decides. */
+  get wallMs(): number {
+    return this.#nowMs()
+  }
+
+  /** The time in whole µs since 1970. It goes back only where the server's clock says that it was wrong. */
   nowUs(): number {
-    if (this.#testClock) return Math.round(this.#testClock() * 1000)
+    if (this.#testClock) return timeOf(this.#testClock())
     return (this.#latestUs = Math.max(this.#latestUs, Math.floor(this.#nowMs() * 1000)))
   }
 
@@ -84,11 +92,15 @@ export class CommonClock {
   async #check(): Promise<void> {
     const at = performance.now()
     this.#checkedAt = at
-    const [seconds, replies] = await Promise.all([
-      this.#port.serverTime(this.#shard),
-      this.#port.run([{ kind: 'read', key: this.#key }], this.#shard),
-    ])
-    if (seconds !== undefined && Number.isFinite(seconds)) this.#learn(seconds * 1000, at)
+    const told = this.#port
+      .serverTime(this.#shard)
+      .then((seconds) => {
+        if (seconds !== undefined && Number.isFinite(seconds)) this.#learn(seconds * 1000, at)
+      })
+      // A client that does not tell it: the other processes' clock is enough.
+      .catch(() => {})
+    const reading = this.#port.run([{ kind: 'read', key: this.#key }], this.#shard)
+    const [replies] = await Promise.all([reading, Promise.race([told, pause(LONGEST_TOLD_MS)])])
     this.compare(replies[0])
   }
 
@@ -121,4 +133,13 @@ export class CommonClock {
   #nowMs(): number {
     return this.#origin + performance.now()
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref())
+}
+
+function timeOf(given: unknown): number {
+  if (Number.isFinite(given)) return Math.round((given as number) * 1000)
+  throw new StoreError(`now gave ${String(given)}, expected ms since 1970`)
 }

@@ -65,6 +65,14 @@ export class Counter {
     return isSettling || nowUs - this.#previousReadUs >= PREVIOUS_READ_EVERY_US
   }
 
+  /** Forgets what was seen. Returns whether it was anything. */
+  forget(): boolean {
+    const wasThere = (this.current?.units ?? 0) > 0 || (this.previous?.units ?? 0) > 0
+    this.current = undefined
+    this.readPrevious(undefined, -Infinity)
+    return wasThere
+  }
+
   readPrevious(value: CellValue | undefined, nowUs: number): void {
     this.previous = value
     this.#previousReadUs = nowUs

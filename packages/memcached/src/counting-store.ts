@@ -13,6 +13,7 @@ import {
 } from '@tollgate/core/store'
 import { Batch, type Run } from './batch.js'
 import { Charges } from './charges.js'
+import { LARGEST_QUOTA } from './cell-value.js'
 import type { Command, MemcachedPort, Reply } from './clients/port.js'
 import { CommonClock } from './clock.js'
 import { ALGORITHMS } from './counted-window.js'
@@ -43,6 +44,7 @@ export class CountingStore implements Store {
   readonly clock = 'server'
   readonly algorithms = ALGORITHMS
   readonly defaultAlgorithm = 'sliding-window'
+  readonly largestQuota = LARGEST_QUOTA
   readonly longestTtlMs: number
   readonly shards: number
   readonly space: object
@@ -80,7 +82,9 @@ export class CountingStore implements Store {
     const charges = new Charges(run, shard.counters, { layout: this.#layout, moment })
     const answers = new Map<StoreRequest, Answer>()
     for (const one of batch) {
-      if (one.grant === 'force') answers.set(one, await this.#charges.do(one.id, () => charges.charge(one)))
+      if (one.grant !== 'force') continue
+      const charged = this.#charges.do(one.id, () => charges.charge(one))
+      answers.set(one, await charged.catch((error: unknown): Answer => storeErrorOf(error)))
     }
     const others = decided.length > 0 ? await new Batch(run, shard.counters, moment).consume(decided) : []
     decided.forEach((one, i) => answers.set(one, others[i] as Answer))
@@ -127,6 +131,7 @@ export class CountingStore implements Store {
     return {
       nowUs: clock.nowUs(),
       spareS: this.#spareS,
+      wallMs: clock.wallMs,
       onLost: () => this.#losses.add(),
     }
   }

@@ -31,7 +31,7 @@ const REACTIONS: readonly Reaction[] = [
     says: 'this server lacks a command; Tollgate needs Memcached 1.6.13 or newer, or a client of the package memjs or memcached',
   },
   {
-    matches: /unknown response|is no reply of Memcached/i,
+    matches: /unknown response|is no reply of Memcached|wrong version number|EPROTO|packet length too long/i,
     reason: 'protocol',
     says: 'what answered is no Memcached, or only one side uses TLS: check host and port',
   },

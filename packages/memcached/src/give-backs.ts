@@ -1,16 +1,21 @@
 import {
   EARLIEST,
   ID_KEPT_MS,
+  type CompiledLimit,
   type LimitSet,
   type RefundAnswer,
   type RefundPart,
   type RefundRequest,
 } from '@tollgate/core/store'
 import type { Run } from './batch.js'
-import type { Command, Reply } from './clients/port.js'
+import { RESET } from './cell-value.js'
+import { changeCounter, needNoError } from './change-counter.js'
+import type { Command } from './clients/port.js'
+import { countsAfterUs } from './counted-window.js'
+import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
 import { timeToLive, type Layout } from './layout.js'
-import { valueOf, type Moment } from './load.js'
+import type { Moment } from './load.js'
 
 /** What an id stands for while its units are on their way back. */
 const UNDER_WAY = '?'
@@ -19,6 +24,7 @@ const UNDER_WAY = '?'
 interface Giving {
   readonly keys: readonly string[]
   readonly units: number
+  readonly ttl: number
 }
 
 /**
@@ -41,72 +47,77 @@ export class GiveBacks {
   async refund({ parts, id }: RefundRequest): Promise<RefundAnswer> {
     const places = parts.flatMap((part) => this.#placesOf(part))
     const idKey = id === undefined ? undefined : this.#layout.id(id)
-    const first: Command[] =
-      idKey === undefined ? [] : [this.#remember('add', idKey, UNDER_WAY), { kind: 'read', key: idKey }]
-    const replies = await this.#run([...first, ...places.flatMap(reading)])
-    if (idKey !== undefined && replies[0] === false) return replies[1] !== '0'
-    const commands = givingsOf(places, replies.slice(first.length))
-    const hasAny = commands.length > 0
-    if (idKey !== undefined) commands.push(this.#remember('set', idKey, hasAny ? '1' : '0'))
-    if (commands.length > 0) await this.#run(commands)
-    return hasAny
+    if (idKey !== undefined) {
+      const asking: Command[] = [this.#remember('add', idKey, UNDER_WAY), { kind: 'read', key: idKey }]
+      const [isFirst, told] = await this.#run(asking)
+      needNoError([isFirst])
+      if (isFirst === false) return told !== '0'
+    }
+    let given = 0
+    for (const place of places) given += await this.#give(place)
+    if (idKey !== undefined) await this.#run([this.#remember('set', idKey, given > 0 ? '1' : '0')])
+    return given > 0
   }
 
-  /** Forgets what counts of the limits of some keys. Returns whether there was anything. */
+  /**
+   * Forgets what counts of the limits of some keys. Returns whether there was anything. The counters stay, with nothing in
+   * them: other processes would take them for lost ones, and put back what they know.
+   */
   async reset(keys: readonly string[], sets: readonly LimitSet[]): Promise<boolean> {
-    const counters = keys.flatMap((key) => sets.flatMap((set) => this.#countersOf(key, set)))
-    const all = [...new Set(counters)].map((key): Giving => ({ keys: [key], units: Infinity }))
-    if (all.length === 0) return false
-    // The counters stay, with nothing in them: other processes would take them for lost ones.
-    const commands = givingsOf(all, await this.#run(all.flatMap(reading)))
-    if (commands.length > 0) await this.#run(commands)
-    return commands.length > 0
+    const counters = new Map<Counter, CompiledLimit>()
+    for (const key of keys) {
+      for (const { limits } of sets) {
+        for (const limit of limits) counters.set(this.#counters.at(key, limit, this.#moment.nowUs), limit)
+      }
+    }
+    let wasThere = false
+    for (const [counter, limit] of counters) {
+      wasThere = counter.forget() || wasThere
+      for (const key of counter.keys) {
+        await changeCounter(this.#run, { key, ttl: this.#ttlOf(counter, limit) }, (value) => {
+          if (value?.units === 0) return undefined
+          wasThere ||= (value?.units ?? 0) > 0
+          return { draw: value?.draw ?? RESET, units: 0 }
+        })
+      }
+    }
+    return wasThere
+  }
+
+  /** Gives units back to one counter after another, as far as they have any. Returns how many. */
+  async #give({ keys, units, ttl }: Giving): Promise<number> {
+    let left = units
+    for (const key of keys) {
+      let given = 0
+      await changeCounter(this.#run, { key, ttl }, (value) => {
+        given = Math.min(left, Math.max(value?.units ?? 0, 0))
+        return value && given > 0 ? { draw: value.draw, units: value.units - given } : undefined
+      })
+      left -= given
+    }
+    return units - left
   }
 
   /** What goes back to each counter. Limits that share one have the same units taken, so the fewest of them go back. */
   #placesOf({ key, set, receipts }: RefundPart): Giving[] {
-    const places = new Map<string, Giving>()
+    const places = new Map<Counter, Giving>()
     set.limits.forEach((limit, i) => {
       const { at = 0, units = 0 } = receipts[i] ?? {}
       const counter = this.#counters.at(key, limit, this.#moment.nowUs)
       const keys = at === EARLIEST ? counter.keys : [counter.keyAt(at)].filter((one) => one !== undefined)
-      const known = places.get(counter.key)
-      places.set(counter.key, { keys, units: Math.min(units, known?.units ?? units) })
+      const fewest = Math.min(units, places.get(counter)?.units ?? units)
+      places.set(counter, { keys, units: fewest, ttl: this.#ttlOf(counter, limit) })
     })
     return [...places.values()].filter(({ units }) => units > 0)
   }
 
-  #countersOf(key: string, set: LimitSet): readonly string[] {
-    return set.limits.flatMap((limit) => {
-      const counter = this.#counters.at(key, limit, this.#moment.nowUs)
-      counter.readPrevious(undefined, -Infinity)
-      return counter.keys
-    })
+  #ttlOf({ window }: Counter, limit: CompiledLimit): number {
+    const { nowUs, wallMs, spareS } = this.#moment
+    return timeToLive(window.endUs - nowUs + countsAfterUs(limit, window), wallMs, spareS)
   }
 
   #remember(kind: 'add' | 'set', key: string, text: string): Command {
-    const { nowUs, spareS } = this.#moment
-    return { kind, key, text, ttl: timeToLive(ID_KEPT_MS * 1000, nowUs / 1000, spareS) }
+    const { wallMs, spareS } = this.#moment
+    return { kind, key, text, ttl: timeToLive(ID_KEPT_MS * 1000, wallMs, spareS) }
   }
-}
-
-function reading({ keys }: Giving): Command[] {
-  return keys.map((key) => ({ kind: 'read', key }))
-}
-
-/** The commands that give back what is still there. */
-function givingsOf(places: readonly Giving[], replies: readonly Reply[]): Command[] {
-  const commands: Command[] = []
-  let next = 0
-  for (const { keys, units } of places) {
-    let left = units
-    for (const key of keys) {
-      const value = valueOf(replies[next++])
-      if (value instanceof Error) throw value
-      const given = Math.min(left, value?.units ?? 0)
-      if (given > 0) commands.push({ kind: 'give', key, units: given })
-      left -= Math.max(given, 0)
-    }
-  }
-  return commands
 }

@@ -1,5 +1,5 @@
 import type { CompiledLimit } from '@tollgate/core/store'
-import { decodeCell, encodeCell, MOST_UNITS, newDraw, type CellValue } from './cell-value.js'
+import { decodeCell, encodeCell, MOST_UNITS, newDraw, RESET, type CellValue } from './cell-value.js'
 import type { Command, Reply } from './clients/port.js'
 import { countsAfterUs, type Counted } from './counted-window.js'
 import type { Counter } from './counter.js'
@@ -7,7 +7,7 @@ import { foreignValue } from './errors.js'
 import { timeToLive } from './layout.js'
 
 /** A counter to write, and for how long. */
-interface Place {
+export interface Place {
   readonly key: string
   readonly ttl: number
 }
@@ -17,6 +17,8 @@ export interface Moment {
   readonly nowUs: number
   /** How much longer counters are kept than needed, in s: for a test's clock. */
   readonly spareS: number
+  /** The server's time, also where a test sets the one that decides. */
+  readonly wallMs: number
   /** Called for a counter that this process knows and that is lost. */
   onLost(): void
 }
@@ -44,6 +46,8 @@ export class Load implements Counted {
   #draw = 0
   /** Set if the window before is read. */
   #previousKey: string | undefined
+  #lost: CellValue | undefined
+  #isBelowZero = false
   /** What sets lost counters right. */
   #restoring: Command[] = []
 
@@ -64,11 +68,6 @@ export class Load implements Counted {
     const { startUs, endUs, nowUs, previous } = this
     const units = Math.max(this.counter.current?.units ?? 0, 0) + this.asked
     return { startUs, endUs, nowUs, previous, units }
-  }
-
-  /** Whether anything is known of the current window. */
-  get isKnown(): boolean {
-    return this.counter.current !== undefined
   }
 
   /** The commands that take what is asked, or only read, and with it the window before if that is due. */
@@ -100,7 +99,24 @@ export class Load implements Counted {
   /** Reads the reply to a correction. */
   learnCorrection({ key }: Command, reply: Reply): void {
     const value = typeof reply === 'number' ? decodeCell(reply) : undefined
-    if (value && key === this.key && this.#isCurrent) this.counter.current = value
+    if (!value || key !== this.key) return
+    this.units = Math.max(value.units, 0)
+    if (this.#isCurrent) this.counter.current = value
+  }
+
+  /** Corrections may not have arrived. What was to be put back is put back with the next request. */
+  correctionsFailed(): void {
+    if (this.#lost && this.#isCurrent) this.counter.current = { draw: 0, units: this.#lost.units }
+  }
+
+  /** Set if the counter is less than nothing: what went back after a loss had been counted in the lost one. */
+  get isBelowZero(): boolean {
+    return this.#isBelowZero
+  }
+
+  /** Where to write the counter. */
+  get place(): Place {
+    return { key: this.key, ttl: this.#ttlFrom(this.endUs - this.nowUs) }
   }
 
   get #isCurrent(): boolean {
@@ -112,15 +128,11 @@ export class Load implements Counted {
     const known = this.counter.current
     this.#draw = newDraw(known?.draw)
     const initial = encodeCell({ draw: this.#draw, units: Math.max(known?.units ?? 0, 0) + units })
-    return { kind: 'take', ...this.#place, units, initial }
-  }
-
-  get #place(): Place {
-    return { key: this.key, ttl: this.#ttlFrom(this.endUs - this.nowUs) }
+    return { kind: 'take', ...this.place, units, initial }
   }
 
   #ttlFrom(us: number): number {
-    return timeToLive(us + countsAfterUs(this.#limit, this), this.nowUs / 1000, this.#moment.spareS)
+    return timeToLive(us + countsAfterUs(this.#limit, this), this.#moment.wallMs, this.#moment.spareS)
   }
 
   #learnCurrent(reply: Reply): void {
@@ -128,22 +140,21 @@ export class Load implements Counted {
     if (value instanceof Error) return void (this.error = value)
     const known = this.#isCurrent ? this.counter.current : undefined
     const before = Math.max((value?.units ?? 0) - this.asked, 0)
-    const isLost = known !== undefined && known.units > 0 && known.draw !== value?.draw
+    const isLost = isLostIn(known, value)
     this.units = isLost ? Math.max(before, known.units) : before
+    this.#isBelowZero = value !== undefined && value.units < 0
     if (this.#isCurrent) this.counter.current = value
-    // What goes back can make a counter less than nothing after a loss: what this batch took of it must count in full.
-    if (value && value.units < this.asked) this.#addTo(this.#place, this.asked - value.units)
     if (!isLost) return
+    this.#lost = known
     this.#moment.onLost()
-    // This process's own command has made it anew with all that it knew. Another's may have known less.
-    if (value?.draw !== this.#draw) this.#restore(this.#place, known, value && { ...value, units: before })
+    this.#restore(this.place, known, value && { ...value, units: before })
   }
 
   #learnPrevious(key: string, reply: Reply): void {
     const value = valueOf(reply)
     if (value instanceof Error) return void (this.error = value)
     const known = this.#isCurrent ? this.counter.previous : undefined
-    const isLost = known !== undefined && known.units > 0 && known.draw !== value?.draw
+    const isLost = isLostIn(known, value)
     this.previous = Math.max(value?.units ?? 0, isLost ? known.units : 0, 0)
     const now = { draw: value?.draw ?? 0, units: this.previous }
     if (!isLost) return this.#isCurrent ? this.counter.readPrevious(now, this.nowUs) : undefined
@@ -171,9 +182,14 @@ export class Load implements Counted {
   }
 }
 
+/** Whether a counter that is known was lost, and perhaps made anew. One that a reset made has nothing to be put back. */
+function isLostIn(known: CellValue | undefined, value: CellValue | undefined): known is CellValue {
+  return known !== undefined && known.units > 0 && known.draw !== value?.draw && value?.draw !== RESET
+}
+
 /** What a counter holds; undefined if there is none. */
 export function valueOf(reply: Reply): CellValue | Error | undefined {
   if (reply === undefined || reply instanceof Error) return reply
-  const value = decodeCell(Number(reply))
+  const value = decodeCell(Number(typeof reply === 'object' ? reply.text : reply))
   return value && value.units <= MOST_UNITS ? value : foreignValue()
 }

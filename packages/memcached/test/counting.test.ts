@@ -120,6 +120,48 @@ describe('a limit on Memcached', () => {
     expect(allowed(await consumeAll(other!, 'acme', 9))).toBe(5)
   })
 
+  test('gives back at once from many processes what was used, and no more', async () => {
+    const prefix = newPrefix()
+    const limit = { quota: 100, window: '10 h', algorithm: 'fixed-window' } as const
+    const six = Array.from({ length: 6 }, () => processes.start(server.address, { limit }, { prefix }))
+    await consumeAll(six[0]!, 'acme', 20)
+    await Promise.all([...six.map((one) => one.refund('acme', 20)), six[1]!.reset('acme')])
+    const decisions = await Promise.all(six.map((one) => consumeAll(one, 'acme', 100)))
+    expect(allowed(decisions.flat())).toBeLessThanOrEqual(100)
+    const later: Decision[] = []
+    for (let i = 0; i < 100; i += 1) later.push(await six[i % 6]!.consume('acme'))
+    expect(allowed([...decisions.flat(), ...later])).toBe(100)
+  })
+
+  test('is shared by the month also where a test sets a clock of long ago', async () => {
+    const clock = { prefix: newPrefix(), now: () => Date.UTC(2020, 0, 1, 0, 0, 1) }
+    const [one, other] = [0, 1].map(() => processes.start(server.address, { limit: '5/month' }, clock))
+    expect(allowed(await consumeAll(one!, 'acme', 3))).toBe(3)
+    expect(allowed(await consumeAll(other!, 'acme', 5))).toBe(2)
+  })
+
+  test('costs more than the quota together, and never lets in more', async () => {
+    const prefix = newPrefix()
+    const limit = { quota: 10_000_000_000, window: '10 h', algorithm: 'fixed-window' } as const
+    const eight = Array.from({ length: 8 }, () => processes.start(server.address, { limit }, { prefix }))
+    const decisions = await Promise.all(eight.map((one) => consumeAll(one, 'acme', 128, 4_000_000_000)))
+    expect(allowed(decisions.flat())).toBeLessThanOrEqual(2)
+  })
+
+  test('lets in what fits although others that do not fit are decided at the same moment', async () => {
+    const prefix = newPrefix()
+    const limit = { quota: 10, window: '10 h', algorithm: 'fixed-window' } as const
+    const [one, other] = [0, 1].map(() => processes.start(server.address, { limit }, { prefix }))
+    await Promise.all([one!.consume('warm'), other!.consume('warm')])
+    for (let round = 0; round < 20; round += 1) {
+      const id = `acme-${round}`
+      await one!.consume(id, { cost: 8 })
+      const [, fits] = await Promise.all([other!.consume(id, { cost: 3 }), one!.consume(id, { cost: 2 })])
+      // Denied by the other's units: these have gone back by the time of the next request.
+      expect(fits.allowed || (await one!.consume(id, { cost: 2 })).allowed).toBe(true)
+    }
+  })
+
   test('has room for any id: long, binary, with spaces or line ends, each by itself', async () => {
     const limiter = processes.start(server.address, { limit: '2/h' })
     const ids = [

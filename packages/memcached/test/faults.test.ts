@@ -114,6 +114,47 @@ describe("the store's own connection", () => {
     expect(allowed(decisions)).toBe(50)
   })
 
+  test('gives up a connection that is silent, and opens another', async () => {
+    let connections = 0
+    const { connect } = await import('node:net')
+    const address = await listen(
+      createServer((client) => {
+        connections += 1
+        client.on('error', () => {})
+        // The first is swallowed, as by a firewall that forgot it.
+        if (connections > 1)
+          client
+            .pipe(connect(server.port, '127.0.0.1'))
+            .on('error', () => {})
+            .pipe(client)
+      }),
+    )
+    const limiter = processes.start(address, LIMIT)
+    expect((await limiter.consume('acme')).source).toBe('local')
+    await eventually(async () => expect((await limiter.consume('acme')).source).toBe('store'))
+    expect(connections).toBe(2)
+  })
+
+  test('does not believe what comes unasked', async () => {
+    let client: Socket | undefined
+    const { connect } = await import('node:net')
+    const address = await listen(
+      createServer((socket) => {
+        client = socket.on('error', () => {})
+        socket
+          .pipe(connect(server.port, '127.0.0.1'))
+          .on('error', () => {})
+          .pipe(socket)
+      }),
+    )
+    const limiter = processes.start(address, { ...LIMIT, deadlineMs: 20_000 })
+    await consumeAll(limiter, 'acme', 50)
+    const ended = once(client as Socket, 'end')
+    client?.write('EN\r\n')
+    await ended
+    expect(allowed(await consumeAll(limiter, 'acme', 5))).toBe(0)
+  })
+
   const GARBAGE = [
     'HTTP/1.1 400 Bad Request\r\n\r\n',
     '\u0000\u0001\u0002\r\n',

@@ -104,6 +104,47 @@ test('a restart: no more than the quota and what the process did not know', asyn
   await eventually(() => expect(evicted()).toBeGreaterThanOrEqual(1))
 })
 
+test('a restart while this process limits by itself: what it knew and what it let in both count afterwards', async () => {
+  const prefix = newPrefix()
+  const options = {
+    limit: { quota: 100, window: '10 h', algorithm: 'fixed-window' },
+    deadlineMs: 500,
+  } as const
+  const [limiter, other] = [0, 1].map(() => processes.start(server.address, options, { prefix })) as [
+    Limiter,
+    Limiter,
+  ]
+  const reconciled: number[] = []
+  limiter.on('reconciliation', ({ units }) => void reconciled.push(units))
+  expect(allowed(await consumeAll(other, 'acme', 1))).toBe(1)
+  expect(allowed(await consumeAll(limiter, 'acme', 60))).toBe(60)
+  const { port } = server
+  await server.kill()
+  const alone = allowed(await consumeAll(limiter, 'acme', 10))
+  expect(alone).toBeGreaterThan(0)
+  server = await startMemcached({ port })
+  // The other one makes the counter anew: it knew of one request.
+  await eventually(async () => expect((await other.consume('acme')).source).toBe('store'))
+  await eventually(async () => expect((await limiter.consume('somebody')).source).toBe('store'))
+  await eventually(() => expect(reconciled.reduce((sum, units) => sum + units, 0)).toBe(alone))
+  const { limits } = await limiter.peek('acme')
+  expect(limits[0]?.used).toBeGreaterThanOrEqual(60 + alone)
+})
+
+test('a reset after a loss: nothing is put back, by this process or another', async () => {
+  const prefix = newPrefix()
+  const [one, other] = [0, 1].map(() => processes.start(server.address, { limit: '10/h' }, { prefix })) as [
+    Limiter,
+    Limiter,
+  ]
+  await consumeAll(one, 'acme', 10)
+  expect(allowed(await consumeAll(other, 'acme', 1))).toBe(0)
+  await command(server, 'flush_all')
+  expect(await one.reset('acme')).toBe(true)
+  expect(allowed(await consumeAll(other, 'acme', 4))).toBe(4)
+  expect(allowed(await consumeAll(one, 'acme', 20))).toBe(6)
+})
+
 test('evictions under load: what this process knows is not lost', async () => {
   await server.kill()
   // The least that Memcached takes; the load fills it several times over.

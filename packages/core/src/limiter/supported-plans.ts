@@ -26,6 +26,12 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   }
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (plan && missing !== undefined) throw new ConfigError(path, cannotCount(missing, store, plan))
+  const tooLarge = plan?.limits.find(({ quota }) => quota > (store.largestQuota ?? Infinity))
+  if (tooLarge) {
+    const { name, quota } = tooLarge
+    const problem = `the limit ${show(name)} has a quota of ${quota}, and this store counts to ${store.largestQuota} at most`
+    throw new ConfigError(path, `${problem}: count in larger units, such as kB in place of bytes`)
+  }
   const tooLong = plan?.limits.find(({ compiled }) => compiled.ttlMs > (store.longestTtlMs ?? Infinity))
   if (tooLong) throw new ConfigError(path, cannotKeep(tooLong, store))
 }

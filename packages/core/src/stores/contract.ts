@@ -159,6 +159,8 @@ export interface StoreAbilities {
   readonly algorithms?: readonly AlgorithmName[]
   /** The algorithm of limits that name none: one that it supports. Default: `sliding-log`. */
   readonly defaultAlgorithm?: Algorithm
+  /** The largest quota that it can count: larger ones are refused. Default: any. */
+  readonly largestQuota?: number
   /** The longest that it can keep counts, in ms: limits whose units count for longer are refused. Default: as long as need be. */
   readonly longestTtlMs?: number
   /** Whether it grants leases. Default: no. A synchronous store is never asked for one. */

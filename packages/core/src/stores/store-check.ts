@@ -87,7 +87,14 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
       refuse(`${path}.${name}`, has, `true if it ${does}, else false or nothing`)
     }
   }
-  const { longestTtlMs } = store
+  const { longestTtlMs, largestQuota } = store
+  if (largestQuota !== undefined && !(Number.isSafeInteger(largestQuota) && (largestQuota as number) >= 1)) {
+    refuse(
+      `${path}.largestQuota`,
+      largestQuota,
+      'the largest quota that it can count: a whole number from 1, or nothing',
+    )
+  }
   if (longestTtlMs !== undefined && !(typeof longestTtlMs === 'number' && longestTtlMs > 0)) {
     refuse(`${path}.longestTtlMs`, longestTtlMs, 'the longest that it keeps counts, in ms, or nothing')
   }

@@ -3,7 +3,7 @@ import type { Command, MemcachedPort, Reply, Take } from './port.js'
 
 /** What a response of memjs has, as its `perform` gives it. */
 interface Response {
-  readonly header: { readonly status: number }
+  readonly header: { readonly status: number; readonly cas: Buffer }
   readonly val: Buffer
 }
 
@@ -30,7 +30,7 @@ export function isMemjs(given: unknown): given is MemjsClient {
 }
 
 /** @see https://github.com/memcached/memcached/wiki/BinaryProtocolRevamped */
-const OPCODES = { take: 0x05, give: 0x06, read: 0x00, set: 0x01, add: 0x02 } as const
+const OPCODES = { take: 0x05, give: 0x06, read: 0x00, look: 0x00, set: 0x01, swap: 0x01, add: 0x02 } as const
 const OK = 0
 const NOT_FOUND = 1
 const EXISTS = 2
@@ -57,10 +57,11 @@ export class MemjsPort implements MemcachedPort {
   }
 
   serverTime(): Promise<number | undefined> {
-    return new Promise((resolve, reject) => {
+    // Of several servers the first one that answers tells. The caller does not wait for long.
+    return new Promise((resolve) => {
       this.#client.stats((error, _, stats) => {
-        if (error) reject(storeErrorOf(error))
-        else resolve(stats?.['time'] === undefined ? undefined : Number(stats['time']))
+        const time = Number(stats?.['time'])
+        if (!error && Number.isFinite(time)) resolve(time)
       })
     })
   }
@@ -80,7 +81,7 @@ export class MemjsPort implements MemcachedPort {
         if (command.kind === 'take' && status === NOT_STORED && tries < MOST_TRIES) {
           return this.#send(command, tries + 1).then(resolve, reject)
         }
-        resolve(replyOf(command, status, response.val))
+        resolve(replyOf(command, status, response))
       })
     })
   }
@@ -96,11 +97,13 @@ export class MemjsPort implements MemcachedPort {
   }
 }
 
-function replyOf({ kind }: Command, status: number, value: Buffer): Reply {
+function replyOf({ kind }: Command, status: number, { val: value, header }: Response): Reply {
+  if (kind === 'swap' && (status === EXISTS || status === NOT_FOUND)) return false
   if (kind === 'add' && (status === EXISTS || status === NOT_STORED)) return false
   if (status === NOT_FOUND) return undefined
   if (status !== OK) return storeErrorOf(new Error(textOf(status, value)))
   if (kind === 'take' || kind === 'give') return Number(value.readBigUInt64BE(0))
+  if (kind === 'look') return { text: value.toString('latin1'), token: header.cas.toString('hex') }
   return kind === 'read' ? value.toString('latin1') : true
 }
 
@@ -111,7 +114,7 @@ function textOf(status: number, value: Buffer): string {
 function requestOf(command: Command, seq: number): Buffer {
   const { kind, key } = command
   const extras = extrasOf(command)
-  const value = kind === 'add' || kind === 'set' ? command.text : ''
+  const value = kind === 'add' || kind === 'set' || kind === 'swap' ? command.text : ''
   const request = Buffer.alloc(HEADER + extras.length + key.length + value.length)
   request.writeUInt8(0x80, 0)
   request.writeUInt8(OPCODES[kind], 1)
@@ -120,6 +123,7 @@ function requestOf(command: Command, seq: number): Buffer {
   request.writeUInt32BE(extras.length + key.length + value.length, 8)
   // As memjs writes its own: it finds the callback by this number.
   request.writeUInt32BE(seq >>> 0, 12)
+  if (kind === 'swap') request.write(command.token, 16, 'hex')
   extras.copy(request, HEADER)
   request.write(key, HEADER + extras.length, 'latin1')
   request.write(value, HEADER + extras.length + key.length, 'latin1')
@@ -127,7 +131,7 @@ function requestOf(command: Command, seq: number): Buffer {
 }
 
 function extrasOf(command: Command): Buffer {
-  if (command.kind === 'read') return Buffer.alloc(0)
+  if (command.kind === 'read' || command.kind === 'look') return Buffer.alloc(0)
   if (command.kind === 'take') return counterExtras(command)
   if (command.kind === 'give') return counterExtras({ units: command.units, initial: 0, ttl: NOT_MADE })
   const extras = Buffer.alloc(8)

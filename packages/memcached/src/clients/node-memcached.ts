@@ -1,6 +1,6 @@
 import { warn } from '@tollgate/core/adapter'
 import { storeErrorOf } from '../errors.js'
-import type { Command, MemcachedPort, Reply, Take } from './port.js'
+import type { Command, Looked, MemcachedPort, Reply, Take } from './port.js'
 
 type Callback = (error: unknown, result: unknown) => void
 
@@ -11,6 +11,8 @@ export interface NodeMemcachedClient {
   incr(key: string, units: number, callback: Callback): void
   decr(key: string, units: number, callback: Callback): void
   get(key: string, callback: Callback): void
+  gets(key: string, callback: Callback): void
+  cas(key: string, text: string, token: string, ttl: number, callback: Callback): void
   add(key: string, text: string, ttl: number, callback: Callback): void
   set(key: string, text: string, ttl: number, callback: Callback): void
   stats(callback: Callback): void
@@ -18,7 +20,12 @@ export interface NodeMemcachedClient {
 
 export function isNodeMemcached(given: unknown): given is NodeMemcachedClient {
   const client = given as Partial<Record<keyof NodeMemcachedClient, unknown>> | null
-  return typeof client?.incr === 'function' && typeof client.decr === 'function'
+  // Redis clients have `incr`, too.
+  return (
+    typeof client?.incr === 'function' &&
+    typeof client.gets === 'function' &&
+    typeof client.stats === 'function'
+  )
 }
 
 /** The client forgets what it asked when a connection is lost: without an end the caller would wait for ever. */
@@ -64,6 +71,11 @@ export class NodeMemcachedPort implements MemcachedPort {
     if (kind === 'take') return this.#take(command, MOST_TRIES)
     if (kind === 'give') return numberOf(await this.#call((done) => client.decr(key, command.units, done)))
     if (kind === 'read') return textOf(await this.#call((done) => client.get(key, done)))
+    if (kind === 'look') return lookedOf(await this.#call((done) => client.gets(key, done)))
+    if (kind === 'swap') {
+      const { text, token, ttl } = command
+      return (await this.#call((done) => client.cas(key, text, token, ttl, done))) === true
+    }
     return (await this.#call((done) => client[kind](key, command.text, command.ttl, done))) === true
   }
 
@@ -94,6 +106,14 @@ export class NodeMemcachedPort implements MemcachedPort {
 
 function firstOf(error: unknown): unknown {
   return Array.isArray(error) ? error[0] : error
+}
+
+/** The client gives an object with the key, which may have a namespace, and `cas`. */
+function lookedOf(given: unknown): Looked | undefined {
+  if (typeof given !== 'object' || given === null) return undefined
+  const { cas, ...texts } = given as Record<string, unknown>
+  const text = textOf(Object.values(texts)[0])
+  return text === undefined ? undefined : { text, token: String(cas) }
 }
 
 /** The client says `false` of a counter that is not there. */

@@ -6,6 +6,10 @@ export type Command =
   | { readonly kind: 'give'; readonly key: string; readonly units: number }
   /** Replies with the text; undefined if there is none. */
   | { readonly kind: 'read'; readonly key: string }
+  /** As `read`, with the token that `swap` needs. */
+  | { readonly kind: 'look'; readonly key: string }
+  /** Writes a text in place of the one that was looked at. Replies with whether it did: nobody has written since. */
+  | Swap
   /** Writes a text unless there is one. Replies with whether it did. */
   | { readonly kind: 'add'; readonly key: string; readonly text: string; readonly ttl: number }
   /** Writes a text. */
@@ -19,8 +23,22 @@ export interface Take {
   readonly ttl: number
 }
 
+/** A text, and the token of its version. */
+export interface Looked {
+  readonly text: string
+  readonly token: string
+}
+
+export interface Swap {
+  readonly kind: 'swap'
+  readonly key: string
+  readonly text: string
+  readonly ttl: number
+  readonly token: string
+}
+
 /** A StoreError is the answer to this command alone; the others got theirs. */
-export type Reply = number | string | boolean | undefined | Error
+export type Reply = number | string | boolean | Looked | undefined | Error
 
 /** A way to Memcached. All calls reject with a StoreError. */
 export interface MemcachedPort {

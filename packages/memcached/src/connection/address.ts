@@ -16,10 +16,16 @@ export function readAddress(given: unknown, path: string): Address {
   // An address can come with a login, so an error tells its length only.
   if (typeof given !== 'string') throw ConfigError.wrong(path, given, EXPECTED)
   if (given.startsWith('/')) return { path: given }
-  const [, v6, name, port] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(given) ?? []
+  const [, v6, name, port] = /^(?:\[([\da-f:.]+)\]|(\w(?:[\w.-]*\w)?))(?::(\d{1,5}))?$/i.exec(given) ?? []
   const host = v6 ?? name
   const number = port === undefined ? DEFAULT_PORT : Number(port)
-  if (host === undefined || number < 1 || number > 65_535)
-    throw ConfigError.wrongSecret(path, given, EXPECTED)
-  return { host, port: number }
+  if (host === undefined || number < 1 || number > 65_535) {
+    const remedy = given.includes(',')
+      ? ', several as a list'
+      : given.includes('//')
+        ? ', without a scheme'
+        : ''
+    throw ConfigError.wrongSecret(path, given, EXPECTED + remedy)
+  }
+  return { host: host.toLowerCase(), port: number }
 }

@@ -36,6 +36,8 @@ export class Connection {
   #reader = new Reader()
   /** In the order of sending. */
   #pending: Pending[] = []
+  /** Runs while replies are awaited. */
+  #timer: NodeJS.Timeout | undefined
 
   constructor(address: Address, connect: Connect = (to) => connectTo(to)) {
     this.#address = address
@@ -43,14 +45,17 @@ export class Connection {
   }
 
   ask(exchange: Exchange): void {
-    const sentAtMs = performance.now()
-    const [oldest] = this.#pending
-    if (oldest && sentAtMs - oldest.sentAtMs > LONGEST_REPLY_MS) this.#lose(new Error('no reply for 2 s'))
-    const socket = (this.#socket ??= this.#open())
-    // An idle connection must not keep the process from ending.
-    if (this.#pending.length === 0) socket.ref()
-    this.#pending.push({ exchange, sentAtMs })
-    socket.write(exchange.text)
+    try {
+      const socket = (this.#socket ??= this.#open())
+      // An idle connection must not keep the process from ending.
+      if (this.#pending.length === 0) socket.ref()
+      this.#pending.push({ exchange, sentAtMs: performance.now() })
+      socket.write(exchange.text)
+      this.#timer ??= setTimeout(() => this.#checkAge(), LONGEST_REPLY_MS).unref()
+    } catch (error) {
+      // What a user's `connect` throws.
+      exchange.reject(storeErrorOf(error))
+    }
   }
 
   /** A later exchange opens it again. */
@@ -58,8 +63,22 @@ export class Connection {
     this.#lose(new Error('the store is closed'))
   }
 
+  /** Without it a connection that is silent, such as one that a firewall forgot, would be waited for until the process ends. */
+  #checkAge(): void {
+    this.#timer = undefined
+    const [oldest] = this.#pending
+    if (!oldest) return
+    const left = oldest.sentAtMs + LONGEST_REPLY_MS - performance.now()
+    if (left <= 0) this.#lose(new Error('no reply for 2 s'))
+    else this.#timer = setTimeout(() => this.#checkAge(), left).unref()
+  }
+
   #open(): Socket {
-    const socket = this.#connect(this.#address)
+    const socket: unknown = this.#connect(this.#address)
+    if (!isSocket(socket))
+      throw new Error(
+        'connect gave no socket: it must return what node:net or node:tls returns, and no promise',
+      )
     this.#reader = new Reader()
     socket.setNoDelay(true)
     socket.setTimeout(LONGEST_CONNECT_MS)
@@ -81,6 +100,8 @@ export class Connection {
     const reader = this.#reader
     reader.push(chunk)
     try {
+      // It would be taken for the next command's reply, and every reply after it for that of the next but one.
+      if (this.#pending.length === 0) throw new Error('what came is no reply of Memcached: nothing was asked')
       for (let [first] = this.#pending; first; [first] = this.#pending) {
         if (!first.exchange.read(reader)) break
         this.#pending.shift()
@@ -93,6 +114,8 @@ export class Connection {
   }
 
   #lose(cause: unknown): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     const lost = this.#pending
     this.#pending = []
     this.#socket?.destroy()
@@ -101,4 +124,9 @@ export class Connection {
     const error = storeErrorOf(cause)
     for (const { exchange } of lost) exchange.reject(error)
   }
+}
+
+function isSocket(given: unknown): given is Socket {
+  const socket = given as Partial<Socket> | null | undefined
+  return typeof socket?.write === 'function' && typeof socket.setNoDelay === 'function'
 }

@@ -66,6 +66,7 @@ export class ServerTime implements Exchange {
     for (let line = reader.line(); line !== undefined; line = reader.line()) {
       if (line.startsWith('STAT time ')) this.#time = Number(line.slice('STAT time '.length))
       if (line.startsWith('STAT ')) continue
+      if (line.includes('authenticat')) throw new Error(line)
       // A proxy may refuse it.
       if (line !== 'END' && !/^(?:CLIENT_|SERVER_)?ERROR/.test(line)) throw notAReply(line)
       this.#resolve(this.#time)

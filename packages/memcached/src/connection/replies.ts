@@ -15,8 +15,14 @@ export function textOf(command: Command): string {
       return `ma ${command.key} MD D${command.units} v\r\n`
     case 'read':
       return `mg ${command.key} v\r\n`
+    case 'look':
+      return `mg ${command.key} v c\r\n`
     case 'add':
       return `ms ${command.key} ${command.text.length} T${command.ttl} ME\r\n${command.text}\r\n`
+    case 'swap': {
+      const { key, text, ttl, token } = command
+      return `ms ${key} ${text.length} T${ttl} C${token}\r\n${text}\r\n`
+    }
     case 'set':
       return `ms ${command.key} ${command.text.length} T${command.ttl}\r\n${command.text}\r\n`
   }
@@ -29,11 +35,14 @@ export function textOf(command: Command): string {
  * @param value the second line of a reply that has one
  */
 export function replyOf({ kind }: Command, line: string, value: string | undefined): Reply {
-  if (value !== undefined) return kind === 'take' || kind === 'give' ? Number(value) : value
+  if (value !== undefined) {
+    if (kind === 'look') return { text: value, token: / c(\d+)/.exec(line)?.[1] ?? '' }
+    return kind === 'take' || kind === 'give' ? Number(value) : value
+  }
   const code = line.slice(0, 2)
   if (code === 'HD') return true
-  if (code === 'NS') return false
-  if (code === 'EN' || code === 'NF') return undefined
+  if (code === 'NS' || code === 'EX') return false
+  if (code === 'EN' || code === 'NF') return kind === 'swap' ? false : undefined
   return storeErrorOf(new Error(line))
 }
 
