@@ -100,11 +100,13 @@ export class Connection {
     const reader = this.#reader
     reader.push(chunk)
     try {
-      // It would be taken for the next command's reply, and every reply after it for that of the next but one.
-      if (this.#pending.length === 0) throw new Error('what came is no reply of Memcached: nothing was asked')
       for (let [first] = this.#pending; first; [first] = this.#pending) {
         if (!first.exchange.read(reader)) break
         this.#pending.shift()
+      }
+      // It would be taken for the next command's reply, and every reply after it for that of the next but one.
+      if (this.#pending.length === 0 && !reader.isEmpty) {
+        throw new Error('what came is no reply of Memcached: nothing was asked')
       }
       if (reader.isTooLong) throw new Error('what came is no reply of Memcached')
     } catch (error) {

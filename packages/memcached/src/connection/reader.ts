@@ -16,6 +16,10 @@ export class Reader {
     this.#at = 0
   }
 
+  get isEmpty(): boolean {
+    return this.#at >= this.#rest.length
+  }
+
   get isTooLong(): boolean {
     return this.#rest.length - this.#at > LONGEST
   }
