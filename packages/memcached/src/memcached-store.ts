@@ -8,7 +8,7 @@ export interface MemcachedStoreOptions {
   readonly prefix?: string
   /**
    * The most counters that this process knows: one for each limit of a subject. What it knows saves trips, and tells it when
-   * Memcached lost a counter. Default: 100 000, in about 60 MB.
+   * Memcached lost a counter. Default: 100 000, in 60 to 90 MB.
    */
   readonly maxCounters?: number
   /**
