@@ -33,7 +33,12 @@ const MADE_LINE = `export const made = { ${MADE.map((name) => `${name}: typeof $
 /** Compiles a program to a JavaScript module. */
 function moduleOf(program: Program): string {
   const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
-  const { code } = transformSync(program.code, { jsc, module: { type: 'es6' } })
+  // All programs run in one process, and Memcached is known by its address: each needs a prefix of its own.
+  const apart = program.code.replaceAll(
+    "process.env.MEMCACHED ?? '127.0.0.1:11211'",
+    `$&, { prefix: '${program.file.replaceAll(/\W+/g, '-').slice(-60)}' }`,
+  )
+  const { code } = transformSync(apart, { jsc, module: { type: 'es6' } })
   const names = kindOf(program) === 'program' ? [...freeOf(program).keys()] : []
   const given = `import { free } from '../docs-free.mjs'; const { ${names.join(', ')} } = await free('${program.framework}', ${JSON.stringify(names)})\n`
   return `${names.length > 0 ? given : ''}${code}\n${kindOf(program) === 'program' ? MADE_LINE : ''}\n`
