@@ -8,8 +8,8 @@ export { TollgateStore } from './hit-store.js'
 export { StoreUnavailableError } from './unavailable.js'
 
 /**
- * The `store` of express-rate-limit 7 or 8, or of express-slow-down 2 or 3: it counts in any store of Tollgate, in exact
- * sliding windows. One for each middleware.
+ * The `store` of express-rate-limit from 8.3, or of express-slow-down 3 with it: it counts in any store of Tollgate, in
+ * exact sliding windows. One for each middleware.
  *
  * @param store such as `redisStore(client)`
  * @throws {ConfigError} when an argument is wrong

@@ -97,14 +97,16 @@ export class TollgateStore {
   }
 
   /**
-   * Counts the request of this key no more, as which the middleware calls it. A refused one has taken nothing, so nothing
-   * is given back for it. Called by anyone else, it gives back the request of this key that has counted longest.
+   * Without `skipFailedRequests` and `skipSuccessfulRequests`: gives back the request of this key that has counted longest.
+   * With one of them it is the middleware's: the request in which it is called counts no more. A refused one has taken
+   * nothing, so nothing is given back for it, nor where it is called for another key, or outside of a request.
    */
   async decrement(key: string): Promise<void> {
     const { limited, requests } = this.#need()
-    const request = requests?.getStore()
-    if (request?.key !== key || !request.decision) return this.#counter.giveBack(idOf(key), limited)
-    await this.limiter.refund(request.decision)
+    if (!requests) return this.#counter.giveBack(idOf(key), limited)
+    const request = requests.getStore()
+    // Whether another one was refused is not known. Were it given a unit, refused clients could free what others took.
+    if (request?.key === key && request.decision) await this.limiter.refund(request.decision)
   }
 
   /** @returns the hits of a key, without counting one; undefined if there are none */
