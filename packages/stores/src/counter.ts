@@ -3,22 +3,33 @@ import type { Limited } from './hit.js'
 import { needWindow } from './limited.js'
 import type { Backed } from './store-options.js'
 
+export interface CounterOptions extends Pick<Backed, 'limiter' | 'algorithm' | 'defaultAlgorithm'> {
+  /** What the middleware calls the length of a window, for errors. */
+  readonly windowName: string
+  /** Keeps its counts apart; left out: those of the subject itself. */
+  readonly group?: string
+}
+
 /** Counts requests against limits that come with each of them. */
 export class Counter {
   readonly limiter: Limiter
   readonly #consumer: Consumer
   readonly #algorithm: Backed['algorithm']
   readonly #windowName: string
+  readonly #slides: boolean
 
-  /**
-   * @param windowName what the middleware calls the length of a window, for errors
-   * @param group keeps its counts apart; left out: those of the subject itself
-   */
-  constructor({ limiter, algorithm }: Omit<Backed, 'now'>, windowName: string, group?: string) {
+  constructor({ limiter, algorithm, defaultAlgorithm, windowName, group }: CounterOptions) {
     this.limiter = limiter
     this.#windowName = windowName
     this.#consumer = group === undefined ? limiter : limiter.scope({ group })
     this.#algorithm = algorithm
+    this.#slides = (algorithm ?? defaultAlgorithm) === 'sliding-window'
+  }
+
+  /** ms after which a unit that is taken now counts no more, for certain. */
+  countsForMs({ windowMs }: Limited): number {
+    // In its own window and, in part, in the next one.
+    return this.#slides ? 2 * windowMs : windowMs
   }
 
   /** Rejects with a ConfigError when the window is none. */

@@ -21,9 +21,10 @@ export class FastifyCounts {
   readonly #namespace: string
 
   /** @param namespace has no space */
-  constructor({ limiter, algorithm }: Backed, penalties: Penalties, namespace: string) {
-    this.#hits = new Counter({ limiter, algorithm }, 'timeWindow')
-    this.#refusals = new Counter({ limiter, algorithm: undefined }, 'timeWindow', 'refused')
+  constructor(backed: Backed, penalties: Penalties, namespace: string) {
+    const windowName = 'timeWindow'
+    this.#hits = new Counter({ ...backed, windowName })
+    this.#refusals = new Counter({ ...backed, algorithm: backed.forRefusals, windowName, group: 'refused' })
     this.#penalties = penalties
     this.#namespace = namespace
   }
@@ -40,7 +41,8 @@ export class FastifyCounts {
     ])
     const { allowed, used, resetMs, retryAfterMs } = hitOf(decision, limited)
     if (allowed && !isPending(refused)) return { current: used, ttl: Math.ceil(resetMs) }
-    // Where its own window had room, it has taken a unit, which counts no longer than the window that it begins.
+    // Its own window had room.
+    if (allowed) void this.#hits.limiter.refund(decision)
     return this.#refuse(asked, retryAfterMs)
   }
 
@@ -55,7 +57,8 @@ export class FastifyCounts {
     needAnswer(decision)
     const { quota, windowMs } = limited
     if (refused && this.#penalties.renews && isPending(refused)) {
-      return { current: quota + (stateOf(refused)?.used ?? 1), ttl: windowMs }
+      const ttl = Math.max(this.#refusals.countsForMs(limited), decision.retryAfterMs ?? 0)
+      return { current: quota + (stateOf(refused)?.used ?? 1), ttl: Math.ceil(ttl) }
     }
     const state = stateOf(decision)
     const current = state ? quota - state.remaining : 0
@@ -72,14 +75,14 @@ export class FastifyCounts {
 
   async #refuse(asked: Asked, waitMs: number): Promise<FastifyHits> {
     const { id, limited } = this.#read(asked)
-    const { timeWindow } = asked
     const first = { current: limited.quota + 1, ttl: Math.max(Math.ceil(waitMs), 1) }
     if (!this.#counts) return first
     const refusable = this.#refusable(asked)
     const decision = await this.#refusals.take(id, refusable)
     if (decision.reason === 'store-unavailable') return first
     const times = decision.allowed ? (stateOf(decision)?.used ?? 1) : refusable.quota
-    return { current: limited.quota + times, ttl: this.#penalties.renews ? timeWindow : first.ttl }
+    const ttl = this.#penalties.renews ? Math.max(this.#refusals.countsForMs(limited), first.ttl) : first.ttl
+    return { current: limited.quota + times, ttl }
   }
 
   /** A ban needs no more than its number. For a new window each one counts. */

@@ -53,7 +53,7 @@ export class TollgateStore {
     this.limiter = backed.limiter
     this.prefix = options.name === undefined ? '' : `${options.name}:`
     this.localKeys = store.synchronous
-    this.#counter = new Counter(backed, 'windowMs')
+    this.#counter = new Counter({ ...backed, windowName: 'windowMs' })
     this.#algorithm = options.algorithm
   }
 
@@ -91,7 +91,7 @@ export class TollgateStore {
     request.decision = await this.#counter.take(idOf(request.key), limited)
     const { allowed, used, retryAfterMs, resetMs } = hitOf(request.decision, limited)
     // Middlewares take nothing back after the reset time: until then all of it must count.
-    if (allowed && (countsAll || requests)) return hitsOf(used, limited.windowMs)
+    if (allowed && (countsAll || requests)) return hitsOf(used, this.#counter.countsForMs(limited))
     // In whole seconds, which clients are told, it must not be 0.
     return hitsOf(used, allowed ? resetMs : Math.max(retryAfterMs, Math.min(limited.windowMs, 1000)))
   }
@@ -116,7 +116,7 @@ export class TollgateStore {
     needAnswer(decision)
     const state = stateOf(decision)
     if (!state || state.used === 0) return undefined
-    return hitsOf(state.used, countsAll ? limited.windowMs : state.resetMs)
+    return hitsOf(state.used, countsAll ? this.#counter.countsForMs(limited) : state.resetMs)
   }
 
   /** Forgets the hits of a key. */

@@ -52,11 +52,12 @@ export class TollgateStorage {
   readonly #known: Blocks
 
   constructor(store: Store, options: StoreOptions = {}) {
-    const { limiter, algorithm, now } = backing(store, options)
-    this.limiter = limiter
-    this.#hits = new Counter({ limiter, algorithm }, 'ttl')
-    this.#blocks = new Counter({ limiter, algorithm: undefined }, 'blockDuration', 'block')
-    this.#known = new Blocks(now)
+    const backed = backing(store, options)
+    this.limiter = backed.limiter
+    this.#hits = new Counter({ ...backed, windowName: 'ttl' })
+    const algorithm = backed.forRefusals
+    this.#blocks = new Counter({ ...backed, algorithm, windowName: 'blockDuration', group: 'block' })
+    this.#known = new Blocks(backed.now)
   }
 
   /**
@@ -98,8 +99,9 @@ export class TollgateStorage {
   async #begin({ id, block }: Asked): Promise<number> {
     if (!block) return 0
     const decision = await this.#blocks.take(id, block)
-    if (stateOf(decision) === undefined && decision.allowed) return 0
-    return decision.allowed ? block.windowMs : hitOf(decision, block).retryAfterMs
+    if (!decision.allowed) return hitOf(decision, block).retryAfterMs
+    // Of windows that slide it is longer than the window.
+    return stateOf(decision)?.resetMs ?? 0
   }
 
   #refuse(asked: Asked, decision: Decision, waitMs: number): ThrottlerRecord {

@@ -27,6 +27,10 @@ export interface StoreOptions extends Backing {
 export interface Backed {
   readonly limiter: Limiter
   readonly algorithm: Algorithm | undefined
+  /** How refused requests and blocks are counted: as long as they last, where the store can. */
+  readonly forRefusals: Algorithm | undefined
+  /** The algorithm of limits that name none. */
+  readonly defaultAlgorithm: Algorithm | undefined
   /** The time in ms that limits pass by, from some beginning. */
   readonly now: () => number
 }
@@ -44,7 +48,13 @@ export function backing(store: Store, options: StoreOptions): Backed {
   // Every request brings limits of its own. This one is never asked: a limiter has at least one.
   const limit = { quota: 1, window: 'min', ...(algorithm !== undefined && { algorithm }) }
   const limiter = asOptions(() => createLimiter({ ...rest, store, limit }))
-  return { limiter, algorithm, now: store.testClock ?? ((): number => performance.now()) }
+  const { algorithms, defaultAlgorithm } = store
+  const hasLog = algorithms?.includes('sliding-log') ?? true
+  return {
+    ...{ limiter, algorithm, defaultAlgorithm },
+    forRefusals: hasLog ? 'sliding-log' : (defaultAlgorithm ?? algorithm),
+    now: store.testClock ?? ((): number => performance.now()),
+  }
 }
 
 const OF_THE_MIDDLEWARE = ['limit', 'plans', 'defaultPlan', 'planOf', 'planCache']

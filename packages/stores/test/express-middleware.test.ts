@@ -1,6 +1,4 @@
 // What express-rate-limit and express-slow-down do with their store beside counting.
-import { once } from 'node:events'
-import { connect as connectTo } from 'node:net'
 import { memoryStore, redisStore, type Store } from '@tollgate/core'
 import { tollgateStore, type StoreOptions, type TollgateStore } from '@tollgate/stores/express-rate-limit'
 import { eventually, serveHandler, testPrefix, testRedisUrl, type Served } from '@tollgate/testing'
@@ -116,57 +114,6 @@ test('a request that fails late is taken back, though units of before it came ba
   expect((await late).status).toBe(500)
   await eventually(() => decrements() === 1)
   expect(await store.get('acme')).toBeUndefined()
-})
-
-describe('refused requests free nothing', () => {
-  const serveSlow = async (
-    answer: (next: () => void) => void,
-  ): Promise<[Served, TollgateStore, () => number]> => {
-    const store = tollgateStore(memoryStore())
-    const decrements = countDecrements(store)
-    const handler: Options['handler'] = (_request, response, _next, { statusCode }) =>
-      answer(() => response.status(statusCode).send('no'))
-    const served = await serve(limited(store, { skipFailedRequests: true, handler }))
-    return [served, store, decrements]
-  }
-
-  test('when they leave before they are answered', async () => {
-    const waiting: (() => void)[] = []
-    const [served, store, decrements] = await serveSlow((next) => waiting.push(next))
-    expect(await statusesOf(served, 2)).toEqual([200, 200])
-    const leaving = new AbortController()
-    const left = Array.from({ length: 4 }, () =>
-      fetch(served.url, { signal: leaving.signal }).catch(() => 'left'),
-    )
-    await eventually(() => waiting.length === 4)
-    leaving.abort()
-    expect(await Promise.all(left)).toEqual(['left', 'left', 'left', 'left'])
-    await eventually(() => decrements() === 4)
-    expect((await store.get('acme'))?.totalHits).toBe(2)
-  })
-
-  test('when they are sent one behind another on one connection', async () => {
-    const [served, store, decrements] = await serveSlow((next) => next())
-    const { port } = new URL(served.url)
-    const socket = connectTo(Number(port), '127.0.0.1')
-    let received = ''
-    socket.setEncoding('utf8').on('data', (text: string) => (received += text))
-    const get = (more = ''): string => `GET / HTTP/1.1\r\nHost: x\r\n${more}\r\n`
-    socket.write(get().repeat(5) + get('Connection: close\r\n'))
-    await once(socket, 'close')
-    expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status).join()).toBe(
-      '200,200,429,429,429,429',
-    )
-    await eventually(() => decrements() === 4)
-    expect((await store.get('acme'))?.totalHits).toBe(2)
-  })
-
-  test('when they are taken back by someone who does not say which request it is', async () => {
-    const [served, store] = await serveSlow((next) => next())
-    expect(await statusesOf(served, 3)).toEqual([200, 200, 429])
-    await store.decrement('acme')
-    expect((await store.get('acme'))?.totalHits).toBe(2)
-  })
 })
 
 test('decrement of a key, called by the application, gives one request back and never more than there were', async () => {
