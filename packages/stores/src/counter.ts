@@ -47,8 +47,9 @@ export class Counter {
     await this.limiter.refund(this.#subject(id, limited), 1)
   }
 
-  async forget(id: string): Promise<void> {
-    await this.limiter.reset(subjectOf(id))
+  /** The limits, for stores that only know what they have under them. */
+  async forget(id: string, limited: Limited): Promise<void> {
+    await this.limiter.reset(this.#subject(id, limited))
   }
 
   async #ask({ windowMs }: Limited, ask: () => MaybePromise<Decision>): Promise<Decision> {

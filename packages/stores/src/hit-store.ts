@@ -121,7 +121,7 @@ export class TollgateStore {
 
   /** Forgets the hits of a key. */
   async resetKey(key: string): Promise<void> {
-    await this.#counter.forget(idOf(key))
+    await this.#counter.forget(idOf(key), this.#need().limited)
   }
 
   /** Lets go of the Tollgate store; a Redis client stays open. The failure policy decides later requests. */

@@ -79,6 +79,11 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
+  /** The last answer, as far as it is remembered. */
+  last(subject: Subject): Found {
+    return this.#entries.get(subjectKey(subject))?.plan
+  }
+
   /** Forgets a subject's plan, for example after an upgrade: the next request of the subject looks it up again. */
   forget(subject: Subject): void {
     const key = subjectKey(subject)

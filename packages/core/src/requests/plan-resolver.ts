@@ -108,6 +108,17 @@ export class PlanResolver {
     return this.#named(subject, found)
   }
 
+  /**
+   * The limits that a subject brings, or that `planOf` gave last.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when they are wrong
+   */
+  ownOf(subject: Subject): Plan | undefined {
+    if (!isNone(subject.limits)) return this.#own.ofSubject(subject.limits)
+    const found = this.#lookup?.last(asWritten(subject) ?? subject)
+    return typeof found === 'object' ? found : undefined
+  }
+
   /** The name of the plan that `find` would give. Tells the listener nothing of an unknown one. */
   nameOf(subject: Subject): MaybePromise<string> {
     if (!isNone(subject.limits)) return OWN_LIMITS

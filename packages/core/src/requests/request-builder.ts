@@ -103,12 +103,15 @@ export class RequestBuilder {
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
   keysOf(given: unknown, scope?: Scope): SubjectKeys {
-    const key = subjectKey(needSubject(given), this.#options.hide)
+    const subject = needSubject(given)
+    const key = subjectKey(subject, this.#options.hide)
+    const own = this.#options.plans.ownOf(subject)
+    const ofSubject = own ? [...this.#options.plans.plans, own] : this.#options.plans.plans
     const counters = scope ? [scope, ...scope.stacked] : [...this.#counters.values()]
     return {
       shard: shardOf(key, this.#options.shards),
       keys: counters.map(({ suffix }) => this.#options.begin + key + suffix),
-      sets: counters.flatMap(({ plan }) => (plan ? setsOf([plan]) : setsOf(this.#options.plans.plans))),
+      sets: counters.flatMap(({ plan }) => (plan ? setsOf([plan]) : setsOf(ofSubject))),
     }
   }
 
