@@ -74,6 +74,29 @@ test('the routes of a group share their counts', async () => {
   expect(await statusesOf(1, '/c')).toEqual([200])
 })
 
+test('a client is forgotten by the documented id', async () => {
+  const store = tollgateStore(memoryStore())
+  await register({ max: 1, store })
+  app.get('/', hello)
+  app.get('/search', { config: { rateLimit: { max: 1 } } }, hello)
+  app.get('/grouped', { config: { rateLimit: { max: 1, groupId: 'heavy' } } }, hello)
+  app.get(
+    '/handler',
+    { config: { rateLimit: false }, preHandler: app.rateLimit({ max: 1, groupId: 'light' }) },
+    hello,
+  )
+  for (const [url, id] of [
+    ['/', 'all acme'],
+    ['/search', 'GET/search acme'],
+    ['/grouped', 'group:heavy acmeheavy'],
+    ['/handler', 'group:light acme'],
+  ] as const) {
+    expect([url, await statusesOf(2, url)]).toEqual([url, [200, 429]])
+    expect([url, await store.limiter.reset({ id, kind: 'id' })]).toEqual([url, true])
+    expect([url, await statusesOf(1, url)]).toEqual([url, [200]])
+  }
+})
+
 test('handlers that belong to no route are kept apart, unless they name a group', async () => {
   await register({ global: false })
   app.get('/a', { preHandler: app.rateLimit({ max: 1 }) }, hello)
