@@ -3,6 +3,7 @@ import { isOptions } from '../base/option-checks.js'
 import { quiet } from '../base/quiet.js'
 import { thrownText } from '../base/rare-warnings.js'
 import type { Plan } from '../plans/plan.js'
+import { isNone } from './subject.js'
 
 /** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
 export type Found = string | Plan | undefined
@@ -14,7 +15,8 @@ export type Found = string | Plan | undefined
 export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): Found {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
   if (isOptions(given) && Object.keys(given).join() === 'limits') {
-    return ofLimits((given as { readonly limits: unknown }).limits)
+    const { limits } = given as { readonly limits: unknown }
+    return isNone(limits) ? undefined : ofLimits(limits)
   }
   quiet(given)
   const expected = "the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing"

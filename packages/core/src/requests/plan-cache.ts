@@ -20,7 +20,7 @@ export interface PlanlessSubject extends Subject {
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
 
 /** What `planOf` may answer. */
-export type PlanAnswer = string | { readonly limits: OwnLimits } | null | undefined
+export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
 
 interface Entry {
   readonly plan: Found

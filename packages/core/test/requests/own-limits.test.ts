@@ -188,6 +188,17 @@ describe('bad input', () => {
 })
 
 describe('what else knows of plans', () => {
+  test.each([null, undefined])(
+    'limits of %p that planOf answers are none, as those of a subject',
+    async (limits) => {
+      const limiter = createLimiter({ plans, defaultPlan: 'free', planOf: () => ({ limits }) })
+      const failed = jest.fn()
+      limiter.on('planError', failed)
+      expect((await limiter.consume('acme')).plan).toBe('free')
+      expect(failed).not.toHaveBeenCalled()
+    },
+  )
+
   test('planOf can answer limits, and they are remembered as plans are', async () => {
     const planOf = jest.fn(({ id }: { id: string }) => (id === 'acme' ? { limits: ['7/min'] } : 'pro'))
     const limiter = createLimiter({ plans, defaultPlan: 'free', planOf })
@@ -201,7 +212,6 @@ describe('what else knows of plans', () => {
 
   test.each<[answer: unknown, message: string]>([
     [{ limits: ['7/mn'] }, "planOf gave limits[0]: got '7/mn', expected"],
-    [{ limits: null }, 'planOf gave limits: got null'],
     [
       { limits: '7/min', plan: 'pro' },
       "expected the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing",
