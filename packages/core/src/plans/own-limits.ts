@@ -10,7 +10,7 @@ export type OwnLimits = LimitInput | readonly LimitInput[] | 'unlimited'
 export const OWN_LIMITS = 'own-limits'
 
 /** More limits of a subject are most likely a mistake, and a burden for the store. */
-const MOST_LIMITS = 32
+export const MOST_LIMITS = 32
 /** No text of a valid limit is longer. */
 const LONGEST_TEXT = 200
 /** How deep options are nested at most: those of a lease, in a limit of a list. */

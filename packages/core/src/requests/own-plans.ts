@@ -4,8 +4,9 @@ import { quiet } from '../base/quiet.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Warn } from '../base/warnings.js'
 import type { Algorithm } from '../plans/limit.js'
-import { compileOwnLimits, contentOf } from '../plans/own-limits.js'
+import { compileOwnLimits, contentOf, MOST_LIMITS } from '../plans/own-limits.js'
 import type { Plan } from '../plans/plan.js'
+import { copyInput } from '../plans/same-input.js'
 import { planError } from './plan-answer.js'
 
 /** The most different limits that are certainly remembered; twice as many may be. */
@@ -74,16 +75,26 @@ export class OwnPlans {
   }
 
   #find(limits: unknown): Plan {
-    const texts = isTexts(limits) ? limits : undefined
-    const usual = texts && this.#usual.refresh(texts[0])
-    if (usual && isSame(texts, usual)) return usual.plan
-    const content = contentOf(limits)
-    const plan =
-      (content === undefined ? undefined : this.#known.refresh(content)) ?? this.#make(limits, content)
-    // The list may change.
-    if (texts && content !== undefined)
-      this.#usual.set(texts[0], { count: texts.length, second: texts[1], others: texts.slice(2), plan })
+    if (!isTexts(limits)) return this.#byContent(limits, contentOf(limits))
+    const usual = this.#usual.refresh(limits[0])
+    if (usual && isSame(limits, usual)) return usual.plan
+    // The list may change, and what is read of it by a getter may be something else each time.
+    const copy: Texts = [...limits]
+    const content = contentOf(copy)
+    const plan = this.#byContent(copy, content)
+    if (content !== undefined && copy.every((one) => typeof one === 'string')) {
+      this.#usual.set(copy[0], { count: copy.length, second: copy[1], others: copy.slice(2), plan })
+    }
     return plan
+  }
+
+  #byContent(limits: unknown, content: string | undefined): Plan {
+    const known = content === undefined ? undefined : this.#known.refresh(content)
+    if (known) return known
+    if (content === undefined) return this.#make(limits, undefined)
+    const copy = copyInput(limits)
+    // Where a getter gives each reader something else, nothing is remembered: it could be found by another content.
+    return contentOf(copy) === content ? this.#make(copy, content) : this.#make(limits, undefined)
   }
 
   #make(limits: unknown, content: string | undefined): Plan {
@@ -120,7 +131,7 @@ export class OwnPlans {
 
 /** Whether it is a list that begins with a text. The others are compared with texts, so they may be anything. */
 function isTexts(limits: unknown): limits is Texts {
-  return Array.isArray(limits) && typeof limits[0] === 'string'
+  return Array.isArray(limits) && typeof limits[0] === 'string' && limits.length <= MOST_LIMITS
 }
 
 function isSame(given: Texts, { count, second, others }: Usual): boolean {

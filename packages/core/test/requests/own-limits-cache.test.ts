@@ -98,6 +98,39 @@ describe('compiled once', () => {
     expect(await quotas()).toEqual([50, 9])
   })
 
+  test('options in a list that their owner changes hold as they are now', async () => {
+    const limiter = createLimiter({ limit: '5/min' })
+    const second = { quota: 9, window: 'h' as const }
+    const limits: OwnLimits = ['40/min', second]
+    const quotas = async (): Promise<unknown[]> =>
+      (await limiter.consume({ id: 'acme', limits })).limits.map(({ quota }) => quota)
+    expect(await quotas()).toEqual([40, 9])
+    second.quota = 8
+    expect(await quotas()).toEqual([40, 8])
+  })
+
+  test.each<[what: string, make: (quota: () => number) => OwnLimits]>([
+    [
+      'options',
+      (quota) =>
+        Object.defineProperty({ window: 'min' }, 'quota', { get: quota, enumerable: true }) as OwnLimits,
+    ],
+    [
+      'a list',
+      (quota) =>
+        Object.defineProperty(['40/min'], 1, { get: () => `${quota()}/h`, enumerable: true }) as OwnLimits,
+    ],
+  ])('a getter that gives each reader something else changes no limits but its own: %s', async (_, make) => {
+    const limiter = createLimiter({ limit: '5/min' })
+    for (let from = 1; from <= 4; from += 1) {
+      let read = 0
+      await limiter.consume({ id: 'mallory', limits: make(() => (++read > from ? 1_000_000 : 3)) })
+      const honest = make(() => 3)
+      const { limits } = await limiter.consume({ id: `acme-${from}`, limits: honest })
+      expect([from, limits.at(-1)?.quota]).toEqual([from, 3])
+    }
+  })
+
   test('they are bounded in number: those unused longest are compiled again, with one warning', () => {
     const warned: string[] = []
     const made = new OwnPlans({
