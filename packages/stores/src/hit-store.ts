@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ConfigError, type Decision, type Limiter, type Store } from '@tollgate/core'
 import { Counter } from './counter.js'
-import { hitOf, needAnswer, stateOf, UNREACHABLE, type Limited } from './hit.js'
+import { hitOf, needAnswer, stateOf, UNREACHABLE, usedOf, type Limited } from './hit.js'
 import { needWindow, quotaOf, refuseBucket } from './limited.js'
 import { refuseSecondUse } from './second-use.js'
 import { backing, type StoreOptions } from './store-options.js'
@@ -116,7 +116,10 @@ export class TollgateStore {
     needAnswer(decision)
     const state = stateOf(decision)
     if (!state || state.used === 0) return undefined
-    return hitsOf(state.used, countsAll ? this.#counter.countsForMs(limited) : state.resetMs)
+    return hitsOf(
+      usedOf(state, limited.quota),
+      countsAll ? this.#counter.countsForMs(limited) : state.resetMs,
+    )
   }
 
   /** Forgets the hits of a key. */

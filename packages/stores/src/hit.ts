@@ -55,11 +55,19 @@ export function stateOf({ limits, localLimits }: Decision): LimitState | undefin
 }
 
 /**
- * Of a share, `remaining` is what still passes here. The middleware subtracts from the whole limit: so it must be told
- * the rest as used. Where every request counts, the limit is no part of it.
+ * The hits to tell, a whole number from 1. Of a share, `remaining` is what still passes here. The middleware subtracts from the
+ * whole limit: so it must be told the rest as used.
  */
-function usedOf(state: LimitState | undefined, quota: number): number {
+export function usedOf(state: LimitState | undefined, quota: number): number {
   if (!state) return 1
-  const used = quota === UNREACHABLE ? state.used : quota - state.remaining
+  const used = quota === UNREACHABLE ? usedOfAll(state) : quota - state.remaining
   return Math.min(Math.max(used, 1), quota)
+}
+
+/**
+ * Where the limit is not known, nobody can take the share of it: so each request of a share counts for one of each process.
+ * The first one counts once, since of every limit at least one passes.
+ */
+function usedOfAll({ used, quota }: LimitState): number {
+  return used <= 1 ? used : Math.round(used * (UNREACHABLE / quota))
 }

@@ -214,6 +214,35 @@ test('passOnStoreError decides where the store cannot answer and the policy is c
   redis.disconnect()
 })
 
+test.each([
+  [8, 4],
+  [1, 1],
+])(
+  'without its store, one of two processes lets half of a limit of %i pass, also if it is a function',
+  async (limit, half) => {
+    const redis = new Redis(1, '127.0.0.1', {
+      lazyConnect: true,
+      retryStrategy: () => null,
+      disconnectTimeout: 100,
+    })
+    redis.on('error', () => {})
+    closers.push(() => redis.disconnect())
+    for (const given of [limit, (): number => limit]) {
+      const store = tollgateStore(redisStore(redis, { prefix: testPrefix() }), {
+        local: { instances: 2 },
+        warnings: false,
+      })
+      closers.push(() => store.shutdown())
+      const served = await serve(limited(store, { limit: given }))
+      const statuses = await statusesOf(served, half)
+      expect(new Set(statuses)).toEqual(new Set([200]))
+      const { totalHits } = await store.increment('other')
+      expect((await store.get('other'))?.totalHits).toBe(totalHits)
+      expect(await statusesOf(served, 2)).toEqual([429, 429])
+    }
+  },
+)
+
 describe('what cannot work is refused', () => {
   const refusal = (store: unknown, options: unknown = {}): string => {
     try {
