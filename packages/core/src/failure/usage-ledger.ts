@@ -18,7 +18,10 @@ export interface Used {
 /** Units within this part of a window share an entry. It ages from its last unit, so no unit comes back early. */
 const PARTS_OF_WINDOW = 8
 
-/** Of a key with more different limits during one outage, those that came first are forgotten. */
+/**
+ * Of a key with more different lists of windows during one outage, those that came first are forgotten: only limits that
+ * differ at every request are so many, and each list can be long.
+ */
 const MOST_SETS = 16
 
 /** What is kept of a key for some limits. */
