@@ -2,8 +2,12 @@ import type { Consumer, Decision, Limiter, MaybePromise, Subject } from '@tollga
 import type { Limited } from './hit.js'
 import { needWindow } from './limited.js'
 import type { Backed } from './store-options.js'
+import { StoreUnavailableError } from './unavailable.js'
 
-export interface CounterOptions extends Pick<Backed, 'limiter' | 'algorithm' | 'defaultAlgorithm'> {
+export interface CounterOptions extends Pick<
+  Backed,
+  'limiter' | 'algorithm' | 'defaultAlgorithm' | 'lastFault'
+> {
   /** What the middleware calls the length of a window, for errors. */
   readonly windowName: string
   /** Keeps its counts apart; left out: those of the subject itself. */
@@ -17,12 +21,15 @@ export class Counter {
   readonly #algorithm: Backed['algorithm']
   readonly #windowName: string
   readonly #slides: boolean
+  readonly #lastFault: Backed['lastFault']
 
-  constructor({ limiter, algorithm, defaultAlgorithm, windowName, group }: CounterOptions) {
+  constructor(options: CounterOptions) {
+    const { limiter, algorithm, defaultAlgorithm, lastFault, windowName, group } = options
     this.limiter = limiter
     this.#windowName = windowName
     this.#consumer = group === undefined ? limiter : limiter.scope({ group })
     this.#algorithm = algorithm
+    this.#lastFault = lastFault
     this.#slides = (algorithm ?? defaultAlgorithm) === 'sliding-window'
   }
 
@@ -40,6 +47,12 @@ export class Counter {
   /** As `take`, but takes nothing. */
   peek(id: string, limited: Limited): Promise<Decision> {
     return this.#ask(limited, () => this.#consumer.peek(this.#subject(id, limited)))
+  }
+
+  /** @throws {StoreUnavailableError} if the store could not answer and the policy is `closed` */
+  needAnswer(decision: Decision): Decision {
+    if (decision.reason === 'store-unavailable') throw new StoreUnavailableError(this.#lastFault())
+    return decision
   }
 
   /** Gives one unit back where only the subject is known. */

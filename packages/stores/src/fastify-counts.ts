@@ -1,7 +1,7 @@
 import type { Decision } from '@tollgate/core'
 import { Counter } from './counter.js'
 import type { FastifyHits, Penalties } from './fastify-params.js'
-import { hitOf, needAnswer, stateOf, UNREACHABLE, type Limited } from './hit.js'
+import { hitOf, stateOf, UNREACHABLE, type Limited } from './hit.js'
 import { quotaOf } from './limited.js'
 import type { Backed } from './store-options.js'
 
@@ -39,7 +39,7 @@ export class FastifyCounts {
       this.#hits.take(id, limited),
       this.#penalties.renews ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
     ])
-    const { allowed, used, resetMs, retryAfterMs } = hitOf(decision, limited)
+    const { allowed, used, resetMs, retryAfterMs } = hitOf(this.#hits.needAnswer(decision), limited)
     if (allowed && !isPending(refused)) return { current: used, ttl: Math.ceil(resetMs) }
     // Its own window had room.
     if (allowed) void this.#hits.limiter.refund(decision)
@@ -54,7 +54,7 @@ export class FastifyCounts {
       this.#hits.peek(id, limited),
       this.#counts ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
     ])
-    needAnswer(decision)
+    this.#hits.needAnswer(decision)
     const { quota, windowMs } = limited
     if (refused && this.#penalties.renews && isPending(refused)) {
       const ttl = Math.max(this.#refusals.countsForMs(limited), decision.retryAfterMs ?? 0)

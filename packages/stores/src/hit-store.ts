@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ConfigError, type Decision, type Limiter, type Store } from '@tollgate/core'
 import { Counter } from './counter.js'
-import { hitOf, needAnswer, stateOf, UNREACHABLE, usedOf, type Limited } from './hit.js'
+import { hitOf, stateOf, UNREACHABLE, usedOf, type Limited } from './hit.js'
 import { needWindow, quotaOf, refuseBucket } from './limited.js'
 import { refuseSecondUse } from './second-use.js'
 import { backing, type StoreOptions } from './store-options.js'
@@ -88,7 +88,7 @@ export class TollgateStore {
 
   async #count(request: Counted): Promise<ClientHits> {
     const { limited, countsAll, requests } = this.#need()
-    request.decision = await this.#counter.take(idOf(request.key), limited)
+    request.decision = this.#counter.needAnswer(await this.#counter.take(idOf(request.key), limited))
     const { allowed, used, retryAfterMs, resetMs } = hitOf(request.decision, limited)
     // Middlewares take nothing back after the reset time: until then all of it must count.
     if (allowed && (countsAll || requests)) return hitsOf(used, this.#counter.countsForMs(limited))
@@ -112,8 +112,7 @@ export class TollgateStore {
   /** @returns the hits of a key, without counting one; undefined if there are none */
   async get(key: string): Promise<ClientHits | undefined> {
     const { limited, countsAll } = this.#need()
-    const decision = await this.#counter.peek(idOf(key), limited)
-    needAnswer(decision)
+    const decision = this.#counter.needAnswer(await this.#counter.peek(idOf(key), limited))
     const state = stateOf(decision)
     if (!state || state.used === 0) return undefined
     return hitsOf(

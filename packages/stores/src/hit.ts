@@ -1,5 +1,4 @@
 import type { Decision, LimitState } from '@tollgate/core'
-import { StoreUnavailableError } from './unavailable.js'
 
 /**
  * The quota where every request has to be counted, whatever the limit: the most that a limit can have, so that nobody
@@ -25,13 +24,8 @@ export interface Hit {
   readonly resetMs: number
 }
 
-/**
- * Reads a decision on one subject with one limit.
- *
- * @throws {StoreUnavailableError} if the store could not answer and the policy is `closed`
- */
+/** Reads a decision on one subject with one limit, which is an answer. */
 export function hitOf(decision: Decision, { quota, windowMs }: Limited): Hit {
-  needAnswer(decision)
   const { allowed, retryAfterMs } = decision
   if (!allowed) {
     const waitMs = retryAfterMs ?? windowMs
@@ -39,11 +33,6 @@ export function hitOf(decision: Decision, { quota, windowMs }: Limited): Hit {
   }
   const state = stateOf(decision)
   return { allowed, used: usedOf(state, quota), retryAfterMs: 0, resetMs: state?.resetMs ?? windowMs }
-}
-
-/** @throws {StoreUnavailableError} */
-export function needAnswer({ reason }: Decision): void {
-  if (reason === 'store-unavailable') throw new StoreUnavailableError()
 }
 
 /**

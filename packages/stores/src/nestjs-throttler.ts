@@ -88,8 +88,9 @@ export class TollgateStorage {
       this.#hits.take(id, limited),
       block && this.#blocks.peek(id, block),
     ])
-    const hit = hitOf(decision, limited)
-    const blockMs = blocked && block && !blocked.allowed ? hitOf(blocked, block).retryAfterMs : 0
+    const hit = hitOf(this.#hits.needAnswer(decision), limited)
+    const blockMs =
+      blocked && block && !blocked.allowed ? hitOf(this.#blocks.needAnswer(blocked), block).retryAfterMs : 0
     if (blockMs > 0) return this.#refuse(asked, decision, Math.max(blockMs, hit.retryAfterMs))
     if (hit.allowed) return record(hit)
     return this.#refuse(asked, decision, Math.max(await this.#begin(asked), hit.retryAfterMs))
@@ -99,7 +100,7 @@ export class TollgateStorage {
   async #begin({ id, block }: Asked): Promise<number> {
     if (!block) return 0
     const decision = await this.#blocks.take(id, block)
-    if (!decision.allowed) return hitOf(decision, block).retryAfterMs
+    if (!decision.allowed) return hitOf(this.#blocks.needAnswer(decision), block).retryAfterMs
     // Of windows that slide it is longer than the window.
     return stateOf(decision)?.resetMs ?? 0
   }

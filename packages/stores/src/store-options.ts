@@ -5,6 +5,7 @@ import {
   type Limiter,
   type LimiterOptions,
   type Store,
+  type StoreError,
 } from '@tollgate/core'
 import { checkStore } from '@tollgate/core/store'
 import { isConfigError } from './limited.js'
@@ -31,6 +32,8 @@ export interface Backed {
   readonly forRefusals: Algorithm | undefined
   /** The algorithm of limits that name none. */
   readonly defaultAlgorithm: Algorithm | undefined
+  /** The last fault that the store has told of. */
+  readonly lastFault: () => StoreError | undefined
   /** The time in ms that limits pass by, from some beginning. */
   readonly now: () => number
 }
@@ -48,11 +51,14 @@ export function backing(store: Store, options: StoreOptions): Backed {
   // Every request brings limits of its own. This one is never asked: a limiter has at least one.
   const limit = { quota: 1, window: 'min', ...(algorithm !== undefined && { algorithm }) }
   const limiter = asOptions(() => createLimiter({ ...rest, store, limit }))
+  let fault: StoreError | undefined
+  limiter.on('storeError', (error) => (fault = error))
   const { algorithms, defaultAlgorithm } = store
   const hasLog = algorithms?.includes('sliding-log') ?? true
   return {
     ...{ limiter, algorithm, defaultAlgorithm },
     forRefusals: hasLog ? 'sliding-log' : (defaultAlgorithm ?? algorithm),
+    lastFault: () => fault,
     now: store.testClock ?? ((): number => performance.now()),
   }
 }

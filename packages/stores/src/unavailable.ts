@@ -10,13 +10,17 @@ const RETRY_AFTER_S = '1'
 export class StoreUnavailableError extends StoreError {
   readonly status = 503
   readonly statusCode = 503
-  /** Nest reads the status only where this is said: the message is not for clients. */
+  /** Nest reads the status only where this is said, and sends a text of its own. */
   readonly expose = false
   /** Express sends these with the answer. */
   readonly headers = { 'Retry-After': RETRY_AFTER_S }
+  /** What happened, for logs: Fastify sends the message to clients. */
+  readonly detail =
+    "the store cannot answer, and onStoreFailure is 'closed': nothing was counted for this request"
 
-  constructor() {
-    super("the store cannot answer, and onStoreFailure is 'closed': nothing was counted for this request")
+  /** @param cause the last fault of the store, if it has told of one */
+  constructor(cause?: StoreError) {
+    super('Service Unavailable: try again later', cause && { cause, reason: cause.reason })
   }
 
   /** Hono asks an error for its answer. */

@@ -150,6 +150,8 @@ export function dropInContract({ open, remaining, inCluster = false }: DropIn): 
       redis.pause()
       try {
         expect(await statuses(app, 3)).toEqual([503, 503, 503])
+        // The answer says nothing of how the application is built.
+        expect(await (await get(app)).text()).not.toContain('onStoreFailure')
       } finally {
         redis.resume()
       }

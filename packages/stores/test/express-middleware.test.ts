@@ -207,8 +207,14 @@ test('passOnStoreError decides where the store cannot answer and the policy is c
   expect(await statusesOf(await serve(limited(store, { passOnStoreError: true })), 3)).toEqual([
     200, 200, 200,
   ])
-  expect(logged[0]).toMatch(/StoreUnavailableError: the store cannot answer, and onStoreFailure is 'closed'/)
-  await expect(store.get('acme')).rejects.toThrow('the store cannot answer')
+  expect(logged[0]).toContain('StoreUnavailableError: Service Unavailable: try again later')
+  await expect(store.get('acme')).rejects.toMatchObject({
+    message: 'Service Unavailable: try again later',
+    detail: expect.stringContaining("the store cannot answer, and onStoreFailure is 'closed'"),
+    // This client has given up.
+    reason: 'closed',
+    cause: { reason: 'closed' },
+  })
   await expect(store.resetKey('acme')).rejects.toMatchObject({ code: 'ERR_TOLLGATE_STORE' })
   await store.shutdown()
   redis.disconnect()
