@@ -1,4 +1,4 @@
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { quiet } from '../base/quiet.js'
 import { show, TollgateError } from '../base/errors.js'
 import { internalsOf } from '../limiter/internals.js'
@@ -27,10 +27,7 @@ export class LimitsOfRequest<Req> {
    * @throws what the function throws, or a TollgateError ERR_TOLLGATE_SUBJECT when it gave nothing and there are no plans
    */
   apply(req: Req, subjects: Subjects): MaybePromise<Subjects> {
-    const given = this.#limitOf(req)
-    return isPromise(given)
-      ? given.then((limits) => this.#with(limits, subjects))
-      : this.#with(given, subjects)
+    return chain(this.#limitOf(req), (limits) => this.#with(limits, subjects))
   }
 
   #with(limits: OwnLimits | null | undefined, subjects: Subjects): Subjects {

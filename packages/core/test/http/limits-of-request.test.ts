@@ -39,6 +39,12 @@ test('an address is counted as one, with limits and without', async () => {
   })
 })
 
+test('a thenable whose then gives nothing', async () => {
+  const limiter = createLimiter({ limit: '9/min' })
+  const given = { then: (resolve: (limits: string) => void): void => resolve('4/min') }
+  expect(await ask({ limiter, limit: (() => given) as never })).toMatchObject({ limits: [{ quota: 4 }] })
+})
+
 test('an address that was given as an id is still told as one', async () => {
   const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const limiter = createLimiter({ limit: '9/min' })
