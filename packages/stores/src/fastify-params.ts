@@ -1,5 +1,6 @@
 import { ConfigError } from '@tollgate/core'
-import { needWindow, quotaOf } from './limited.js'
+import { UNREACHABLE } from './hit.js'
+import { encodeName, needWindow, quotaOf } from './limited.js'
 
 /** The requests of a key in its window, and the ms until it can come again. */
 export interface FastifyHits {
@@ -35,8 +36,9 @@ export function needParams(params: FastifyParams): Penalties {
     const problem = 'this store cannot double a block with each refused request'
     throw new ConfigError('exponentialBackoff', `${problem}: leave it out, or write continueExceeding: true`)
   }
-  const isBan = typeof ban === 'number' && ban >= 0
-  return { ban: isBan ? ban : undefined, renews: continueExceeding === true }
+  // One that nobody can reach is none.
+  const isBan = typeof ban === 'number' && ban >= 0 && ban < UNREACHABLE
+  return { ban: isBan ? Math.floor(ban) : undefined, renews: continueExceeding === true }
 }
 
 /**
@@ -44,9 +46,10 @@ export function needParams(params: FastifyParams): Penalties {
  * Handlers that no route owns are numbered, in the order in which they are made.
  */
 export function namespaceOf({ groupId, routeInfo }: FastifyParams, next: () => number): string {
-  if (typeof groupId === 'string' && groupId !== '') return `group:${encodeURIComponent(groupId)}`
+  if (typeof groupId === 'string' && groupId !== '') return `group:${encodeName(groupId, 'groupId')}`
   const { method, url } = routeInfo ?? {}
   if (method === undefined || url === undefined) return `handler:${next()}`
   const methods = [method].flat().map((name) => (name === 'HEAD' ? 'GET' : name))
+  encodeName(url, 'url')
   return [...new Set(methods)].toSorted().join() + encodeURI(url)
 }

@@ -21,9 +21,12 @@ export function quotaOf(limit: unknown, name: string): number {
  * @throws {ConfigError}
  */
 export function needWindow(windowMs: unknown, name: string): asserts windowMs is number {
-  if (typeof windowMs !== 'number') throw ConfigError.wrong(name, windowMs, 'a time in ms, such as 60000')
+  // Said here, since core speaks of its own notation of times.
+  if (!Number.isInteger(windowMs) || (windowMs as number) < 1) {
+    throw ConfigError.wrong(name, windowMs, 'a time in whole ms from 1, such as 60000')
+  }
   try {
-    limitSetOf({ quota: 1, window: windowMs })
+    limitSetOf({ quota: 1, window: windowMs as number })
   } catch (error) {
     throw isConfigError(error) ? new ConfigError(name, error.problem) : error
   }
@@ -39,6 +42,20 @@ export function needWindow(windowMs: unknown, name: string): asserts windowMs is
 export function refuseBucket(algorithm: Algorithm | undefined, what: string): void {
   if (algorithm !== 'token-bucket') return
   throw new ConfigError('algorithm', `got 'token-bucket', which cannot count ${what}: leave it out`)
+}
+
+/**
+ * A name as a part of keys: it has no space then.
+ *
+ * @param path what the user calls it
+ * @throws {ConfigError} for half of a pair of surrogates, which no encoding has
+ */
+export function encodeName(name: string, path: string): string {
+  try {
+    return encodeURIComponent(name)
+  } catch {
+    throw ConfigError.wrong(path, name, 'well-formed text, without half of a surrogate pair')
+  }
 }
 
 /** By its code, since a process can load the class twice. */

@@ -2,7 +2,7 @@ import type { Decision, Limiter, Store } from '@tollgate/core'
 import { Blocks } from './blocks.js'
 import { Counter } from './counter.js'
 import { hitOf, stateOf, type Hit } from './hit.js'
-import { quotaOf } from './limited.js'
+import { encodeName, quotaOf } from './limited.js'
 import { backing, type StoreOptions } from './store-options.js'
 
 export type { StoreOptions } from './store-options.js'
@@ -70,7 +70,7 @@ export class TollgateStorage {
   async increment(...[key, ttl, limit, blockDuration, name]: Increment): Promise<ThrottlerRecord> {
     const asked = {
       // So that throttlers with keys of their own making are kept apart by their names, which have no space then.
-      id: `${encodeURIComponent(name)} ${key}`,
+      id: `${encodeName(name, 'name')} ${key}`,
       limited: { quota: quotaOf(limit, 'limit'), windowMs: ttl },
       block: blockDuration > 0 ? { quota: 1, windowMs: blockDuration } : undefined,
     }

@@ -67,7 +67,7 @@ const OF_THE_MIDDLEWARE = ['limit', 'plans', 'defaultPlan', 'planOf', 'planCache
 
 /** Refuses what a limiter would take; it refuses the rest itself. */
 function needOwnOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw ConfigError.wrong('options', options, "an object of options, such as { name: 'login' }")
   }
   if ('store' in options) {

@@ -270,6 +270,7 @@ describe('what cannot work is refused', () => {
     [memoryStore(), { prefix: 'rl:' }, /^prefix: .*redisStore\(client, \{ prefix/],
     [memoryStore(), { limit: '5/min' }, /^limit: .*the middleware/],
     [memoryStore(), { store: memoryStore() }, /^store: .*first argument/],
+    [memoryStore(), [], /^options: got an empty array, expected an object of options/],
     [memoryStore(), 'login', /^options: got 'login', expected an object of options/],
   ])('arguments %#', (store, options, message) => {
     expect(refusal(store, options)).toMatch(message)
@@ -283,8 +284,9 @@ describe('what cannot work is refused', () => {
   })
 
   test.each([
-    [{ windowMs: 0 }, 'windowMs: got 0'],
-    [{ windowMs: '1 minute' }, "windowMs: got '1 minute', expected a time in ms"],
+    [{ windowMs: 0 }, 'windowMs: got 0, expected a time in whole ms from 1, such as 60000'],
+    [{ windowMs: 1.5 }, 'windowMs: got 1.5, expected a time in whole ms'],
+    [{ windowMs: '1 minute' }, "windowMs: got '1 minute', expected a time in whole ms"],
     [{ limit: Number.NaN }, 'limit: got NaN, expected a number of requests from 0'],
     [{ limit: '100' }, "limit: got '100'"],
   ])('options of the middleware: %j', async (options, message) => {

@@ -142,6 +142,16 @@ test('ban: 403 after so many refused requests, until one fits again', async () =
   expect(await statusesOf(3)).toEqual([200, 200, 429])
 })
 
+test.each([
+  [1.5, [200, 200, 429, 403, 403]],
+  [1e12, [200, 200, 429, 429, 429]],
+  [Number.POSITIVE_INFINITY, [200, 200, 429, 429, 429]],
+])('a ban of %p', async (ban, statuses) => {
+  await register({ ban })
+  app.get('/', hello)
+  expect(await statusesOf(5)).toEqual(statuses)
+})
+
 test('continueExceeding: a refused request begins a whole window', async () => {
   await register({ continueExceeding: true })
   app.get('/', hello)
@@ -236,7 +246,7 @@ test('one store for two registrations is refused', async () => {
 })
 
 test.each([
-  [{ timeWindow: 'one hour' }, 'timeWindow: got undefined, expected a time in ms'],
+  [{ timeWindow: 'one hour' }, 'timeWindow: got undefined, expected a time in whole ms'],
   [{ timeWindow: 0 }, 'timeWindow: got 0'],
   [{ exponentialBackoff: true }, 'exponentialBackoff: this store cannot double a block'],
 ])('refused when it is registered: %j', async (options, message) => {
@@ -253,9 +263,11 @@ test('refused when a route is declared, or at a request', async () => {
   expect(() => app.get('/a', { config: { rateLimit: { exponentialBackoff: true } } }, hello)).toThrow(
     'exponentialBackoff: ',
   )
+  const config = { rateLimit: { groupId: '\ud800' } }
+  expect(() => app.get('/b', { config }, hello)).toThrow('groupId: got ')
   app.get('/', async () => 'hello')
   app.setErrorHandler((error, _request, reply) => reply.send((error as Error).message))
   const told = async (key: string): Promise<string> => (await call('/', key)).text()
   expect(await told('nan')).toContain('max: got NaN, expected a number of requests')
-  expect(await told('0.5')).toContain('timeWindow: got 0.5, expected a time such as')
+  expect(await told('0.5')).toContain('timeWindow: got 0.5, expected a time in whole ms')
 })

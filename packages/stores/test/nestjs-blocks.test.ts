@@ -150,9 +150,10 @@ test('Nest closes it with the application', async () => {
 
 const wrong: [Increment, string][] = [
   [['acme', 1000, Number.NaN, 0, 'default'], 'limit: got NaN'],
-  [['acme', 0, 5, 0, 'default'], 'ttl: got 0, expected a time such as'],
+  [['acme', 0, 5, 0, 'default'], 'ttl: got 0, expected a time in whole ms'],
   [['acme', 0.5, 5, 0, 'default'], 'ttl: got 0.5'],
   [['acme', 1000, 5, 0.5, 'default'], 'blockDuration: got 0.5'],
+  [['acme', 1000, 5, 0, '\ud800'], 'expected well-formed text'],
 ]
 test.each(wrong)('refused at a request: %j', async (given, message) => {
   const expected = { code: 'ERR_TOLLGATE_CONFIG', message: expect.stringContaining(message) }
