@@ -1,10 +1,10 @@
 import type { Decision, LimitState } from '@tollgate/core'
 
 /**
- * The quota where every request has to be counted, whatever the limit: the most that a limit can have, so that nobody
- * reaches it.
+ * The quota where every request has to be counted, whatever the limit: the most that a limit can have on every store, so that
+ * nobody reaches it. Memcached counts to that.
  */
-export const UNREACHABLE = 1e12
+export const UNREACHABLE = 1e10
 
 /** One limit of a subject, as a middleware states it. */
 export interface Limited {
