@@ -41,8 +41,10 @@ test('an address is counted as one, with limits and without', async () => {
 
 test('a thenable whose then gives nothing', async () => {
   const limiter = createLimiter({ limit: '9/min' })
-  const given = { then: (resolve: (limits: string) => void): void => resolve('4/min') }
-  expect(await ask({ limiter, limit: (() => given) as never })).toMatchObject({ limits: [{ quota: 4 }] })
+  const then = (resolve: (limits: string) => void): void => {
+    resolve('4/min')
+  }
+  expect(await ask({ limiter, limit: (() => ({ then })) as never })).toMatchObject({ limits: [{ quota: 4 }] })
 })
 
 test('an address that was given as an id is still told as one', async () => {
