@@ -6,6 +6,6 @@ describe('express-rate-limit', () => {
   dropInContract({
     open: (spec) => open(spec, buildExpress),
     remaining: ({ headers }) => Number(/remaining=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]),
-    inCluster: true,
+    isWhole: true,
   })
 })
