@@ -31,6 +31,8 @@ interface Decided {
   readonly limits: readonly LoadedLimit[]
   /** Their counters, each once. */
   readonly loads: readonly Load[]
+  /** Units to take of each counter. */
+  readonly asks: number
   /** Whether its units are taken before it is decided. If not, it is only looked whether they would fit. */
   readonly takes: boolean
   answer: Answer | undefined
@@ -86,19 +88,24 @@ export class Batch {
       ;(some[i] as Decided).answer = one.answer
     }
     await batch.#correct()
+    // Beside others that ask for a whole quota a request is not asked: it comes after them.
+    const left = some.filter(({ answer }) => answer === undefined)
+    if (left.length > 0) await this.#again(left)
   }
 
-  /** @param isSure take it, whatever is known */
+  /** @param isSure take it, whatever is known, unless this batch asks for the whole quota already */
   #prepare(request: StoreRequest, mayTake: boolean, isSure = false): Decided {
-    const [{ key, set, cost }] = request.parts as readonly [SubRequest]
+    const [{ key, set }] = request.parts as readonly [SubRequest]
     const { nowUs } = this.#moment
     const limits = set.limits.map((limit): LoadedLimit => {
       return { limit, params: limit.paramsAt(nowUs / 1000), load: this.#loadOf(key, limit) }
     })
     const loads = distinct(limits)
-    const takes = mayTake && (isSure || limits.every((limit) => mayFit(limit, request)))
-    if (takes) for (const load of loads) load.asked += cost
-    return { request, limits, loads, takes, answer: undefined }
+    const asks = unitsToAsk(request, limits)
+    const takes =
+      mayTake && limits.every((limit) => (isSure ? isBounded(limit, asks) : mayFit(limit, request)))
+    if (takes) for (const load of loads) load.asked += asks
+    return { request, limits, loads, asks, takes, answer: undefined }
   }
 
   #loadOf(key: string, limit: CompiledLimit): Load {
@@ -118,13 +125,12 @@ export class Batch {
   }
 
   #decide(one: Decided): void {
-    const { request, limits, loads, takes } = one
-    const cost = request.parts[0]?.cost ?? 1
+    const { request, limits, loads, asks, takes } = one
     const error = errorIn(loads)
     const fitting = error ? 0 : unitsThatFit(limits, request)
     if (!takes && fitting > 0) return
     const outcome = error ?? outcomeOf(one, fitting)
-    if (takes) for (const load of loads) load.excess += cost - fitting
+    if (takes) for (const load of loads) load.excess += asks - fitting
     one.isTakenBack = takes && !error && fitting === 0
     one.answer = outcome
   }
@@ -160,6 +166,17 @@ function unitsThatFit(limits: readonly LoadedLimit[], { grant, parts }: StoreReq
     return Math.min(cost, ...limits.map(({ limit, params, load }) => remainingOf(limit, params, load)))
   }
   return limits.every(({ limit, params, load }) => waitOf(limit, params, load, cost) === 0) ? cost : 0
+}
+
+/** A counter is never asked for more than a quota by one batch: it could not hold what many processes ask. */
+function isBounded({ params, load }: LoadedLimit, asks: number): boolean {
+  return load.asked === 0 || load.asked + asks <= (params['quota'] ?? 0)
+}
+
+/** The cost; of `upTo` at most what the quota allows. */
+function unitsToAsk({ grant, parts }: StoreRequest, limits: readonly LoadedLimit[]): number {
+  const cost = parts[0]?.cost ?? 1
+  return grant === 'upTo' ? Math.min(cost, ...limits.map(({ params }) => params['quota'] ?? 0)) : cost
 }
 
 /** Whether a cost fits by what this process knows, and beside what it asks already. If not, to take it would only disturb others. */

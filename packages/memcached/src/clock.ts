@@ -11,6 +11,18 @@ const SERVER_TICK_MS = 2100
 /** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
 const MOST_APART_MS = 60_000
 const KEPT_S = 120
+/** A written time that is older than this may be of processes that do not decide any more, in ms. */
+const OLDEST_FRESH_MS = 150
+/** So often a new process looks whether others write the time, before it goes by its own. */
+const LOOKS_WHEN_JOINING = 4
+
+/** A process that found a time earlier than its own, and does not know yet whether others decide by it. */
+interface Joining {
+  readonly found: Reply
+  /** As its own clock would have it. */
+  readonly origin: number
+  readonly looks: number
+}
 /** How long the time of the server is waited for before the first decision, in ms. */
 const LONGEST_TOLD_MS = 1000
 
@@ -35,6 +47,7 @@ export class CommonClock {
   #told: { readonly ms: number; readonly at: number } | undefined
   #synced: Promise<void> | undefined
   isSynced: boolean
+  #joining: Joining | undefined
 
   constructor(
     port: MemcachedPort,
@@ -83,15 +96,41 @@ export class CommonClock {
   /** Takes the reply to `comparison`. */
   compare(reply: Reply): void {
     const latest = typeof reply === 'string' ? Number(reply) : NaN
+    if (this.#joining && this.#stillJoins(reply)) return
     const now = this.#nowMs()
-    if (this.#isPossible(latest, now) && latest > now) this.#origin += latest - now
+    const isPossible = this.#isPossible(latest, now)
+    if (isPossible && latest > now) this.#origin += latest - now
+    else if (isPossible && !this.isSynced && now - latest > OLDEST_FRESH_MS) this.#join(reply, now - latest)
     // An answer that does not come is none that anybody waits for.
     else this.#port.run([this.#writing()], this.#shard).catch(() => {})
+  }
+
+  /**
+   * A clock that is later than the common one would push all processes forward, and windows would be skipped. So it begins with the
+   * common time, and goes by its own only if nobody else writes one.
+   */
+  #join(reply: Reply, aheadMs: number): void {
+    this.#joining = { found: reply, origin: this.#origin, looks: 0 }
+    this.#setBack(aheadMs)
+  }
+
+  /** Whether it is not known yet if others decide. */
+  #stillJoins(reply: Reply): boolean {
+    const { found, origin, looks } = this.#joining as Joining
+    this.#joining = undefined
+    if (reply !== found) return false
+    if (looks < LOOKS_WHEN_JOINING) {
+      this.#joining = { found, origin, looks: looks + 1 }
+      return true
+    }
+    this.#origin = Math.max(this.#origin, origin)
+    return false
   }
 
   async #check(): Promise<void> {
     const at = performance.now()
     this.#checkedAt = at
+    this.#comparedAt = at
     const told = this.#port
       .serverTime(this.#shard)
       .then((seconds) => {
@@ -123,7 +162,8 @@ export class CommonClock {
     if (!Number.isFinite(latest)) return false
     if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
     const passed = performance.now() - this.#told.at
-    return latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
+    // An earlier one was written before the server told its time.
+    return latest >= this.#told.ms && latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
   }
 
   #writing(): Command {
