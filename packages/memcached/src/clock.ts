@@ -1,28 +1,16 @@
 import { performance } from 'node:perf_hooks'
 import { StoreError } from '@tollgate/core/store'
 import type { Command, MemcachedPort, Reply } from './clients/port.js'
+import { Joining } from './joining.js'
+import { ToldTime } from './told-time.js'
 
 /** How often a process that decides compares its clock with the others, in ms. */
 const COMPARED_EVERY_MS = 100
 /** How often it compares it with the server's, in ms. */
 const CHECKED_EVERY_MS = 10_000
-/** A server tells whole seconds, and counts them once a second: its time is at most this much later, in ms. */
-const SERVER_TICK_MS = 2100
-/** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
-const MOST_APART_MS = 60_000
 const KEPT_S = 120
 /** A written time that is older than this may be of processes that do not decide any more, in ms. */
 const OLDEST_FRESH_MS = 150
-/** So often a new process looks whether others write the time, before it goes by its own. */
-const LOOKS_WHEN_JOINING = 4
-
-/** A process that found a time earlier than its own, and does not know yet whether others decide by it. */
-interface Joining {
-  readonly found: Reply
-  /** As its own clock would have it. */
-  readonly origin: number
-  readonly looks: number
-}
 /** How long the time of the server is waited for before the first decision, in ms. */
 const LONGEST_TOLD_MS = 1000
 
@@ -43,8 +31,7 @@ export class CommonClock {
   #latestUs = 0
   #comparedAt = -Infinity
   #checkedAt = -Infinity
-  /** The latest time that the server told, in ms, and when. */
-  #told: { readonly ms: number; readonly at: number } | undefined
+  readonly #told = new ToldTime()
   #synced: Promise<void> | undefined
   isSynced: boolean
   #joining: Joining | undefined
@@ -96,34 +83,23 @@ export class CommonClock {
   /** Takes the reply to `comparison`. */
   compare(reply: Reply): void {
     const latest = typeof reply === 'string' ? Number(reply) : NaN
-    if (this.#joining && this.#stillJoins(reply)) return
+    if (this.#joining && this.#stillJoins(this.#joining, reply)) return
     const now = this.#nowMs()
-    const isPossible = this.#isPossible(latest, now)
+    const isPossible = this.#told.isPossible(latest, now)
     if (isPossible && latest > now) this.#origin += latest - now
-    else if (isPossible && !this.isSynced && now - latest > OLDEST_FRESH_MS) this.#join(reply, now - latest)
-    // An answer that does not come is none that anybody waits for.
-    else this.#port.run([this.#writing()], this.#shard).catch(() => {})
-  }
-
-  /**
-   * A clock that is later than the common one would push all processes forward, and windows would be skipped. So it begins with the
-   * common time, and goes by its own only if nobody else writes one.
-   */
-  #join(reply: Reply, aheadMs: number): void {
-    this.#joining = { found: reply, origin: this.#origin, looks: 0 }
-    this.#setBack(aheadMs)
+    else if (isPossible && !this.isSynced && now - latest > OLDEST_FRESH_MS) {
+      this.#joining = new Joining(reply, this.#origin)
+      this.#setBack(now - latest)
+      // An answer that does not come is none that anybody waits for.
+    } else this.#port.run([this.#writing()], this.#shard).catch(() => {})
   }
 
   /** Whether it is not known yet if others decide. */
-  #stillJoins(reply: Reply): boolean {
-    const { found, origin, looks } = this.#joining as Joining
+  #stillJoins(joining: Joining, reply: Reply): boolean {
+    const seen = joining.look(reply)
+    if (seen === 'unknown') return true
     this.#joining = undefined
-    if (reply !== found) return false
-    if (looks < LOOKS_WHEN_JOINING) {
-      this.#joining = { found, origin, looks: looks + 1 }
-      return true
-    }
-    this.#origin = Math.max(this.#origin, origin)
+    if (seen === 'nobody') this.#origin = Math.max(this.#origin, joining.origin)
     return false
   }
 
@@ -134,7 +110,10 @@ export class CommonClock {
     const told = this.#port
       .serverTime(this.#shard)
       .then((seconds) => {
-        if (seconds !== undefined && Number.isFinite(seconds)) this.#learn(seconds * 1000, at)
+        if (seconds === undefined || !Number.isFinite(seconds)) return
+        const wrong = this.#told.learn(seconds * 1000, at, this.#nowMs())
+        if (wrong < 0) this.#setBack(-wrong)
+        else this.#origin += wrong
       })
       // A client that does not tell it: the other processes' clock is enough.
       .catch(() => {})
@@ -143,27 +122,9 @@ export class CommonClock {
     this.compare(replies[0])
   }
 
-  /** @param askedAt the server had told this time at some moment since then */
-  #learn(ms: number, askedAt: number): void {
-    this.#told = { ms, at: performance.now() }
-    const now = this.#nowMs()
-    const late = ms - now
-    const early = now - (ms + SERVER_TICK_MS + (performance.now() - askedAt))
-    if (late > 0) this.#origin += late
-    else if (early > 0) this.#setBack(early)
-  }
-
   #setBack(ms: number): void {
     this.#origin -= ms
     this.#latestUs = 0
-  }
-
-  #isPossible(latest: number, now: number): boolean {
-    if (!Number.isFinite(latest)) return false
-    if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
-    const passed = performance.now() - this.#told.at
-    // An earlier one was written before the server told its time.
-    return latest >= this.#told.ms && latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
   }
 
   #writing(): Command {

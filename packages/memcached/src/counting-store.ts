@@ -1,7 +1,6 @@
 import {
   EvictionReport,
   KEPT_UNDER_TEST_CLOCK_MS,
-  StoreError,
   type Answer,
   type Call,
   type LimitSet,
@@ -11,10 +10,10 @@ import {
   type StoreListener,
   type StoreRequest,
 } from '@tollgate/core/store'
-import { Batch, type Run } from './batch.js'
+import { Batch } from './batch.js'
 import { Charges } from './charges.js'
 import { LARGEST_QUOTA } from './cell-value.js'
-import type { Command, MemcachedPort, Reply } from './clients/port.js'
+import type { Command, MemcachedPort } from './clients/port.js'
 import { CommonClock } from './clock.js'
 import { ALGORITHMS } from './counted-window.js'
 import { Counters } from './counters.js'
@@ -23,19 +22,13 @@ import { GiveBacks } from './give-backs.js'
 import { Layout, longestTtlMs } from './layout.js'
 import type { Moment } from './load.js'
 import { OnceById } from './once-by-id.js'
+import { comparing, synced, type Shard } from './shard.js'
 
 export interface CountingStoreOptions {
   readonly prefix: string
   readonly maxCounters: number
   readonly space: object
   readonly now: (() => number) | undefined
-}
-
-/** One server, or all servers of a client. */
-interface Shard {
-  readonly clock: CommonClock
-  readonly counters: Counters
-  readonly run: Run
 }
 
 export class CountingStore implements Store {
@@ -139,23 +132,4 @@ export class CountingStore implements Store {
   #shardOf(batch: readonly { readonly shard: number }[]): Shard {
     return this.#shards[batch[0]?.shard ?? 0] as Shard
   }
-}
-
-/** Sends the comparison of clocks with the first commands, when it is time for one. */
-function comparing({ clock, run }: Shard): Run {
-  return async (commands: readonly Command[]): Promise<readonly Reply[]> => {
-    const comparison = clock.comparison()
-    if (!comparison) return run(commands)
-    const replies = await run([...commands, comparison])
-    clock.compare(replies[commands.length])
-    return replies
-  }
-}
-
-async function synced({ clock }: Shard, call: Call | undefined): Promise<void> {
-  await clock.sync()
-  if (!call?.isOver) return
-  throw new StoreError('too late to ask Memcached: its clock was asked first', {
-    code: 'ERR_TOLLGATE_STORE_TIMEOUT',
-  })
 }

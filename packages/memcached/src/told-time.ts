@@ -1,0 +1,33 @@
+import { performance } from 'node:perf_hooks'
+
+/** A server tells whole seconds, and counts them once a second: its time is at most this much later, in ms. */
+const SERVER_TICK_MS = 2100
+/** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
+const MOST_APART_MS = 60_000
+
+/** What the server's clock, in seconds, says of the time. */
+export class ToldTime {
+  /** The latest time that it told, in ms, and when. */
+  #told: { readonly ms: number; readonly at: number } | undefined
+
+  /**
+   * @param askedAt the server had told this time at some moment since then
+   * @param now     by this process's clock, in ms
+   * @returns by how many ms that clock is wrong at least: above 0 it is behind, below 0 ahead
+   */
+  learn(ms: number, askedAt: number, now: number): number {
+    const at = performance.now()
+    this.#told = { ms, at }
+    const latest = ms + SERVER_TICK_MS + at - askedAt
+    return now < ms ? ms - now : Math.min(latest - now, 0)
+  }
+
+  /** Whether another process's time can be right. */
+  isPossible(latest: number, now: number): boolean {
+    if (!Number.isFinite(latest)) return false
+    if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
+    const passed = performance.now() - this.#told.at
+    // An earlier one was written before the server told its time.
+    return latest >= this.#told.ms && latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
+  }
+}
