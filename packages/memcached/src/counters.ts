@@ -17,9 +17,9 @@ export class Counters {
    * the same units from all of them.
    */
   at(key: string, limit: CompiledLimit, nowUs: number): Counter {
-    const beginning = this.#layout.counter(key, limit)
-    const counter = this.#known.get(beginning) ?? new Counter(beginning, limit)
-    this.#known.use(beginning, counter)
+    const name = `${limit.stateId} ${key}`
+    const counter = this.#known.get(name) ?? new Counter(this.#layout.counter(key, limit), limit)
+    this.#known.use(name, counter)
     counter.moveTo(limit, limit.paramsAt(nowUs / 1000), nowUs)
     return counter
   }
