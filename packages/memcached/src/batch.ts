@@ -13,6 +13,7 @@ import type { Command, Reply } from './clients/port.js'
 import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
 import { remainingOf, resetOf, waitOf } from './counted-window.js'
+import { storeErrorOf } from './errors.js'
 import { Load, type Moment } from './load.js'
 
 /** Sends commands of one shard together. */
@@ -82,13 +83,19 @@ export class Batch {
   async #again(some: readonly Decided[]): Promise<void> {
     const batch = new Batch(this.#run, this.#counters, this.#moment)
     const all = some.map(({ request }) => batch.#prepare(request, true, true))
-    await batch.#ask()
+    try {
+      await batch.#ask()
+    } catch (error) {
+      // Only these have no answer: what was decided in the first trip stands, and a denial stays one.
+      for (const one of some) one.answer ??= storeErrorOf(error)
+      return
+    }
     for (const [i, one] of all.entries()) {
       batch.#decide(one)
       ;(some[i] as Decided).answer = one.answer
     }
     await batch.#correct()
-    // Beside others that ask for a whole quota a request is not asked: it comes after them.
+    // A batch asks a counter for one quota at most. What is above that comes in another trip.
     const left = some.filter(({ answer }) => answer === undefined)
     if (left.length > 0) await this.#again(left)
   }

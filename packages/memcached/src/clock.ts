@@ -90,8 +90,10 @@ export class CommonClock {
     else if (isPossible && !this.isSynced && now - latest > OLDEST_FRESH_MS) {
       this.#joining = new Joining(reply, this.#origin)
       this.#setBack(now - latest)
-      // An answer that does not come is none that anybody waits for.
-    } else this.#port.run([this.#writing()], this.#shard).catch(() => {})
+    } else {
+      // Nobody waits for it. If it fails, the next comparison writes the time again.
+      this.#port.run([this.#writing()], this.#shard).catch(() => {})
+    }
   }
 
   /** Whether it is not known yet if others decide. */
