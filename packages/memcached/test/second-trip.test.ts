@@ -1,0 +1,47 @@
+// A batch whose second trip is lost: what the first one decided stands.
+import { limitSetOf, StoreError, type StoreRequest } from '@tollgate/core/store'
+import { startMemcached, type MemcachedServer } from '@tollgate/testing'
+import { connect } from 'node:net'
+import { memcachedStore } from '../src/index.ts'
+import { newPrefix } from './support.ts'
+
+let server: MemcachedServer
+beforeAll(async () => {
+  server = await startMemcached()
+})
+afterAll(() => server.kill())
+
+const set = limitSetOf({ quota: 10, window: '10 h', algorithm: 'fixed-window' })
+const asking = (key: string, cost: number): StoreRequest => ({
+  shard: 0,
+  grant: 'all',
+  parts: [{ key, set, cost }],
+})
+
+test('only the request that was to be asked again has no answer', async () => {
+  const prefix = newPrefix()
+  let isCut = false
+  const store = memcachedStore(server.address, {
+    prefix,
+    connect: (address) => {
+      const socket = connect(address as { host: string; port: number })
+      const { write } = socket
+      // The trips of `acme` that take units are lost; the first one only looks, since it is known to be full.
+      socket.write = ((text: string, ...rest: []) => {
+        if (!isCut || !/^ma \S+=acme:/m.test(text)) return write.call(socket, text, ...rest)
+        socket.destroy()
+        return false
+      }) as typeof socket.write
+      return socket
+    },
+  })
+  const other = memcachedStore(server.address, { prefix })
+  await store.consume([asking('acme', 10)])
+  // Another process gives it back, so a look shows that there is room.
+  await other.reset(['acme'], 0, [set])
+  isCut = true
+  const [again, fits] = await store.consume([asking('acme', 4), asking('globex', 3)])
+  expect(again).toBeInstanceOf(StoreError)
+  expect(fits).toMatchObject({ limits: [{ wait: 0, remaining: 7 }] })
+  await Promise.all([store.close?.(), other.close?.()])
+})
