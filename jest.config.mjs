@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 
+const isDeep = process.env.TOLLGATE_DEEP === '1'
 const packages = readdirSync('packages').filter((name) => name !== 'benchmarks')
 
 /** One root run: every package is a project, and the Redis of the run is started once for all of them. */
@@ -12,6 +13,8 @@ export default {
     displayName: name,
     rootDir: `packages/${name}`,
     testMatch: ['<rootDir>/test/**/*.test.ts'],
+    // What is tried in the deep run alone.
+    testPathIgnorePatterns: ['/node_modules/', ...(isDeep ? [] : ['\\.deep\\.test\\.ts$'])],
     testEnvironment: 'node',
     testEnvironmentOptions: {
       customExportConditions: ['@tollgate/source', 'node', 'node-addons', 'require', 'default'],
