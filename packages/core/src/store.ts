@@ -30,6 +30,7 @@ export { EvictionReport } from './stores/memory/eviction-report.js'
 export { LruMap } from './base/lru-map.js'
 export { needOptions } from './base/option-checks.js'
 export type { MaybePromise } from './base/maybe-promise.js'
+export { atCaller } from './base/at-caller.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
 export {
   EARLIEST,

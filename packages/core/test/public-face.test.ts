@@ -28,6 +28,7 @@ const USERS = [
 ]
 const AUTHORS_OF_ADAPTERS = [
   'admitThen',
+  'atCaller',
   'channelOf',
   'createHttpLimiter',
   'hasLeft',
@@ -48,6 +49,7 @@ const AUTHORS_OF_STORES = [
   'NEVER',
   'SLOTS_KEPT_MS',
   'StoreError',
+  'atCaller',
   'checkStore',
   'implementations',
   'isOutcome',

@@ -1,6 +1,7 @@
 import type { Decision, Limiter, RateLimitOptions } from '@tollgate/core'
 import {
   admitThen,
+  atCaller,
   createHttpLimiter,
   hasLeft,
   onResponseEnd,
@@ -73,7 +74,7 @@ export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
 export function rateLimit<Plans extends string = string>(
   options: RateLimitOptions<Request, Response, Plans>,
 ): RateLimitHandler<Plans> {
-  const http = createHttpLimiter(express, options)
+  const http = atCaller(rateLimit, () => createHttpLimiter(express, options))
   const handler: RequestHandler = (req, res, next) => admitThen(() => http.admit(req, res), next)
   return Object.assign(handler, { limiter: http.limiter })
 }

@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
+import { atCaller, createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -57,22 +57,21 @@ function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<
   const problem = `it is a plugin, to be registered and not called: ${fastify.mounting}`
   const error = new ConfigError('rateLimit', problem)
   // With a second argument it was added as a hook. A hook that throws synchronously ends the process.
-  if (options === undefined) throw error
-  return Promise.reject(error)
+  if (options !== undefined) return Promise.reject(error)
+  return atCaller(plugin, () => {
+    throw error
+  })
 }
 
 async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const { hook, ...given } = options
-  if (hook !== undefined && !STAGES.includes(hook)) {
-    throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
-  }
-  const http = createHttpLimiter(fastify, given)
+  const http = atCaller(plugin, () => makeHttp(app, options))
   // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = Symbol('tollgate.decided')
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return makeHook(() => http, decided)
-    const made = atPlace(http, own)
+    const made = atCaller(rateLimit, () => atPlace(http, own))
     return makeHook(() => made)
   }
 
@@ -100,6 +99,24 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)
   })
+}
+
+function makeHttp(app: FastifyInstance, { hook, ...given }: RateLimitPluginOptions): Http {
+  try {
+    if (hook === undefined || STAGES.includes(hook)) return createHttpLimiter(fastify, given)
+    throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
+  } catch (error) {
+    throw registeredIn(app, error)
+  }
+}
+
+/** Names the plugin around, since no stack has the line that registers this one: it ran long before. */
+function registeredIn({ pluginName }: FastifyInstance, error: unknown): unknown {
+  const [around = ''] = pluginName.split(' -> ')
+  // A plugin without a name goes by its source.
+  const isNamed = around !== 'fastify' && /^[\w@./-]{1,64}$/.test(around)
+  if (!isNamed || !(error instanceof ConfigError)) return error
+  return new ConfigError(error.path, `${error.problem} (registered in the plugin ${around})`)
 }
 
 /** Where users write the options of a route. */

@@ -1,4 +1,4 @@
-import { warn } from '@tollgate/core/adapter'
+import { atCaller, warn } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { makeHook, noteErrorHandler, type Http } from './adapter.js'
 import { addLast, configOf, runLast, type Stage } from './last.js'
@@ -55,10 +55,10 @@ export function mount(
   const isDecidedLast = Symbol('tollgate.isDecidedLast')
 
   let hasRoutes = false
-  app.addHook('onRoute', function (route) {
+  app.addHook('onRoute', function onRoute(route) {
     hasRoutes = true
     // Called now, so that wrong options throw where the route is declared.
-    const http = find(this, route.config, { routeOptions: route })
+    const http = atCaller(onRoute, () => find(this, route.config, { routeOptions: route }))
     noteErrorHandler(route)
     const place = http && placeOf(http, stage)
     if (!place?.isLast) return

@@ -1,5 +1,12 @@
 import { RATE_LIMIT_HEADERS, type Decision, type Limiter, type RateLimitOptions } from '@tollgate/core'
-import { createHttpLimiter, hasLeft, onResponseEnd, toThrown, type HttpAdapter } from '@tollgate/core/adapter'
+import {
+  atCaller,
+  createHttpLimiter,
+  hasLeft,
+  onResponseEnd,
+  toThrown,
+  type HttpAdapter,
+} from '@tollgate/core/adapter'
 import type { Context, Middleware, Response } from 'koa'
 
 export * from '@tollgate/core'
@@ -93,7 +100,7 @@ export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
 export function rateLimit<Plans extends string = string>(
   options: RateLimitOptions<Context, Response, Plans>,
 ): RateLimitMiddleware<Plans> {
-  const http = createHttpLimiter(koa, options)
+  const http = atCaller(rateLimit, () => createHttpLimiter(koa, options))
   const middleware: Middleware = async (ctx, next) => {
     try {
       const admitted = http.admit(ctx, ctx.response)

@@ -1,4 +1,4 @@
-import { ConfigError, needOptions, spaceOf, type Store } from '@tollgate/core/store'
+import { atCaller, ConfigError, needOptions, spaceOf, type Store } from '@tollgate/core/store'
 import { portOf, type Memcached } from './clients/index.js'
 import type { Connect } from './connection/connection.js'
 import { CountingStore } from './counting-store.js'
@@ -32,6 +32,10 @@ export interface MemcachedStoreOptions {
  * @throws {ConfigError} when the servers are none, or an option is wrong
  */
 export function memcachedStore(servers: Memcached, options: MemcachedStoreOptions = {}): Store {
+  return atCaller(memcachedStore, () => makeStore(servers, options))
+}
+
+function makeStore(servers: Memcached, options: MemcachedStoreOptions): Store {
   needOptions(options, ['prefix', 'maxCounters', 'connect', 'now'], 'memcachedStore')
   const { prefix = 'tollgate', maxCounters = 100_000, connect, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {

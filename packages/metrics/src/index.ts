@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Limiter, LimiterEvents } from '@tollgate/core'
-import { channelOf } from '@tollgate/core/adapter'
+import { atCaller, channelOf } from '@tollgate/core/adapter'
 import { readOptions, type InstrumentOptions } from './options.js'
 import { Recorder, type EventName } from './recorder.js'
 import { Watchlist } from './watchlist.js'
@@ -52,9 +52,11 @@ const NAMES = Object.keys(READERS) as EventName[]
  * const { stop } = instrument(limiter, { attributes: { 'tollgate.limiter.name': 'api' } })
  */
 export function instrument(limiter: Limiter, options: InstrumentOptions = {}): Instrumentation {
-  const watchlist = new Watchlist(false)
-  watchlist.add(limiter)
-  const recorder = new Recorder(readOptions(options), watchlist)
+  const recorder = atCaller(instrument, () => {
+    const watchlist = new Watchlist(false)
+    watchlist.add(limiter)
+    return new Recorder(readOptions(options), watchlist)
+  })
   const undo = NAMES.map((name) => listen(limiter, name, recorder))
   return stoppable(recorder, undo)
 }
@@ -66,7 +68,10 @@ export function instrument(limiter: Limiter, options: InstrumentOptions = {}): I
  * @throws {ConfigError} when an option is wrong
  */
 export function instrumentAll(options: InstrumentOptions = {}): Instrumentation {
-  const recorder = new Recorder(readOptions(options), new Watchlist(true))
+  const recorder = new Recorder(
+    atCaller(instrumentAll, () => readOptions(options)),
+    new Watchlist(true),
+  )
   return stoppable(
     recorder,
     NAMES.map((name) => subscribeTo(name, recorder)),

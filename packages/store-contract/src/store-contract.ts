@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert/strict'
-import { checkStore, ConfigError, type MaybePromise, type Store } from '@tollgate/core/store'
+import { atCaller, checkStore, ConfigError, type MaybePromise, type Store } from '@tollgate/core/store'
 import { atOnceChecks } from './at-once-checks.js'
 import { Bench, type Check } from './bench.js'
 import { consumeChecks } from './consume-checks.js'
@@ -63,9 +63,11 @@ export function storeContract(
   make: () => MaybePromise<Store>,
   options: StoreContractOptions = {},
 ): readonly StoreCheck[] {
-  if (typeof make !== 'function')
-    throw ConfigError.wrong('make', make, 'a function that makes a store: storeContract(() => yourStore())')
-  checkOptions(options)
+  atCaller(storeContract, () => {
+    if (typeof make !== 'function')
+      throw ConfigError.wrong('make', make, 'a function that makes a store: storeContract(() => yourStore())')
+    checkOptions(options)
+  })
   return CHECKS.map(({ name, run, section, ...needs }) => ({
     name,
     check: async () => {

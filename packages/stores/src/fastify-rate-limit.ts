@@ -1,4 +1,5 @@
 import type { Limiter, Store } from '@tollgate/core'
+import { atCaller } from '@tollgate/core/store'
 import { FastifyCounts } from './fastify-counts.js'
 import { namespaceOf, needParams, type FastifyHits, type FastifyParams } from './fastify-params.js'
 import { refuseSecondUse } from './second-use.js'
@@ -49,7 +50,7 @@ export interface FastifyStoreConstructor {
  * await app.register(rateLimit, { timeWindow: '1 minute', max: 100, store: tollgateStore(redisStore(client)) })
  */
 export function tollgateStore(store: Store, options: StoreOptions = {}): FastifyStoreConstructor {
-  const backed = backing(store, options)
+  const backed = atCaller(tollgateStore, () => backing(store, options))
   const { limiter } = backed
   let uses = 0
 
@@ -61,7 +62,7 @@ export function tollgateStore(store: Store, options: StoreOptions = {}): Fastify
     }
 
     constructor(pluginOptions: object) {
-      refuseSecondUse((uses += 1))
+      atCaller(TollgateStore, () => refuseSecondUse((uses += 1)))
       super({ backed, handlers: 0 }, pluginOptions, 'all')
     }
   }
@@ -80,7 +81,8 @@ class Place implements FastifyStore {
 
   constructor(shared: Shared, params: FastifyParams, namespace: string) {
     this.#shared = shared
-    this.#counts = new FastifyCounts(shared.backed, needParams(params), namespace)
+    const penalties = atCaller(new.target, () => needParams(params))
+    this.#counts = new FastifyCounts(shared.backed, penalties, namespace)
   }
 
   incr(...[key, callback, timeWindow, max]: FastifyCall): void {
@@ -92,8 +94,10 @@ class Place implements FastifyStore {
   }
 
   child(routeOptions: object): FastifyStore {
-    const namespace = namespaceOf(routeOptions, () => (this.#shared.handlers += 1))
-    return new Place(this.#shared, routeOptions, namespace)
+    return atCaller(Place.prototype.child, () => {
+      const namespace = namespaceOf(routeOptions, () => (this.#shared.handlers += 1))
+      return new Place(this.#shared, routeOptions, namespace)
+    })
   }
 }
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ConfigError, type Decision, type Limiter, type Store } from '@tollgate/core'
+import { atCaller } from '@tollgate/core/store'
 import { Counter } from './counter.js'
 import { hitOf, stateOf, UNREACHABLE, usedOf, type Limited } from './hit.js'
 import { needWindow, quotaOf, refuseBucket } from './limited.js'
@@ -49,7 +50,7 @@ export class TollgateStore {
   #trouble = new ConfigError('store', 'no middleware has called its init, which says what the limit is')
 
   constructor(store: Store, options: StoreOptions = {}) {
-    const backed = backing(store, options)
+    const backed = atCaller(TollgateStore, () => backing(store, options))
     this.limiter = backed.limiter
     this.prefix = options.name === undefined ? '' : `${options.name}:`
     this.localKeys = store.synchronous
@@ -65,8 +66,10 @@ export class TollgateStore {
    */
   init(options: HitStoreInit): void {
     try {
-      refuseSecondUse((this.#uses += 1))
-      this.#ready = readyFor(options, this.#algorithm)
+      this.#ready = atCaller(TollgateStore.prototype.init, () => {
+        refuseSecondUse((this.#uses += 1))
+        return readyFor(options, this.#algorithm)
+      })
     } catch (error) {
       this.#ready = undefined
       this.#trouble = error as ConfigError

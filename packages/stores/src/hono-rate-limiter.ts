@@ -1,4 +1,5 @@
 import type { Store } from '@tollgate/core'
+import { atCaller } from '@tollgate/core/store'
 import { TollgateStore } from './hit-store.js'
 import type { StoreOptions } from './store-options.js'
 
@@ -17,5 +18,5 @@ export { StoreUnavailableError } from './unavailable.js'
  * app.use(rateLimiter({ windowMs: 60_000, limit: 100, keyGenerator, store: tollgateStore(redisStore(client)) }))
  */
 export function tollgateStore(store: Store, options: StoreOptions = {}): TollgateStore {
-  return new TollgateStore(store, options)
+  return atCaller(tollgateStore, () => new TollgateStore(store, options))
 }

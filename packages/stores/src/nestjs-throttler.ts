@@ -1,4 +1,5 @@
 import type { Decision, Limiter, Store } from '@tollgate/core'
+import { atCaller } from '@tollgate/core/store'
 import { Blocks } from './blocks.js'
 import { Counter } from './counter.js'
 import { hitOf, stateOf, type Hit } from './hit.js'
@@ -40,7 +41,7 @@ export interface ThrottlerRecord {
  * })
  */
 export function tollgateStore(store: Store, options: StoreOptions = {}): TollgateStorage {
-  return new TollgateStorage(store, options)
+  return atCaller(tollgateStore, () => new TollgateStorage(store, options))
 }
 
 export class TollgateStorage {
@@ -52,7 +53,7 @@ export class TollgateStorage {
   readonly #known: Blocks
 
   constructor(store: Store, options: StoreOptions = {}) {
-    const backed = backing(store, options)
+    const backed = atCaller(TollgateStorage, () => backing(store, options))
     this.limiter = backed.limiter
     this.#hits = new Counter({ ...backed, windowName: 'ttl' })
     const algorithm = backed.forRefusals

@@ -25,6 +25,22 @@ const main = async () => {
   const limiter = createLimiter({ limit: '1/min', store: memcachedStore('127.0.0.1:1'), warnings: false })
   const { source } = await limiter.consume('acme')
   for (const { check } of storeContract(() => memoryStore())) await check()
+  const mistakes = [
+    () => createLimiter({ limit: '5' }),
+    () => limiter.scope({ group: '' }),
+    () => memoryStore({ maxSubjects: 0 }),
+    () => memcachedStore(''),
+    () => createHttpLimiter(adapter, { limit: '5' }),
+    () => storeContract(Object('no function')),
+  ]
+  const frames = mistakes.map((make) => {
+    try {
+      make()
+    } catch (error) {
+      return Object(error).stack.split('\\n')[1]
+    }
+  })
+  console.log(frames.filter((frame) => /[/\\\\]faces(-cjs)?\\.c?js:/.test(frame)).length, 'of', mistakes.length)
   console.log([...answers, channelOf('storeError'), store instanceof Object, new StoreError('down').reason, source].join())
 }
 void main()
@@ -36,7 +52,7 @@ const FACES_USED: Needs = {
   '@tollgate/memcached': ['memcachedStore'],
   '@tollgate/store-contract': ['storeContract'],
 }
-export const FACES_PRINT = 'true,false,tollgate:store-error,true,unknown,local\n'
+export const FACES_PRINT = '6 of 6\ntrue,false,tollgate:store-error,true,unknown,local\n'
 const FACES_TYPED = `
 export const typed: HttpAdapter<object, object> = adapter
 export const own: Store = memoryStore({ maxSubjects: 10 })

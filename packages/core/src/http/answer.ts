@@ -1,3 +1,4 @@
+import { atCaller } from '../base/at-caller.js'
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
@@ -53,12 +54,9 @@ const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs',
  * if (status) return res.writeHead(status).end(body)
  */
 export function answerOf(decision: Decision, options: AnswerOptions = {}): Answer {
-  needDecision(decision)
-  needOptions(options, ANSWER_OPTIONS, 'answerOf')
-  checkAccept(options.accept)
-  checkDenialOptions(options)
+  const write = atCaller(answerOf, () => checkedWriter(decision, options))
   const headers: Headers = {}
-  writerOf(options.headers)(decision, onRecord, headers)
+  write(decision, onRecord, headers)
   if (decision.allowed) return { status: undefined, headers, body: undefined }
   const retry = retryOf(decision, options)
   writeDenial(retry, onRecord, headers)
@@ -66,6 +64,15 @@ export function answerOf(decision: Decision, options: AnswerOptions = {}): Answe
   const { status, contentType, body } = renderProblem(problem, mediaTypeFor(options.accept ?? undefined))
   headers['Content-Type'] = contentType
   return { status, headers, body }
+}
+
+/** @throws {ConfigError} when an argument of answerOf is wrong */
+function checkedWriter(decision: Decision, options: AnswerOptions): HeaderWriter<Headers> {
+  needDecision(decision)
+  needOptions(options, ANSWER_OPTIONS, 'answerOf')
+  checkAccept(options.accept)
+  checkDenialOptions(options)
+  return writerOf(options.headers)
 }
 
 function checkAccept(given: unknown): void {

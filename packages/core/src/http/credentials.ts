@@ -1,10 +1,11 @@
+import { atCaller } from '../base/at-caller.js'
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { chain, type MaybePromise } from '../base/maybe-promise.js'
 import { needOptions } from '../base/option-checks.js'
 import { warn } from '../base/warnings.js'
 import type { Subject } from '../plans/subject.js'
 import type { RequestWithHeaders } from './identify.js'
-import { hashOf } from './identify.js'
+import { hashOf, needPlanOf } from './identify.js'
 
 export interface ByBearerTokenOptions {
   /** The plan of every client with a token, or a function of the token. Default: the default plan. */
@@ -28,15 +29,11 @@ const LONGEST_TOKEN = 8192
 export function byBearerToken(
   options: ByBearerTokenOptions = {},
 ): (req: RequestWithHeaders) => Subject | undefined {
-  needOptions(options, ['plan'], 'byBearerToken')
-  const { plan } = options
-  if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw ConfigError.wrong(
-      'byBearerToken.plan',
-      plan,
-      "the name of a plan, such as 'pro', or a function of the token that returns one",
-    )
-  }
+  const { plan } = atCaller(byBearerToken, () => {
+    needOptions(options, ['plan'], 'byBearerToken')
+    needPlanOf('byBearerToken.plan', options.plan, 'token')
+    return options
+  })
   return (req) => {
     const token = bearerOf(req)
     if (token === undefined) return undefined
@@ -90,15 +87,8 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
   claim: string,
   options: ByJwtClaimOptions<Req> = {},
 ): (req: Req) => MaybePromise<Subject | undefined> {
-  if (typeof claim !== 'string' || claim === '')
-    throw ConfigError.wrong('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
-  needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
+  atCaller(byJwtClaim, () => checkByJwtClaim(claim, options))
   const { planClaim, token = verifiedOf } = options
-  if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
-    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, "the name of a claim, such as 'plan'")
-  }
-  if (typeof token !== 'function')
-    throw ConfigError.wrong('byJwtClaim.token', token, 'a function: (req) => req.auth')
   let mayWarn = true
   const read = (payload: unknown, req: Req): Subject | undefined => {
     if (payload === undefined || payload === null) {
@@ -114,6 +104,18 @@ export function byJwtClaim<Req extends RequestWithHeaders>(
     return id === undefined || id === null || id === '' ? undefined : ({ id, plan } as Subject)
   }
   return (req) => chain(token(req), (payload) => read(payload, req))
+}
+
+function checkByJwtClaim(claim: unknown, options: ByJwtClaimOptions<never>): void {
+  if (typeof claim !== 'string' || claim === '')
+    throw ConfigError.wrong('byJwtClaim(claim)', claim, "a claim, such as 'sub'")
+  needOptions(options, ['planClaim', 'token'], 'byJwtClaim')
+  const { planClaim, token = verifiedOf } = options
+  if (planClaim !== undefined && (typeof planClaim !== 'string' || planClaim === '')) {
+    throw ConfigError.wrong('byJwtClaim.planClaim', planClaim, "the name of a claim, such as 'plan'")
+  }
+  if (typeof token !== 'function')
+    throw ConfigError.wrong('byJwtClaim.token', token, 'a function: (req) => req.auth')
 }
 
 function verifiedOf({ auth, user, state }: Verified): unknown {

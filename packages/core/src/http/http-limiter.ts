@@ -1,5 +1,6 @@
 import type { Decision } from '../limiter/decision.js'
 import { decideBlocked } from '../limiter/uncounted-decision.js'
+import { atCaller, fromCaller } from '../base/at-caller.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
@@ -55,7 +56,7 @@ export function createHttpLimiter<Req extends object, Res>(
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
   const watch = options?.limiter || options?.store ? undefined : new MakingWatch()
-  return new RequestLimiter(adapter, options, watch)
+  return atCaller(createHttpLimiter, () => new RequestLimiter(adapter, options, watch))
 }
 
 class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
@@ -121,7 +122,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       place.#countedIn = { limiter: place, group: undefined }
       return place
     } catch (error) {
-      throw error instanceof ConfigError ? error.within(path) : error
+      const mistake = error instanceof ConfigError ? error.within(path) : error
+      throw fromCaller(mistake, RequestLimiter.prototype.at)
     }
   }
 

@@ -1,3 +1,4 @@
+import { atCaller, fromCaller } from '../base/at-caller.js'
 import { ConfigError, show, TollgateError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
@@ -48,19 +49,8 @@ export function byHeader(
   name: string,
   options: ByHeaderOptions = {},
 ): (req: RequestWithHeaders) => Subject | undefined {
-  if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-    throw ConfigError.wrong('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
-  }
-  needOptions(options, ['plan', 'plain'], 'byHeader')
+  atCaller(byHeader, () => checkByHeader(name, options))
   const { plan, plain = false } = options
-  if (plan !== undefined && typeof plan !== 'string' && typeof plan !== 'function') {
-    throw ConfigError.wrong(
-      'byHeader.plan',
-      plan,
-      "the name of a plan, such as 'pro', or a function of the value that returns one",
-    )
-  }
-  if (typeof plain !== 'boolean') throw ConfigError.wrong('byHeader.plain', plain, 'true or false')
   const header = name.toLowerCase()
   return (req) => {
     const given = req.headers[header]
@@ -69,6 +59,23 @@ export function byHeader(
     const id = plain ? value : `${header}:${hashOf(value)}`
     return { id, plan: typeof plan === 'function' ? plan(value) : plan }
   }
+}
+
+function checkByHeader(name: unknown, options: ByHeaderOptions): void {
+  if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw ConfigError.wrong('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
+  }
+  needOptions(options, ['plan', 'plain'], 'byHeader')
+  const { plan, plain = false } = options
+  needPlanOf('byHeader.plan', plan, 'value')
+  if (typeof plain !== 'boolean') throw ConfigError.wrong('byHeader.plain', plain, 'true or false')
+}
+
+/** @param what the function is given */
+export function needPlanOf(path: string, plan: unknown, what: string): void {
+  if (plan === undefined || typeof plan === 'string' || typeof plan === 'function') return
+  const expected = `the name of a plan, such as 'pro', or a function of the ${what} that returns one`
+  throw ConfigError.wrong(path, plan, expected)
 }
 
 /** Hashes a secret to use as an id. SHA-256: no other text with the same hash can be found. */
@@ -90,6 +97,16 @@ export interface ByIpOptions {
  * @throws {ConfigError} when an option is wrong
  */
 export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | undefined }) => Subject {
+  atCaller(byIp, () => checkByIp(options))
+  const { ipv6Prefix = IPV6_PREFIX, plan } = options
+  // A client without an address gets a subject too. Otherwise a list of several subjects would skip it.
+  const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
+    return { ...subjectOfAddress(ip, ipv6Prefix), plan }
+  }
+  return Object.assign(identify, { [BY_ADDRESS]: true })
+}
+
+function checkByIp(options: ByIpOptions): void {
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
@@ -102,11 +119,6 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
   if (plan !== undefined && typeof plan !== 'string') {
     throw ConfigError.wrong('byIp.plan', plan, "the name of a plan, such as 'free'")
   }
-  // A client without an address gets a subject too. Otherwise a list of several subjects would skip it.
-  const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
-    return { ...subjectOfAddress(ip, ipv6Prefix), plan }
-  }
-  return Object.assign(identify, { [BY_ADDRESS]: true })
 }
 
 /** A registered symbol, since a process may load both builds of core. */
@@ -151,8 +163,8 @@ export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IP
     const subject = subjectOfAddress(base, ipv6Prefix)
     return subject.id === address ? subject : keepWritten(subject, { id: address, kind: 'ip' })
   }
-  const expected = "a client's address, such as req.ip or '192.0.2.1'"
-  throw new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: got ${show(address)}, expected ${expected}`)
+  const problem = `got ${show(address)}, expected a client's address, such as req.ip or '192.0.2.1'`
+  throw fromCaller(new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: ${problem}`), subjectOfIp)
 }
 
 /** Like `subjectOfIp`, but never throws. Frameworks may report a Unix socket's path, or a forged forwarded address. */

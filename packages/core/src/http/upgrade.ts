@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Decision } from '../limiter/decision.js'
+import { atCaller } from '../base/at-caller.js'
 import { answerOf, type AnswerOptions } from './answer.js'
 
 /**
@@ -18,7 +19,7 @@ import { answerOf, type AnswerOptions } from './answer.js'
  * })
  */
 export function refuseUpgrade(socket: Duplex, decision: Decision, options?: AnswerOptions): void {
-  const { status = 429, headers, body = '' } = answerOf(decision, options)
+  const { status = 429, headers, body = '' } = atCaller(refuseUpgrade, () => answerOf(decision, options))
   const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   // The client may have disconnected. Without a listener that error would end the process.

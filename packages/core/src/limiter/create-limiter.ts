@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { atCaller } from '../base/at-caller.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { onceAMinute } from '../base/rare-warnings.js'
 import { keepSilent, warn, type Warn } from '../base/warnings.js'
@@ -44,7 +45,7 @@ import { Telling } from './telling.js'
  * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
  */
 export function createLimiter<Plans extends string = string>(options: LimiterOptions<Plans>): Limiter<Plans> {
-  return new StoreLimiter(options)
+  return atCaller(createLimiter, () => new StoreLimiter(options))
 }
 
 /** What a caller of Tollgate's own will do with a limiter, to be checked before there is one. */
@@ -108,7 +109,8 @@ class StoreLimiter implements Limiter {
       telling,
     )
     this.#settling = new Settling(this.#pipeline)
-    this.#common = new ScopedConsumer(this.#builder, this.#pipeline, COMMON)
+    const face = StoreLimiter.prototype
+    this.#common = new ScopedConsumer(this.#builder, this.#pipeline, { scope: COMMON, face })
     this.#freeName = takeName(store, name)
     this[INTERNALS] = {
       canWait: () => this.#plans.canWait,
@@ -160,7 +162,10 @@ class StoreLimiter implements Limiter {
   }
 
   scope(options: ScopeOptions): Consumer {
-    return new ScopedConsumer(this.#builder, this.#pipeline, this.#compile(options))
+    return atCaller(
+      StoreLimiter.prototype.scope,
+      () => new ScopedConsumer(this.#builder, this.#pipeline, { scope: this.#compile(options) }),
+    )
   }
 
   #compile(options: ScopeOptions): Scope {
@@ -170,22 +175,24 @@ class StoreLimiter implements Limiter {
   }
 
   setPlans(plans: PlansInput, options: { readonly defaultPlan?: string | undefined } = {}): void {
-    needOptions(options, ['defaultPlan'])
-    this.#plans.setPlans({ plans, ...options }, (plan) =>
-      needSupported(this.#store, plan, `plans.${plan.name}`),
-    )
+    atCaller(StoreLimiter.prototype.setPlans, () => {
+      needOptions(options, ['defaultPlan'])
+      this.#plans.setPlans({ plans, ...options }, (plan) =>
+        needSupported(this.#store, plan, `plans.${plan.name}`),
+      )
+    })
     this.#pipeline.plansChanged()
   }
 
   forgetPlan(subject: Subject | string): void {
-    this.#plans.forget(needSubject(subject))
+    this.#plans.forget(atCaller(StoreLimiter.prototype.forgetPlan, () => needSubject(subject)))
   }
 
   on<Name extends keyof LimiterEvents>(
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
   ): Limiter {
-    this.#events.on(event, listener)
+    atCaller(StoreLimiter.prototype.on, () => this.#events.on(event, listener))
     return this
   }
 
@@ -193,7 +200,7 @@ class StoreLimiter implements Limiter {
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
   ): Limiter {
-    this.#events.off(event, listener)
+    atCaller(StoreLimiter.prototype.off, () => this.#events.off(event, listener))
     return this
   }
 

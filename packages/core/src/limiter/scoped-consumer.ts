@@ -9,29 +9,47 @@ import type { Decision } from './decision.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { needUnitsBack } from '../requests/cost.js'
 import { newLeaseId } from '../failure/ids.js'
+import { atCaller, fromCaller } from '../base/at-caller.js'
 import { quiet } from '../base/quiet.js'
 import { readConsumeOptions, withOptions } from './consume-options.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
 import { readReserveOptions, type ReserveOptions } from './reserve-options.js'
 import { Settling } from './settling.js'
 
+/** A method that decides: its name, and what reads its options. */
+interface Asking<Options> {
+  readonly name: 'consume' | 'peek' | 'reserve'
+  /** Returns the cost. */
+  readonly costOf: (options: Options | undefined) => number
+}
+
+const CONSUME: Asking<ConsumeOptions> = { name: 'consume', costOf: readToConsume }
+const PEEK: Asking<ConsumeOptions> = { name: 'peek', costOf: readConsumeOptions }
+
 /** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #scope: Scope
+  /** The methods that users call: those of this class, or of one that passes calls on. */
+  readonly #face: Consumer
   readonly #settling: Settling
 
-  constructor(builder: RequestBuilder, pipeline: Pipeline, scope: Scope) {
+  constructor(
+    builder: RequestBuilder,
+    pipeline: Pipeline,
+    { scope, face = ScopedConsumer.prototype }: { readonly scope: Scope; readonly face?: Consumer },
+  ) {
     this.#builder = builder
     this.#pipeline = pipeline
     this.#scope = scope
+    this.#face = face
     this.#settling = new Settling(pipeline)
     builder.add(scope)
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, options, readToConsume)
+    const request = this.#build(subjects, options, CONSUME)
     if (request instanceof Promise) return request.then((built) => this.#consume(built, options))
     return this.#pipeline.consume(options === undefined ? request : withOptions(request, options))
   }
@@ -43,16 +61,19 @@ export class ScopedConsumer implements Consumer {
   }
 
   peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
-    const request = this.#build(subjects, options, readConsumeOptions)
+    const request = this.#build(subjects, options, PEEK)
     return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built))
       : this.#pipeline.peek(request)
   }
 
   async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
-    const { cost, lengthMs, context } = readReserveOptions(options)
-    this.#pipeline.holds.need()
-    const request = await this.#build(subjects, options, () => cost)
+    const { cost, lengthMs, context } = atCaller(this.#face.reserve, () => {
+      const read = readReserveOptions(options)
+      this.#pipeline.holds.need()
+      return read
+    })
+    const request = await this.#build(subjects, options, { name: 'reserve', costOf: () => cost })
     const asked = reserving(withOptions(request, context && { context }), newLeaseId(), lengthMs)
     const decision = await this.#pipeline.consume(asked)
     const isHeld = decision.allowed && decision.source !== 'unlimited'
@@ -63,14 +84,14 @@ export class ScopedConsumer implements Consumer {
   #build<Options extends object>(
     subjects: Subjects,
     options: Options | undefined,
-    costOf: (options: Options | undefined) => number,
+    { name, costOf }: Asking<Options>,
   ): MaybePromise<Request> {
     try {
       return this.#builder.build(subjects, costOf(options), this.#scope)
     } catch (error) {
       quiet(subjects)
       quiet(options)
-      throw error
+      throw fromCaller(error, this.#face[name])
     }
   }
 

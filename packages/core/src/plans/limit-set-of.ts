@@ -1,3 +1,4 @@
+import { atCaller } from '../base/at-caller.js'
 import { compileLease, leasesSaidBy } from './lease-option.js'
 import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
@@ -11,7 +12,7 @@ export type { LimitInput }
  * @throws {ConfigError} when one of them is not a valid limit
  */
 export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  return limitSetFor({}, ...limits)
+  return atCaller(limitSetOf, () => compileEach(limits))
 }
 
 /**
@@ -24,6 +25,10 @@ export function limitSetFor(
   { defaultAlgorithm }: { readonly defaultAlgorithm?: Algorithm | undefined },
   ...limits: readonly LimitInput[]
 ): LimitSet {
+  return atCaller(limitSetFor, () => compileEach(limits, defaultAlgorithm))
+}
+
+function compileEach(limits: readonly LimitInput[], defaultAlgorithm?: Algorithm): LimitSet {
   const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`, defaultAlgorithm))
   needOneConcurrent(given, 'limits')
   const parsed = slotsLast(given)

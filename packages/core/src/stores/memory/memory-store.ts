@@ -1,3 +1,4 @@
+import { atCaller } from '../../base/at-caller.js'
 import { ConfigError } from '../../base/errors.js'
 import { needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
@@ -22,6 +23,10 @@ export interface MemoryStoreOptions {
  * @throws {ConfigError} when an option is wrong
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  return atCaller(memoryStore, () => makeStore(options))
+}
+
+function makeStore(options: MemoryStoreOptions): Store {
   needOptions(options, ['maxSubjects', 'now'], 'memoryStore')
   const { maxSubjects = 100_000, now } = options
   if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {

@@ -1,3 +1,4 @@
+import { atCaller } from '../../base/at-caller.js'
 import { ConfigError } from '../../base/errors.js'
 import { needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
@@ -33,6 +34,10 @@ export interface RedisStoreOptions {
  * @throws {ConfigError} when the client is of an unknown kind, or an option is wrong or does not fit the client
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  return atCaller(redisStore, () => makeStore(client, options))
+}
+
+function makeStore(client: RedisClient, options: RedisStoreOptions): Store {
   needOptions(options, ['prefix', 'shards', 'waitForReplicas', 'now'], 'redisStore')
   const { prefix = 'tollgate', shards, waitForReplicas, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
