@@ -2,14 +2,15 @@ import { ConfigError, show } from '../base/errors.js'
 import { isOptions, nearestOf, needOptions, type KnownOptions } from '../base/option-checks.js'
 import type { ConcurrentLimitOptions, Limit } from './limit-options.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
-import { CONCURRENT_REMEDIES } from './limit-remedies.js'
+import { CONCURRENT_REMEDIES, meansNoLimit } from './limit-remedies.js'
+import { wholeNumberIn } from './meant-limit.js'
 
 const MOST = 1_000_000
 const LONGEST_NOTATION = 100
 const LONGEST_HINT_MS = 3_600_000
 /** How people say that requests run at a time. */
 const MEANT = /concurren|parallel|simultan|in[\s-]*flight|inflight|at (?:a|the same) time|at once/i
-const TIMES: Readonly<Record<string, number>> = { k: 1000, m: 1_000_000 }
+const NO_SUCH_LIMIT = '; for no such limit leave it out'
 const KNOWN: KnownOptions = {
   names: ['concurrent', 'name', 'retryAfterMs'],
   example: '{ concurrent: 20 }',
@@ -38,7 +39,11 @@ export function readConcurrent(input: string | ConcurrentLimitOptions, path: str
   const { concurrent, retryAfterMs = 1 } = input
   if (!isSlots(concurrent)) {
     const expected = `a whole number of requests at a time from 1 to ${MOST}, such as 20`
-    throw ConfigError.wrong(`${path}.concurrent`, concurrent, expected)
+    throw ConfigError.wrong(
+      `${path}.concurrent`,
+      concurrent,
+      expected + (meansNoLimit(concurrent) ? NO_SUCH_LIMIT : ''),
+    )
   }
   if (!(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 1 && retryAfterMs <= LONGEST_HINT_MS)) {
     const expected = `a whole number of ms from 1 to ${LONGEST_HINT_MS}, such as 1000`
@@ -74,20 +79,16 @@ export function namedConcurrent(path: string, quota: unknown): ConfigError {
 function notConcurrent(path: string, text: string): ConfigError {
   const several = severalIn(text)
   if (several !== undefined) return severalAtOnce(path, text, several)
-  const [, digits, times] = /(\d[\d,_']*)(?![.\d])([km])?/i.exec(text) ?? []
-  const meant = numberOf(digits ?? '') * (TIMES[times?.toLowerCase() ?? ''] ?? 1)
-  const written = isSlots(meant) && !isNegativeOrPart(text) ? show(`${meant} concurrent`) : "'20 concurrent'"
+  const meant = wholeNumberIn(text)
+  const written = isSlots(meant) ? show(`${meant} concurrent`) : "'20 concurrent'"
   const blocked = meant === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
   const isInTime = /\/|\bper\b/i.test(text)
   const timeless = isInTime
     ? ` (they count until they end, so no time belongs to them; requests in a time are a limit of their own, such as '${isSlots(meant) ? meant : 100}/min')`
     : ''
   const expected = `a number of requests from 1 to ${MOST}, written as ${written}`
-  return ConfigError.wrong(path, text, expected + timeless + blocked)
-}
-
-function isNegativeOrPart(text: string): boolean {
-  return /-\s*\d|\d\.\d/.test(text)
+  const unlimited = meansNoLimit(text.split(MEANT)[0]) ? NO_SUCH_LIMIT : ''
+  return ConfigError.wrong(path, text, expected + timeless + blocked + unlimited)
 }
 
 /** Whether a word is `concurrent` with one letter wrong. */

@@ -2,6 +2,7 @@ import { readDuration, UNITS } from '../base/duration.js'
 import { ConfigError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 import { isUnits } from '../base/units.js'
+import { meantBy } from './meant-limit.js'
 
 /** A limit as read from its short notation. */
 export interface Noted {
@@ -42,6 +43,7 @@ export function readNotation(text: string, path: string): Noted {
 export function notALimit(path: string, given: unknown): ConfigError {
   const several = typeof given === 'string' ? severalIn(given) : undefined
   if (several !== undefined) return severalAtOnce(path, given, several)
+  if (typeof given === 'string' && /^\s*-\s*\d/.test(given)) return notAQuota(path, given, -1)
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
   if (meant !== undefined)
     return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
@@ -60,54 +62,25 @@ export function severalAtOnce(path: string, given: unknown, several: string): Co
 
 function notAQuota(path: string, text: string, quota: number): ConfigError {
   const blocked = quota === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
-  return ConfigError.wrong(path, text, `a quota from 1 to 10^12, such as '100/min'${blocked}`)
+  // Some packages write -1 for no limit.
+  const unlimited = quota < 0 ? "; a plan without limits is plans: { internal: 'unlimited' }" : ''
+  const such = (quota < 0 && meantBy(text.replace('-', ''))) || "'100/min'"
+  return ConfigError.wrong(path, text, `a quota from 1 to 10^12, such as ${such}${blocked}${unlimited}`)
 }
 
 function toNumber(digits: string): number {
   return Number(digits.replaceAll('_', ''))
 }
 
-/** Matches a number followed by a unit of time, with words around: `100 requests per minute`, `2k/s`. */
-const LOOSE = /^[a-z\s]*(\d[\d,_']*)(?![.\d])([km](?=[\s/]))?[a-z\s/]*?(\d*)\s*([a-z]+)\s*$/i
-const LONGEST_LOOSE = 64
-const TIMES: Readonly<Record<string, number>> = { k: 1000, m: 1_000_000 }
-
-/** Common words for a unit of time, and how Tollgate writes that unit. */
-const WORDS: Readonly<Record<string, string>> = {
-  secs: 's',
-  mins: 'min',
-  minutely: 'min',
-  hr: 'h',
-  hrs: 'h',
-  hourly: 'h',
-  daily: 'd',
-  weekly: 'week',
-  mo: 'month',
-  monthly: 'month',
-  y: '365d',
-  year: '365d',
-  yearly: '365d',
-}
+const LONGEST_SEVERAL = 64
 
 /** `'50/s', '1000/h'` of `50/s and 1000/h`; undefined where that is not several limits. */
 export function severalIn(text: string): string | undefined {
   const limits = text
-    .slice(0, LONGEST_LOOSE)
+    .slice(0, LONGEST_SEVERAL)
     .split(/[,;&+|]|\band\b/)
     .map((one) => one.trim())
   const isEach =
     limits.length > 1 && limits.every((one) => NOTATION.test(one) || CONCURRENT_NOTATION.test(one))
   return isEach ? limits.map((one) => `'${one}'`).join(', ') : undefined
-}
-
-/** The notation of the limit that the user most likely meant; undefined if that cannot be guessed. */
-function meantBy(text: string): string | undefined {
-  const [, digits = '', times = '', count = '', word = ''] = LOOSE.exec(text.slice(0, LONGEST_LOOSE)) ?? []
-  const quota = Number(digits.replace(/[,_']/g, '')) * (TIMES[times.toLowerCase()] ?? 1)
-  if (/^\s*\d+\s*$/.test(text)) return `'${text.trim()}/min'`
-  if (!isUnits(quota)) return undefined
-  const written = (unit: string): string => `'${quota}/${count}${unit}'`
-  if (word.toLowerCase() === 'm') return `${written('min')} or ${written('month')}`
-  const unit = WORDS[word.toLowerCase()] ?? readDuration(word)?.unit
-  return unit !== undefined && readDuration(count + unit) ? written(unit) : undefined
 }

@@ -1,3 +1,4 @@
+import { ConfigError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 
 const WINDOW = "write window: '15 min', or a number of ms"
@@ -26,6 +27,31 @@ const LIMIT_REMEDIES = new Map([
 /** What to write in place of an option that a limit in time does not have. */
 export function limitRemedy(name: string): string | undefined {
   return LIMIT_REMEDIES.get(name) ?? (nearestOf(name, ['concurrent']) && CONCURRENT)
+}
+
+/** Words for no limit, or for none at all, without spaces and the like. */
+const NO_LIMIT =
+  /^(?:no(?:ne|max|limits?)?|limitless|unlimited|unrestricted|inf(?:inite|inity)?|∞|off|disabled|false|null|undefined|blocked|denied|forbidden|banned)$/
+
+/** Whether a value in place of a limit or of its number most likely says that there is none, or that nothing may pass. */
+export function meansNoLimit(given: unknown): boolean {
+  if (typeof given === 'number') return given <= 0 || given === Number.POSITIVE_INFINITY
+  if (typeof given !== 'string') return given === null || given === undefined || typeof given === 'boolean'
+  if (/^\s*(?:0|-\d+)\s*$/.test(given)) return true
+  const [word = ''] = given.slice(0, 64).split(/\/|\bper\b/i, 1)
+  return NO_LIMIT.test(word.toLowerCase().replace(/[\s_-]/g, ''))
+}
+
+/** @param path where it stands, for the error: `plans.free[0]` */
+export function noLimitGiven(path: string, given: unknown): ConfigError {
+  return ConfigError.wrong(path, given, `a limit such as '100/min'${noLimitRemedy(path)}`)
+}
+
+/** What to type for no limit. Only a plan can let nothing pass. */
+export function noLimitRemedy(path: string): string {
+  if (path.endsWith(']')) return '; leave it out of the list'
+  const blocked = path.startsWith('plans') ? ", to let nothing pass 'blocked'" : ''
+  return `; for no limit write 'unlimited'${blocked}`
 }
 
 const NOT_IN_TIME =

@@ -14,8 +14,9 @@ import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import type { ConcurrentLimitOptions, Limit, LimitOptions } from './limit-options.js'
-import { limitRemedy } from './limit-remedies.js'
+import { limitRemedy, meansNoLimit } from './limit-remedies.js'
 import { compileLimit } from './limit-set.js'
+import { windowMeantBy } from './meant-limit.js'
 import { capacityOf } from './scaled-limits.js'
 import { isConcurrent, namedConcurrent, readConcurrent } from './concurrent-limit.js'
 
@@ -64,8 +65,14 @@ function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algo
   needOptions(options, KNOWN, path)
   const { quota, name } = options
   if ((options.algorithm as string) === 'concurrent') throw namedConcurrent(path, quota)
-  if (!isUnits(quota))
-    throw ConfigError.wrong(`${path}.quota`, quota, 'a whole number of units from 1 to 10^12, such as 100')
+  if (!isUnits(quota)) {
+    const expected = 'a whole number of units from 1 to 10^12, such as 100'
+    const isNone = quota !== undefined && meansNoLimit(quota)
+    const plan = isNone
+      ? "; a plan without limits is 'unlimited', one that lets nothing pass is 'blocked'"
+      : ''
+    throw ConfigError.wrong(`${path}.quota`, quota, expected + plan)
+  }
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined) needLimitName(name, path)
   const algorithm = algorithmOf(options, window, readAlgorithm(options, path), defaultAlgorithm)
@@ -93,6 +100,8 @@ function isName(name: unknown): name is string {
 function readWindow(given: unknown, path: string): Duration {
   const window = readDuration(given)
   if (window && window.ms <= LONGEST_WINDOW_MS && isWindowLength(window.ms)) return window
+  const meant = typeof given === 'string' ? windowMeantBy(given) : undefined
+  if (meant !== undefined) throw ConfigError.wrong(path, given, `a time such as ${meant}`)
   const expected = `a time such as 'min', '15 min' or 2500 (ms), up to 3000 d (units of time: ${UNITS})`
   const longer = window && !isWindowLength(window.ms) ? ', in whole seconds when longer than 18 h' : ''
   throw ConfigError.wrong(path, given, expected + longer)

@@ -1,4 +1,5 @@
 import { ConfigError } from '../base/errors.js'
+import { meansNoLimit, noLimitGiven } from './limit-remedies.js'
 import { parseLimit, type Algorithm, type Limit } from './limit.js'
 
 export function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
@@ -7,7 +8,10 @@ export function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked
 
 /** Refuses 'unlimited' and 'blocked' in a list of limits: each is a whole plan by itself. */
 export function readListed(given: unknown, path: string, defaultAlgorithm: Algorithm | undefined): Limit {
-  if (!isWithoutLimits(given)) return parseLimit(given, path, defaultAlgorithm)
+  if (!isWithoutLimits(given)) {
+    if (meansNoLimit(given)) throw noLimitGiven(path, given)
+    return parseLimit(given, path, defaultAlgorithm)
+  }
   throw new ConfigError(
     path,
     `'${given}' is a plan by itself, without limits beside it: write '${given}', not a list`,

@@ -3,11 +3,14 @@ import { nearestOf } from '../base/option-checks.js'
 import type { Plan } from './plan.js'
 import type { PlanOptions } from './plans.js'
 
+const NO_LIMIT = "for no limit at all write plans: { free: '100/min', internal: 'unlimited' }"
+
 export function noLimits({ plans, limit }: PlanOptions): ConfigError {
   if (limit !== undefined) {
-    const [what, other] =
-      limit === 'blocked' ? ['to let nobody in', 'suspended'] : ['for no limit at all', 'internal']
-    const remedy = `${what} write plans: { free: '100/min', ${other}: ${show(limit)} }`
+    const isBlocked = [0, '0', 'blocked'].includes(limit as string)
+    const remedy = isBlocked
+      ? "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"
+      : NO_LIMIT
     return ConfigError.wrong('limit', limit, `a limit such as '100/min'; ${remedy}`)
   }
   return ConfigError.wrong('plans', plans, "at least one plan with limits, such as free: '100/min'")

@@ -6,6 +6,7 @@ import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
 import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit.js'
+import { meansNoLimit, noLimitGiven } from './limit-remedies.js'
 import { isWithoutLimits, readListed, refuseSameNames } from './limits-of-plan.js'
 import { compileWait, type WaitOptions } from './wait-option.js'
 
@@ -112,6 +113,7 @@ function planOfLimits(
     compileWait(wait, { limits: [], lease: undefined, path: waitPath })
     return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
   }
+  if (meansNoLimit(input)) throw noLimitGiven(path, input)
   if (Array.isArray(input) && input.length === 0) {
     throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }

@@ -1,3 +1,4 @@
+import { meansNoLimit } from './limit-remedies.js'
 import { mostRestrictive } from './most-restrictive.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 import type { Algorithm, LimitInput } from './limit.js'
@@ -114,6 +115,7 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
       '`limit` cannot be combined with `plans`: make it one of them, or leave it out',
     )
   }
+  if (limit !== undefined && meansNoLimit(limit)) throw noLimits(options)
   if (limit !== undefined) return [['default', limit]]
   if (plans === undefined) throw nothingGiven(options)
   if (!isOptions(plans) || Object.keys(plans).length === 0) {

@@ -225,8 +225,9 @@ test.each<[limit: unknown, expected: string]>([
     "got 'unlimited', expected a limit such as '100/min'; for no limit at all write plans: { free: '100/min', internal: 'unlimited' }",
   ],
   ['blocked', "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
-  ['1.5/min', "expected a limit such as '100/min' or '10/s burst 20' (units of time:"],
-  ['-5/min', "expected a limit such as '100/min'"],
+  ['1.5/min', "expected units and the time they are for, such as '3/2min'"],
+  ['-5/min', "expected a quota from 1 to 10^12, such as '5/min'; a plan without limits is plans:"],
+  ['fast', "expected a limit such as '100/min' or '10/s burst 20' (units of time:"],
   ['0/min', "expected a quota from 1 to 10^12, such as '100/min'; a plan that lets nothing pass"],
 ])('a limit of %j: %s', (limit, expected) => {
   expect(() => asLimiter({ limit })).toThrow(

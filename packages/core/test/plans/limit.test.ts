@@ -78,9 +78,9 @@ describe('bad input is refused at construction, with the path, what was given an
   test.each([
     // not a limit
     ['100/fortnight', 'plans.free', "such as '100/min'"],
-    ['-1/min', 'plans.free', "such as '100/min'"],
+    ['-1/min', 'plans.free', "such as '1/min'"],
     ['0/min', 'plans.free', "such as '100/min'"],
-    ['1.5/min', 'plans.free', "such as '100/min'"],
+    ['1.5/min', 'plans.free', "such as '3/2min'"],
     ['100/0min', 'plans.free', "such as '100/min'"],
     ['9999999999999999/min', 'plans.free', "such as '100/min'"],
     ['1e400/min', 'plans.free', "such as '100/min'"],
@@ -91,7 +91,7 @@ describe('bad input is refused at construction, with the path, what was given an
     ['5M/month', 'plans.free', "such as '5000000/month'"],
     ['100req/min', 'plans.free', "such as '100/min'"],
     ['1__000/min', 'plans.free', "such as '1000/min'"],
-    ['5/min burst 1_', 'plans.free', "such as '100/min'"],
+    ['5/min burst 1_', 'plans.free', "such as '5/min burst 1'"],
     ['', 'plans.free', "such as '100/min'"],
     [100, 'plans.free', "such as '100/min'"],
     [null, 'plans.free', "such as '100/min'"],

@@ -1,0 +1,137 @@
+import { isWindowLength } from '../algorithms/limit-terms.js'
+import { LONGEST_WINDOW_MS, notationOf, readDuration, type Unit } from '../base/duration.js'
+import { isUnits } from '../base/units.js'
+
+/** Only this many characters of a text are read. */
+const LONGEST = 64
+
+/** Words for a time that Tollgate writes in another way, and their time. */
+const WORDS: readonly (readonly [word: RegExp, unit: Unit, count: number])[] = [
+  [/^(?:[rqt]ps|secs)$/i, 's', 1],
+  [/^(?:[rqt]pm|mins|minutely)$/i, 'min', 1],
+  [/^(?:rph|hrs?|hourly)$/i, 'h', 1],
+  [/^(?:rpd|daily)$/i, 'd', 1],
+  [/^weekly$/i, 'week', 1],
+  [/^mo(?:nthly)?$/i, 'month', 1],
+  [/^quarter(?:ly)?$/i, 'd', 90],
+  [/^y(?:ears?|early)?$/i, 'd', 365],
+]
+const TIMES: Readonly<Record<string, number>> = {
+  k: 1e3,
+  thousand: 1e3,
+  m: 1e6,
+  mio: 1e6,
+  million: 1e6,
+  bn: 1e9,
+  billion: 1e9,
+}
+
+const NUMBER = String.raw`\d{1,3}(?:[ ,.]\d{3})+(?!\d)|[\d_']*[.,]?\d+(?:e\+?\d+)?_?`
+/** A number and a time, with words around: `100 requests per minute`, `2k/s`, `1.5/s`, `100rpm`. */
+const RATE = new RegExp(
+  String.raw`^[a-z\s:]*(${NUMBER})(?![\d.,])\s*(?:([km](?=[\s/])|thousand|mio|million|bn|billion)(?![a-z]))?` +
+    String.raw`([a-z\s/:@]*?)(\d+(?:[.,]\d+)?)?\s*([a-z]+)?$`,
+  'i',
+)
+const WHOLE = new RegExp(String.raw`(?<![-\d.,])(${NUMBER})(?![\d.,])([km](?![a-z]))?`, 'i')
+const BURST = /^(.+?)[\s,;(+]*\bburst\b(.*)$/i
+/** Requests are counted by subject anyway. */
+const BY_SUBJECT =
+  /\s*(?:\/|\b(?:per|for|each)\b)\s*(?:(?:each|every|an?)\s+)?(?:[a-z]+\s+)?(?:ip|user|client|key|tenant|customer|address)$/i
+
+/** What a rate may mean: several where it can be read in several ways. */
+interface Rate {
+  readonly quota: number
+  readonly count: number
+  readonly unit: Unit
+}
+
+/**
+ * The limits that a text most likely means, as one types them: `'100/min'`, `'3/2s' or '3/2min'`. Undefined if that cannot be
+ * guessed.
+ */
+export function meantBy(given: string): string | undefined {
+  const text = given.slice(0, LONGEST).trim()
+  const [, before = text, burst] = BURST.exec(text) ?? []
+  const rates = ratesIn(before.replace(BY_SUBJECT, ''))
+  const limits = rates.flatMap((rate) =>
+    written(rate, burst !== undefined ? (wholeNumberIn(burst) ?? 2 * rate.quota) : undefined),
+  )
+  return limits.length === 0 ? undefined : [...new Set(limits)].join(' or ')
+}
+
+/** The same for the window of a limit in its long form: `'15min'`. */
+export function windowMeantBy(given: string): string | undefined {
+  return meantBy(`1/${given}`)?.replaceAll("'1/", "'")
+}
+
+/** The whole number in a text, such as `1,000` or `2k`; undefined if there is none, or a fraction. */
+export function wholeNumberIn(text: string): number | undefined {
+  const [, number, times] = WHOLE.exec(text) ?? []
+  const whole = (numbersIn(number)[0] ?? Number.NaN) * (TIMES[times?.toLowerCase() ?? ''] ?? 1)
+  return Number.isInteger(whole) ? whole : undefined
+}
+
+function ratesIn(text: string): Rate[] {
+  const [, alone = ''] = /^(?:\/|per\s|each\s|every\s)?\s*([a-z]+)$/i.exec(text) ?? []
+  if (alone !== '') return windowsOf('', alone).map((window) => ({ quota: 100, ...window }))
+  const [, number, times = '', words = '', count = '', word = ''] = RATE.exec(text) ?? []
+  const quotas = numbersIn(number).map((quota) => quota * (TIMES[times.toLowerCase()] ?? 1))
+  const isNumber = words.trim() === '' && count === '' && word === ''
+  const windows = isNumber ? windowsOf('', 'min') : windowsOf(count, word, words.includes('/'))
+  const rates = quotas.flatMap((quota) => windows.map((window) => ({ quota, ...window })))
+  // '15 min' may be a window whose limit was forgotten.
+  const isWindow = words.trim() === '' && times === '' && count === '' && readDuration(word) !== undefined
+  const own = isWindow ? windowsOf(number ?? '', word).map((window) => ({ quota: 100, ...window })) : []
+  return [...rates, ...own].flatMap(withoutFraction)
+}
+
+/** @param hasSlash whether what follows can be nothing but a time, even without its unit */
+function windowsOf(count: string, word: string, hasSlash = false): Omit<Rate, 'quota'>[] {
+  const number = count === '' ? 1 : Number(count.replace(',', '.'))
+  if (word === '')
+    return hasSlash && count !== '' ? (['s', 'ms'] as const).map((unit) => ({ count: number, unit })) : []
+  if (word.toLowerCase() === 'm') return (['min', 'month'] as const).map((unit) => ({ count: number, unit }))
+  const [, unit = readDuration(word)?.unit, times = 1] = WORDS.find(([other]) => other.test(word)) ?? []
+  return unit === undefined ? [] : [{ count: number * times, unit }]
+}
+
+/** The numbers that a text may mean: `100.000` is 100 in one country and 100 000 in another. */
+function numbersIn(text = ''): number[] {
+  if (text === '') return []
+  const digits = text.replace(/[_' ]/g, '')
+  if (/^\d{1,3}\.\d{3}$/.test(digits)) return [Number(digits), Number(digits.replace('.', ''))]
+  const isGrouped = /^\d{1,3}(?:[,.]\d{3})+$/.test(digits)
+  return [Number(isGrouped ? digits.replace(/[,.]/g, '') : digits.replace(',', '.'))]
+}
+
+/** 1.5 a second are 3 in 2 seconds. */
+function withoutFraction({ quota, count, unit }: Rate): Rate[] {
+  for (let times = 1; times <= 1000; times += 1) {
+    const whole = Math.round(quota * times)
+    if (Math.abs(quota * times - whole) < 1e-9 * times) return [{ quota: whole, count: count * times, unit }]
+  }
+  return []
+}
+
+/** The limit as one types it, if it is one. */
+function written({ quota, count, unit }: Rate, burst: number | undefined): string[] {
+  const window = windowText(count, unit)
+  const ms = readDuration(window)?.ms
+  if (window === undefined || ms === undefined || ms > LONGEST_WINDOW_MS || !isWindowLength(ms)) return []
+  if (!isUnits(quota)) return []
+  if (burst === undefined) return [`'${quota}/${window}'`]
+  return isUnits(burst) && (burst / quota) * ms <= LONGEST_WINDOW_MS
+    ? [`'${quota}/${window} burst ${burst}'`]
+    : []
+}
+
+function windowText(count: number, unit: Unit): string | undefined {
+  if (count === 1) return unit
+  // On the calendar there is one month, not several.
+  const { ms } = readDuration(unit === 'month' ? '30d' : unit) ?? { ms: 0 }
+  if (unit === 'month' || !Number.isInteger(count)) {
+    return Number.isSafeInteger(ms * count) && ms * count >= 1 ? notationOf(ms * count) : undefined
+  }
+  return `${count}${unit}`
+}
