@@ -66,12 +66,20 @@ export function needOneConcurrent(limits: readonly Limit[], path: string): void 
   throw new ConfigError(`${path}[${second.i}]`, `${problem}: keep '${least} concurrent' alone`)
 }
 
+/** Whether the name of an algorithm means requests in flight. */
+export function isNamedConcurrent(algorithm: unknown): boolean {
+  return typeof algorithm === 'string' && /concurren|parallel|in[\s_-]*flight|semaphore/i.test(algorithm)
+}
+
 /** The error for the algorithm `concurrent`, which users do not name. */
-export function namedConcurrent(path: string, quota: unknown): ConfigError {
+export function namedConcurrent(
+  path: string,
+  { quota, algorithm }: { readonly quota?: unknown; readonly algorithm?: unknown },
+): ConfigError {
   const written = isSlots(quota) ? Number(quota) : 20
   return ConfigError.wrong(
     `${path}.algorithm`,
-    'concurrent',
+    algorithm,
     `the limit written as '${written} concurrent' or { concurrent: ${written} }, without quota and window`,
   )
 }

@@ -1,3 +1,4 @@
+import type { Algorithm } from '../algorithms/registry.js'
 import { ConfigError } from '../base/errors.js'
 import { nearestOf } from '../base/option-checks.js'
 
@@ -27,6 +28,24 @@ const LIMIT_REMEDIES = new Map([
 /** What to write in place of an option that a limit in time does not have. */
 export function limitRemedy(name: string): string | undefined {
   return LIMIT_REMEDIES.get(name) ?? (nearestOf(name, ['concurrent']) && CONCURRENT)
+}
+
+/** What other packages and articles call the algorithms, without spaces and the like. */
+const ALGORITHMS: readonly (readonly [name: RegExp, nearest: Algorithm])[] = [
+  [/gcra|leaky|bucket|^tokens?$/, 'token-bucket'],
+  [/log|rolling|moving/, 'sliding-log'],
+  [/sliding/, 'sliding-window'],
+  [/fixed|window|calendar|counter/, 'fixed-window'],
+]
+
+/** The name of the algorithm that was most likely meant; undefined if that cannot be guessed. */
+export function algorithmMeantBy(given: unknown, names: readonly string[]): string | undefined {
+  if (typeof given !== 'string') return undefined
+  const plain = given
+    .slice(0, 64)
+    .toLowerCase()
+    .replace(/[\s_-]/g, '')
+  return nearestOf(given, names) ?? ALGORITHMS.find(([name]) => name.test(plain))?.[1]
 }
 
 /** Words for no limit, or for none at all, without spaces and the like. */

@@ -14,11 +14,11 @@ import { isShowable } from '../base/plain-text.js'
 import { isUnits } from '../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import type { ConcurrentLimitOptions, Limit, LimitOptions } from './limit-options.js'
-import { limitRemedy, meansNoLimit } from './limit-remedies.js'
+import { algorithmMeantBy, limitRemedy, meansNoLimit } from './limit-remedies.js'
 import { compileLimit } from './limit-set.js'
 import { windowMeantBy } from './meant-limit.js'
 import { capacityOf } from './scaled-limits.js'
-import { isConcurrent, namedConcurrent, readConcurrent } from './concurrent-limit.js'
+import { isConcurrent, isNamedConcurrent, namedConcurrent, readConcurrent } from './concurrent-limit.js'
 
 export type { Algorithm, ConcurrentLimitOptions, Limit, LimitInput, LimitOptions } from './limit-options.js'
 
@@ -64,7 +64,7 @@ function concurrentLimit(
 function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algorithm): Limit {
   needOptions(options, KNOWN, path)
   const { quota, name } = options
-  if ((options.algorithm as string) === 'concurrent') throw namedConcurrent(path, quota)
+  if (isNamedConcurrent(options.algorithm)) throw namedConcurrent(path, options)
   if (!isUnits(quota)) {
     const expected = 'a whole number of units from 1 to 10^12, such as 100'
     const isNone = quota !== undefined && meansNoLimit(quota)
@@ -109,7 +109,10 @@ function readWindow(given: unknown, path: string): Duration {
 
 function readAlgorithm({ algorithm }: LimitOptions, path: string): Algorithm | undefined {
   if (algorithm === undefined || names.includes(algorithm)) return algorithm
-  throw ConfigError.wrong(`${path}.algorithm`, algorithm, `one of ${names.map(show).join(', ')}`)
+  const all = names.map(show).join(', ')
+  const meant = algorithmMeantBy(algorithm, names)
+  const expected = meant === undefined ? `one of ${all}` : `${show(meant)} (there are ${all})`
+  throw ConfigError.wrong(`${path}.algorithm`, algorithm, expected)
 }
 
 function algorithmOf(

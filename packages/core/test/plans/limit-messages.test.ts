@@ -221,3 +221,52 @@ describe('what stands for no limit, or for none at all', () => {
     )
   })
 })
+
+describe('an algorithm by another name', () => {
+  const ALL = "(there are 'token-bucket', 'fixed-window', 'sliding-window', 'sliding-log')"
+  test.each([
+    ...[
+      'gcra',
+      'GCRA',
+      'leaky-bucket',
+      'leakyBucket',
+      'leaky',
+      'tokenBucket',
+      'token_bucket',
+      'token',
+      'bucket',
+    ].map((name) => [name, 'token-bucket']),
+    ...['slidingWindow', 'sliding_window', 'Sliding Window', 'sliding', 'sliding-window-counter'].map(
+      (name) => [name, 'sliding-window'],
+    ),
+    ...[
+      'slidingLog',
+      'sliding-window-log',
+      'log',
+      'rolling',
+      'rollingWindow',
+      'moving-window',
+      'sliding-lgo',
+    ].map((name) => [name, 'sliding-log']),
+    ...['fixedWindow', 'fixed', 'window', 'calendar', 'calendar-window', 'counter'].map((name) => [
+      name,
+      'fixed-window',
+    ]),
+  ])('%s is %s', (algorithm, nearest) => {
+    expect(errorOf({ limit: { quota: 5, window: 'min', algorithm } }).message).toBe(
+      `limit.algorithm: got '${algorithm}', expected '${nearest}' ${ALL}`,
+    )
+  })
+
+  test.each(['concurrency', 'inFlight', 'semaphore'])('%s is a limit of its own', (algorithm) => {
+    expect(errorOf({ limit: { quota: 5, window: 'min', algorithm } }).message).toBe(
+      `limit.algorithm: got '${algorithm}', expected the limit written as '5 concurrent' or { concurrent: 5 }, without quota and window`,
+    )
+  })
+
+  test.each([7, null, 'constructor', ''])('%p is none', (algorithm) => {
+    expect(errorOf({ limit: { quota: 5, window: 'min', algorithm } }).problem).toContain(
+      ", expected one of 'token-bucket', 'fixed-window', 'sliding-window', 'sliding-log'",
+    )
+  })
+})
