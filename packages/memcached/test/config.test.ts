@@ -32,10 +32,17 @@ test.each<[unknown, object, RegExp]>([
 })
 
 test.each<[LimiterOptions, RegExp]>([
-  [{ limit: '50/s burst 100' }, /cannot count algorithm: 'token-bucket'.*leave out burst/],
+  [
+    { limit: '50/s burst 100' },
+    /^limit: this store cannot count algorithm: 'token-bucket'; .*: write '50\/s', which it counts by algorithm: 'sliding-window'$/,
+  ],
+  [
+    { plans: { free: [{ quota: 5, window: 'h', burst: 9, name: 'calls' }, '5/min'] } },
+    /^plans\.free: this store cannot count algorithm: 'token-bucket' \(the limit 'calls'\); .*: write '5\/h', which it counts by/,
+  ],
   [
     { limit: { quota: 5, window: 'min', algorithm: 'sliding-log' } },
-    /cannot count algorithm: 'sliding-log'.*'sliding-window'/,
+    /cannot count algorithm: 'sliding-log'.*: write '5\/min', which it counts by algorithm: 'sliding-window'$/,
   ],
   [{ limit: '5 concurrent' }, /cannot count requests in flight: leave '5 concurrent' out, or use redisStore/],
   [{ plans: { free: { limits: '5/min', wait: { maxDelay: '1s' } } } }, /books no places/],

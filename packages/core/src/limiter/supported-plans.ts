@@ -1,3 +1,4 @@
+import { notationOf } from '../base/duration.js'
 import { ConfigError, show } from '../base/errors.js'
 import { implementations, spokenName, type AlgorithmName } from '../algorithms/registry.js'
 import type { Limit } from '../plans/limit.js'
@@ -49,9 +50,9 @@ function cannotCount(
   { algorithms = [], defaultAlgorithm }: StoreAbilities,
   { limits }: Plan,
 ): string {
-  const name = limits.find(({ compiled }) => compiled.algorithm === missing)?.name
-  const which = limits.length > 1 ? ` (the limit ${show(name)})` : ''
-  const { name: written, calledForBy } = implementations[missing]
+  const limit = limits.find(({ compiled }) => compiled.algorithm === missing) as Limit
+  const which = limits.length > 1 ? ` (the limit ${show(limit.name)})` : ''
+  const { calledForBy } = implementations[missing]
   const others = algorithms.filter((one) => !implementations[one].inFlight)
   const problem = `this store cannot count ${spokenName(missing)}${which}; it counts ${others.map(spokenName).join(', ')}`
   if (defaultAlgorithm === undefined) {
@@ -60,7 +61,7 @@ function cannotCount(
     const without = calledForBy === undefined ? '' : `, without ${calledForBy}`
     return `${problem}: write ${spokenName(other)}${without}`
   }
-  const named = written === defaultAlgorithm ? undefined : `algorithm: '${written}'`
-  const out = [calledForBy, named].filter((one) => one !== undefined).join(' and ')
-  return `${problem}: leave out ${out}, for algorithm: '${defaultAlgorithm}'`
+  // By its length: a month would be one of the calendar.
+  const same = `${limit.quota}/${notationOf(limit.windowMs)}`
+  return `${problem}: write '${same}', which it counts by algorithm: '${defaultAlgorithm}'`
 }

@@ -121,7 +121,7 @@ function planOfLimits(
     ? Array.from(input, (limit: unknown, i) => readListed(limit, `${path}[${i}]`, defaultAlgorithm))
     : [parseLimit(input, path, defaultAlgorithm)]
   needOneConcurrent(read, path)
-  refuseSameNames(read, path)
+  if (Array.isArray(input)) refuseSameNames(read, input, path)
   const limits = slotsLast(read)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
   const waits = compileWait(wait, { limits, lease, path: waitPath })

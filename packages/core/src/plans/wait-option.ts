@@ -1,5 +1,7 @@
 import { readDuration } from '../base/duration.js'
 import { ConfigError, show } from '../base/errors.js'
+import { isUnits } from '../base/units.js'
+import { lengthTextOf, rateTextOf } from './limit-text.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import type { LeaseTerms, WaitTerms } from './limit-set.js'
 import type { Limit } from './limit.js'
@@ -75,7 +77,10 @@ function needWaitOption(given: unknown, path: string): WaitOptions {
       `got true, but how long a request waits must be bounded: write wait: ${example}`,
     )
   }
-  if (!isOptions(given)) throw ConfigError.wrong(path, given, `an object of options, such as ${example}`)
+  if (!isOptions(given)) {
+    const own = readDuration(given) ? `{ maxDelay: ${show(given)} }` : example
+    throw ConfigError.wrong(path, given, `an object of options, such as ${own}`)
+  }
   needOptions(given, KNOWN, path)
   const { maxDelay, maxWaiting = MAX_WAITING } = given as Partial<WaitOptions>
   if (maxDelay === undefined) {
@@ -99,10 +104,15 @@ function needDelay(given: unknown, limits: readonly Limit[], path: string): numb
   if (ms <= longest) return ms
   const { name, compiled } = shortest
   const what = compiled.algorithm === 'token-bucket' ? 'fills in' : 'has a window of'
-  const problem = `got ${show(given)}, but the limit ${show(name)} ${what} ${longest} ms: write at most that`
-  const isTooShort = longest < LEAST_DELAY_MS
-  const or = isTooShort ? ', which is too short to wait for: leave wait out' : ', or a longer window or burst'
-  throw new ConfigError(path, problem + or)
+  const problem = `got ${show(given)}, but the limit ${show(name)} ${what} ${longest} ms`
+  const shorter = longest < LEAST_DELAY_MS ? 'leave wait out' : `maxDelay: '${lengthTextOf(longest)}'`
+  throw new ConfigError(path, `${problem}: write ${[...longerThan(shortest, ms), shorter].join(', or ')}`)
+}
+
+/** The same rate with a burst that takes so many ms to come back, if there can be one. */
+function longerThan(limit: Limit, ms: number): string[] {
+  const burst = Math.ceil((ms / limit.windowMs) * limit.quota)
+  return isUnits(burst) ? [`'${rateTextOf(limit)} burst ${burst}'`] : []
 }
 
 /** The longest that a request can usefully wait for this limit, in ms. */

@@ -64,12 +64,12 @@ test.each<[what: string, make: () => unknown, message: string]>([
   [
     'a limit',
     () => on({ limit: '50/s burst 100' }),
-    `limit: ${bucket}; ${HAS}: leave out burst and algorithm: 'token-bucket', for algorithm: 'sliding-window'`,
+    `limit: ${bucket}; ${HAS}: write '50/s', which it counts by algorithm: 'sliding-window'`,
   ],
   [
     'a plan, by one of its limits',
     () => on({ plans: { pro: ['9/h', log] } }),
-    `plans.pro: this store cannot count algorithm: 'sliding-log' (the limit 'minute'); ${HAS}: leave out algorithm: 'sliding-log', for algorithm: 'sliding-window'`,
+    `plans.pro: this store cannot count algorithm: 'sliding-log' (the limit 'minute'); ${HAS}: write '5/min', which it counts by algorithm: 'sliding-window'`,
   ],
   ['a group', () => on({ limit: '5/min' }).scope({ group: 'g', limit: '9/s burst 20' }), `limit: ${bucket}`],
   [

@@ -270,3 +270,58 @@ describe('an algorithm by another name', () => {
     )
   })
 })
+
+describe('two limits of one name', () => {
+  test.each<[limits: unknown[], message: string]>([
+    [['100/min', '200/min'], "plans.pro[1]: got '200/min', which never denies beside '100/min': drop it"],
+    [
+      ['200/min', '5/s', '100/min'],
+      "plans.pro[0]: got '200/min', which never denies beside '100/min': drop it",
+    ],
+    [['5/month', '9/month'], "plans.pro[1]: got '9/month', which never denies beside '5/month': drop it"],
+    [
+      ['5/week', { quota: 9, window: '7d', name: 'week' }],
+      "plans.pro[1]: got '9/week', which never denies beside '5/week': drop it",
+    ],
+    [
+      ['5/s burst 9', '6/s burst 9'],
+      "plans.pro[1]: got '6/s burst 9', which never denies beside '5/s burst 9': drop it",
+    ],
+    [['100/min', '100/min'], "plans.pro[1]: got '100/min' a second time: drop it"],
+    // Each of them can deny where the other does not.
+    [
+      ['5/s burst 20', '6/s burst 9'],
+      "plans.pro[1].name: got 'second', expected a name that no other limit of the plan has: { quota: 6, window: 's', burst: 9, name: 'second-2' }",
+    ],
+    [
+      ['5/s burst 20', '15/s'],
+      "plans.pro[1].name: got 'second', expected a name that no other limit of the plan has: { quota: 15, window: 's', name: 'second-2' }",
+    ],
+    [
+      [
+        '5/min',
+        { quota: 9, window: 'min', algorithm: 'fixed-window' },
+        { quota: 1, window: 'h', name: 'minute-2' },
+      ],
+      "plans.pro[1].name: got 'minute', expected a name that no other limit of the plan has: { ..., name: 'minute-3' }",
+    ],
+    [
+      [
+        { quota: 9, window: 'min', name: 'a' },
+        { quota: 9, window: 'h', name: 'a' },
+      ],
+      "plans.pro[1].name: got 'a', expected a name that no other limit of the plan has: { ..., name: 'a-2' }",
+    ],
+    [
+      [{ quota: 9, window: 'min', name: 'concurrent' }, '5 concurrent'],
+      "plans.pro[1].name: got 'concurrent', expected a name that no other limit of the plan has: { concurrent: 5, name: 'concurrent-2' }",
+    ],
+  ])('%j', (pro, message) => {
+    expect(errorOf({ plans: { free: '5/min', pro } }).message).toBe(message)
+  })
+
+  test('each with a name of its own', () => {
+    const pro = ['5/s burst 20', { quota: 6, window: 's', burst: 9, name: 'second-2' }]
+    createLimiter({ plans: { pro: ['100/min', { quota: 200, window: 'min', name: 'reads' }], free: pro } })
+  })
+})

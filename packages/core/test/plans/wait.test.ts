@@ -58,6 +58,8 @@ describe('what is refused', () => {
       "wait.maxDelay: the longest that a request waits is missing: write { maxDelay: '2s' }",
     ],
     [{ limits, wait: '2s' }, "wait: got '2s', expected an object of options, such as { maxDelay: '2s' }"],
+    [{ limits, wait: 500 }, 'wait: got 500, expected an object of options, such as { maxDelay: 500 }'],
+    [{ limits, wait: '5s' }, "wait: got '5s', expected an object of options, such as { maxDelay: '5s' }"],
     [{ limits, wait: null }, "wait: got null, expected an object of options, such as { maxDelay: '2s' }"],
     // delays
     ...[0, 9, -5, 1.5, 60_001, Number.NaN, Infinity, null].map((given): [unknown, string] => [
@@ -69,15 +71,15 @@ describe('what is refused', () => {
     // longer than a window
     [
       { limits: ['100/min', '10/s'], wait: { maxDelay } },
-      "wait.maxDelay: got '2s', but the limit 'second' has a window of 1000 ms: write at most that, or a longer window or burst",
+      "wait.maxDelay: got '2s', but the limit 'second' has a window of 1000 ms: write '10/s burst 20', or maxDelay: '1s'",
     ],
     [
       { limits: '10/s burst 15', wait: { maxDelay } },
-      "wait.maxDelay: got '2s', but the limit 'second' fills in 1500 ms: write at most that, or a longer window or burst",
+      "wait.maxDelay: got '2s', but the limit 'second' fills in 1500 ms: write '10/s burst 20', or maxDelay: '1500ms'",
     ],
     [
       { limits: '10/5ms', wait: { maxDelay } },
-      "wait.maxDelay: got '2s', but the limit '5-ms' has a window of 5 ms: write at most that, which is too short to wait for: leave wait out",
+      "wait.maxDelay: got '2s', but the limit '5-ms' has a window of 5 ms: write '10/5ms burst 4000', or leave wait out",
     ],
     // how many
     ...[0, 1001, 1.5, '5', null].map((maxWaiting): [unknown, string] => [
@@ -129,6 +131,24 @@ describe('what is refused', () => {
     const limiter = createLimiter({ plans: { free: '5/min' } })
     expect(() => limiter.setPlans(plans)).toThrow(refused)
   })
+
+  test.each(['10/s', '10/s burst 15', '7/5ms', '3/700ms', '1/s burst 1'])(
+    'what is to be written in place of %s and of its delay can wait',
+    (given) => {
+      const refused = (limits: string, delay: string): string => {
+        try {
+          termsOf({ limits, wait: { maxDelay: delay } })
+        } catch (error) {
+          return (error as Error).message
+        }
+        return 'nothing was thrown'
+      }
+      const [, limits = '', delay] =
+        /write '([^']+)', or (?:maxDelay: '([^']+)')?/.exec(refused(given, '1700ms')) ?? []
+      expect(termsOf({ limits, wait: { maxDelay: '1700ms' } })).toMatchObject({ delayUs: 1_700_000 })
+      if (delay) expect(termsOf({ limits: given, wait: { maxDelay: delay } })).toBeDefined()
+    },
+  )
 
   test('on the limiter itself, and on a part of the application', () => {
     const wait = { maxDelay: '2s' }

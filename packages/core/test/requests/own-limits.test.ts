@@ -99,8 +99,9 @@ describe('bad input', () => {
       'subject.limits[0].quota: got 0, expected a whole number of units from 1',
     ],
     [{ limits: '4/min' }, 'subject.limits.limits: there is no such option here'],
+    [['4/min', '5/min'], "subject.limits[1]: got '5/min', which never denies beside '4/min': drop it"],
     [
-      ['4/min', '5/min'],
+      ['4/min', '5/min burst 5'],
       "subject.limits[1].name: got 'minute', expected a name that no other limit of the plan has",
     ],
     [[], 'subject.limits: got an empty array, expected at least one limit'],
