@@ -101,9 +101,12 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   })
 }
 
-function makeHttp(app: FastifyInstance, { hook, ...given }: RateLimitPluginOptions): Http {
+function makeHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http {
   try {
-    if (hook === undefined || STAGES.includes(hook)) return createHttpLimiter(fastify, given)
+    const { hook, ...given } = options
+    // What is no object of options is refused as it was given.
+    const own = 'hook' in Object(options) ? given : options
+    if (hook === undefined || STAGES.includes(hook)) return createHttpLimiter(fastify, own)
     throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
   } catch (error) {
     throw registeredIn(app, error)

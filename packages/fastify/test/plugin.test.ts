@@ -90,6 +90,15 @@ test('a wrong option fails the registration', async () => {
   })
 })
 
+test.each<[given: unknown, what: string, options: string]>([
+  ['5/min', "'5/min'", "{ limit: '5/min' }"],
+  [createLimiter({ limit: '5/min' }), 'a limiter', '{ limiter }'],
+])('what belongs into its options, in place of them: %#', async (given, what, options) => {
+  await expect(app.register(rateLimit, given as never).ready()).rejects.toMatchObject({
+    message: `options: got ${what}, expected an object of options: app.register(rateLimit, ${options})`,
+  })
+})
+
 test('rateLimit is also the default export, and has a plugin name', async () => {
   await app.register(tollgate, { limit: '5/min' })
   expect(app.hasPlugin('@tollgate/fastify')).toBe(true)

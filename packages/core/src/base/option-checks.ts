@@ -9,6 +9,8 @@ export interface KnownOptions {
   readonly example: string
   /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
   readonly remedyOf: (name: string) => string | undefined
+  /** The error for what belongs into the options and was given in place of them; undefined: it is nothing of that kind. */
+  readonly errorOfWhole?: (given: unknown, example: string) => ConfigError | undefined
   /** One error for all unknown options together, if they are those of another package. */
   readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
 }
@@ -27,10 +29,7 @@ const MOST_TOLD = 3
  */
 export function needOptions(given: unknown, known: readonly string[] | KnownOptions, path = ''): void {
   const names = 'names' in known ? known.names : known
-  if (!isOptions(given)) {
-    const such = 'names' in known ? `, such as ${known.example}` : listed(': ', names)
-    throw ConfigError.wrong(path || 'options', given, `an object of options${such}`)
-  }
+  if (!isOptions(given)) throw notOptions(given, known, path || 'options')
   // `for in`, since Object.keys allocates an array, and this also runs once per request.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
@@ -40,6 +39,15 @@ export function needOptions(given: unknown, known: readonly string[] | KnownOpti
       path,
     )
   }
+}
+
+function notOptions(given: unknown, known: readonly string[] | KnownOptions, path: string): ConfigError {
+  if (!('names' in known)) return ConfigError.wrong(path, given, `an object of options${listed(': ', known)}`)
+  const { example, errorOfWhole } = known
+  return (
+    errorOfWhole?.(given, example) ??
+    ConfigError.wrong(path, given, `an object of options, such as ${example}`)
+  )
 }
 
 function unknownOptions(given: object, known: KnownOptions, path: string): ConfigError {
@@ -66,11 +74,12 @@ function nearest(name: string, names: readonly string[]): string {
 
 /** The known name that differs by one letter, by case, or by `_` and `-`; undefined if there is none. */
 export function nearestOf(name: string, names: readonly string[]): string | undefined {
-  const given = plain(name)
-  return names.find((known) => isTypo(given, plain(known)))
+  const given = plainName(name)
+  return names.find((known) => isTypo(given, plainName(known)))
 }
 
-function plain(name: string): string {
+/** A name without case, `_` and `-`. */
+export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
 }
 

@@ -2,8 +2,8 @@ import { IncomingMessage } from 'node:http'
 import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../limiter/limiter-options.js'
-import { errorOfKnown, remedyOf } from '../limiter/option-remedies.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, placeRemedyOf } from '../limiter/limiter-options.js'
+import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { USE_SKIP } from '../requests/cost.js'
@@ -28,6 +28,7 @@ const KNOWN: KnownOptions = {
   names: [...LIMITER_OPTIONS, ...HTTP_OPTIONS],
   example: "rateLimit({ limit: '100/min' })",
   errorOf: errorOfKnown,
+  errorOfWhole,
   remedyOf,
 }
 /** The options of one place, such as a route. Options that make the limiter are the same for all places. */
@@ -35,11 +36,7 @@ const KNOWN_AT_PLACE: KnownOptions = {
   names: PLACE_OPTIONS,
   example: '{ cost: 5 }',
   errorOf: errorOfKnown,
-  remedyOf: (name) => (LIMITER_OPTIONS.includes(name) ? ofAllPlaces(name) : remedyOf(name)),
-}
-
-function ofAllPlaces(name: string): string {
-  return `give it where the limiter is made: app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+  remedyOf: placeRemedyOf,
 }
 
 /**

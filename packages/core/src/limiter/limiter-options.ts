@@ -9,7 +9,7 @@ import { needName } from '../requests/scope.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
-import { errorOfKnown, remedyOf } from './option-remedies.js'
+import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
@@ -86,18 +86,35 @@ export const ONLY_HTTP_OPTIONS: readonly string[] = [
 ]
 
 const OF_CONSUME = 'it goes to limiter.consume(subject, { cost })'
+const OF_SUBJECT =
+  "give it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ..."
 const OF_SCOPE = "it goes to limiter.scope({ group: 'search' }), or to rateLimit of an adapter"
 
 const KNOWN: KnownOptions = {
   names: LIMITER_OPTIONS,
   example: "{ limit: '100/min' }",
   errorOf: errorOfKnown,
+  errorOfWhole,
   remedyOf(name) {
-    if (ONLY_HTTP_OPTIONS.includes(name))
-      return `it goes to rateLimit of an adapter: rateLimit({ limiter, ${name} })`
-    if (name === 'cost') return OF_CONSUME
-    return name === 'group' || name === 'stacked' ? OF_SCOPE : remedyOf(name)
+    const option = replacementOf(name) ?? name
+    if (option === 'cost') return OF_CONSUME
+    if (option === 'group' || option === 'stacked') return OF_SCOPE
+    const remedy = remedyOf(name)
+    if (remedy === remedyOf('plan') && remedy !== undefined) return OF_SUBJECT
+    if (!ONLY_HTTP_OPTIONS.includes(option)) return remedy
+    const goes = option === name ? 'it goes to' : `${remedy}, an option of`
+    return `${goes} rateLimit of an adapter: rateLimit({ limiter, ${option} })`
   },
+}
+
+/** What to type in place of an option that one place, such as a route, cannot have. */
+export function placeRemedyOf(name: string): string | undefined {
+  if (LIMITER_OPTIONS.includes(name)) {
+    return `give it where the limiter is made: app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+  }
+  const option = replacementOf(name) ?? 'limit'
+  const isOfAll = option !== 'limit' && LIMITER_OPTIONS.includes(option)
+  return isOfAll ? `${remedyOf(name)}, where the limiter is made` : remedyOf(name)
 }
 
 /** @throws {ConfigError} when an option of a limiter is wrong; plans are checked elsewhere */

@@ -3,68 +3,11 @@ import { errorOfParts } from './limit-parts.js'
 import { ConfigError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import { isUnits } from '../base/units.js'
+import { remedyOf } from './remedies.js'
+import { errorOfPlans } from './whole-options.js'
 
-const OF_A_STORE = 'it goes to the store: redisStore(client, { prefix: ... })'
-const OF_THE_CACHE = 'it goes to planCache: { ttlMs: 60000, staleMs: 3600000 }'
-const OF_HEADERS = 'it goes to headers: { standard: true, single: true }'
-const OF_HEADERS_OFF = 'write headers: { single: false }, or headers: false for none'
-const OF_KEYS = "write store: redisStore(client, { prefix: 'myapp' })"
-const IN_FLIGHT = "write limit: '20 concurrent', or beside other limits: ['100/min', '20 concurrent']"
-
-/** What to type in place of options that belong elsewhere in Tollgate, or to another package. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  hook: 'it goes to the plugin of Fastify: app.register(rateLimit, { hook })',
-  prefix: OF_A_STORE,
-  shards: OF_A_STORE,
-  waitForReplicas: OF_A_STORE,
-  maxSubjects: 'it goes to the store: memoryStore({ maxSubjects })',
-  instances: 'it goes to local: { instances }',
-  ttlMs: OF_THE_CACHE,
-  staleMs: OF_THE_CACHE,
-  standard: OF_HEADERS,
-  single: OF_HEADERS,
-  legacy: OF_HEADERS,
-  partitionKey: OF_HEADERS,
-  expose: OF_HEADERS,
-  lease: "it goes to a plan: plans: { pro: { limits: '6000/min', lease: true } }",
-  concurrent: IN_FLIGHT,
-  concurrency: IN_FLIGHT,
-  maxConcurrent: IN_FLIGHT,
-  wait: "it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }",
-  limits: "write limit: ['100/min', '1000/h']",
-  // Options of other packages:
-  keyGenerator: 'write identify: (req) => ...',
-  handler: 'write onDenied: (req, res, decision) => ...',
-  message: 'write body: (decision) => ...',
-  statusCode: 'write onDenied: (req, res, decision) => ...',
-  errorMessage: 'write body: (decision) => ...',
-  errorResponseBuilder: 'write body: (decision) => ...',
-  skipFailedRequests:
-    'write refundWhen: ({ status }) => status >= 500; from 400 on, as theirs, a client can get units back as it likes',
-  skipSuccessfulRequests: 'write refundWhen: ({ status }) => status < 400',
-  standardHeaders: 'write headers: { standard: true }',
-  legacyHeaders: "write headers: { legacy: 'epoch' }",
-  addHeaders: OF_HEADERS_OFF,
-  addHeadersOnExceeding: OF_HEADERS_OFF,
-  disableHeader: 'write headers: false',
-  passOnStoreError: "write onStoreFailure: 'open'",
-  skipOnError: "write onStoreFailure: 'open'",
-  insuranceLimiter: "write onStoreFailure: 'local'",
-  whitelist: 'write allowList: [...]',
-  blacklist: 'write blockList: [...]',
-  redis: 'write store: redisStore(client)',
-  client: 'write store: redisStore(client)',
-  storeClient: 'write store: redisStore(client)',
-  db: 'write store: redisStore(client)',
-  nameSpace: OF_KEYS,
-  namespace: OF_KEYS,
-  keyPrefix: OF_KEYS,
-}
-
-/** What to type in place of an option: `it goes to the store: ...`. Undefined if the option is not known. */
-export function remedyOf(name: string): string | undefined {
-  return Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined
-}
+export { remedyOf, replacementOf } from './remedies.js'
+export { errorOfWhole } from './whole-options.js'
 
 /** Another rate limiter package, and how its options describe a limit. */
 interface OtherPackage {
@@ -118,9 +61,9 @@ const PACKAGES: readonly OtherPackage[] = [
   },
 ]
 
-/** One error for options that belong together: those of another package, or the parts of a limit. */
+/** One error for options that belong together: those of another package, the parts of a limit, or plans. */
 export function errorOfKnown(given: object, unknown: readonly string[]): ConfigError | undefined {
-  return errorOfOthers(given, unknown) ?? errorOfParts(given, unknown)
+  return errorOfOthers(given, unknown) ?? errorOfParts(given, unknown) ?? errorOfPlans(given, unknown)
 }
 
 /** The error for options of another package. It says the same limit in Tollgate's notation. */
@@ -131,12 +74,23 @@ function errorOfOthers(given: object, unknown: readonly string[]): ConfigError |
   const replaced = other.ofLimit.filter((name) => Object.hasOwn(given, name))
   const limit =
     replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
-  const others = unknown
-    .filter((name) => !replaced.includes(name) && remedyOf(name) !== undefined)
-    .slice(0, 3)
-  const rest = others.map((name) => `${remedyOf(name)?.replace(/^write /, '')} in place of ${name}`)
-  const problem = `an option of ${other.name}; ${[...limit, ...rest].join(', ')} (all others: ${other.page})`
-  return new ConfigError(sign, problem)
+  const others = replacements(unknown.filter((name) => !replaced.includes(name)))
+  const told =
+    [...limit, ...others.slice(0, MOST_TOLD)].join(', ') || (remedyOf(sign) ?? 'it has no equivalent')
+  return new ConfigError(sign, `an option of ${other.name}; ${told} (all others: ${other.page})`)
+}
+
+/** Besides the limit. */
+const MOST_TOLD = 3
+
+/** `store: redisStore(client) in place of driver and db`, of those that an option of Tollgate replaces. */
+function replacements(names: readonly string[]): string[] {
+  const namesOf = new Map<string, string[]>()
+  for (const name of names) {
+    const [, option] = /^write (.*)/.exec(remedyOf(name) ?? '') ?? []
+    if (option !== undefined) namesOf.set(option, [...(namesOf.get(option) ?? []), name])
+  }
+  return [...namesOf].map(([option, given]) => `${option} in place of ${given.join(' and ')}`)
 }
 
 /** `write limit: '100/15min'`, with the user's own numbers if they can be read; otherwise an example. */

@@ -107,6 +107,20 @@ function compileEach(
   return { byName, inputs }
 }
 
+/** @throws {ConfigError} when it is not an object of plans */
+export function needPlans(plans: unknown): asserts plans is PlansInput {
+  if (!isOptions(plans) || Object.keys(plans).length === 0) {
+    throw ConfigError.wrong('plans', plans, `plans by name, such as ${SOME_PLANS}`)
+  }
+  const { plans: inner } = plans as { readonly plans?: unknown }
+  if (!isOptions(inner) || ['limits', 'limit', 'quota', 'concurrent', 'window'].some((name) => name in inner))
+    return
+  const second =
+    'defaultPlan' in plans ? '; setPlans takes the default plan as its second argument: { defaultPlan }' : ''
+  const expected = `the plans themselves, one level up: ${SOME_PLANS}${second}`
+  throw ConfigError.wrong('plans.plans', inner, expected)
+}
+
 function planInputs(options: PlanOptions): [name: string, input: unknown][] {
   const { plans, limit } = options
   if (plans !== undefined && limit !== undefined) {
@@ -118,9 +132,7 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
   if (limit !== undefined && meansNoLimit(limit)) throw noLimits(options)
   if (limit !== undefined) return [['default', limit]]
   if (plans === undefined) throw nothingGiven(options)
-  if (!isOptions(plans) || Object.keys(plans).length === 0) {
-    throw ConfigError.wrong('plans', plans, `plans by name, such as ${SOME_PLANS}`)
-  }
+  needPlans(plans)
   if (Object.hasOwn(plans, OWN_LIMITS)) {
     const problem = 'subjects that bring limits of their own are told by this name: take another for the plan'
     throw new ConfigError(pathIn('plans', OWN_LIMITS), problem)

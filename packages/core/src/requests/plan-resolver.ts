@@ -11,7 +11,7 @@ import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
 import { OWN_LIMITS } from '../plans/own-limits.js'
 import { isNone } from './subject.js'
 import { noPlans } from './subject-errors.js'
-import { compilePlans, type PlanOptions, type Plans, type PlanTerms } from '../plans/plans.js'
+import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms } from '../plans/plans.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
@@ -90,6 +90,7 @@ export class PlanResolver {
    * @throws {ConfigError} when a plan is wrong; the old plans then stay
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
+    needPlans(given.plans)
     const { defaultPlan = keptDefault(this.#defaultPlan, given) } = given
     const plans = compilePlans(given, { ...this.#terms, defaultPlan, known: this.#plans })
     if (this.#lookup) needDefault(plans, defaultPlan, SUBJECTS_NOT_FOUND)

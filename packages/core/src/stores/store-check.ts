@@ -59,8 +59,9 @@ function meantBy(given: unknown, path: string): string {
 }
 
 /** Whether it is a Redis client of any package: an object that can run scripts. */
-function isRedisClient(given: Partial<Record<string, unknown>> | null | undefined): boolean {
-  return isMethod(given?.eval) && (isMethod(given?.evalsha) || isMethod(given?.evalSha))
+export function isRedisClient(given: unknown): boolean {
+  const client = given as Partial<Record<string, unknown>> | null | undefined
+  return isMethod(client?.eval) && (isMethod(client?.evalsha) || isMethod(client?.evalSha))
 }
 
 /** Abilities that a store is asked for only if it claims them, with what it then does. */

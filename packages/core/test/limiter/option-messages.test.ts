@@ -38,7 +38,15 @@ describe('options of other packages', () => {
     ],
     [
       { driver: 'redis', db: {}, duration: 60_000, max: 100 },
-      "driver: an option of koa-ratelimit; write limit: '100/min' in place of duration and max, store: redisStore(client) in place of db (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/koa-ratelimit.md)",
+      "driver: an option of koa-ratelimit; write limit: '100/min' in place of duration and max, store: redisStore(client) in place of driver and db (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/koa-ratelimit.md)",
+    ],
+    [
+      { execEvenly: true },
+      "execEvenly: an option of rate-limiter-flexible; it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } } (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/rate-limiter-flexible.md)",
+    ],
+    [
+      { windowMs: 1000, validate: false, passOnStoreError: true, requestPropertyName: 'limit' },
+      "windowMs: an option of express-rate-limit; write a limit such as limit: '100/s' in place of windowMs, onStoreFailure: 'open' in place of passOnStoreError, requestProperty: 'apiLimit' in place of requestPropertyName (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/express-rate-limit.md)",
     ],
     [
       { max: 7 },
@@ -200,7 +208,7 @@ describe('no limit at all', () => {
       undefined,
       "options: got undefined, expected an object of options, such as rateLimit({ limit: '100/min' })",
     ],
-    ['5/min', "options: got '5/min', expected an object of options, such as rateLimit({ limit: '100/min' })"],
+    ['5/min', "options: got '5/min', expected an object of options: rateLimit({ limit: '5/min' })"],
   ])('%p', (options, message) => {
     expect(() => rateLimit(options)).toThrow(expect.objectContaining({ message }))
   })
