@@ -43,6 +43,9 @@ export function checkStore(given: unknown, path: string): asserts given is Store
 
 function meantBy(given: unknown, path: string): string {
   if (typeof given === 'string' && /[:@]/.test(given)) {
+    if (/^\s*https?:/i.test(given)) {
+      return `a store: ${path}: redisStore(new Redis('redis://127.0.0.1:6379')); Redis speaks no HTTP`
+    }
     const url = `a store: ${path}: redisStore(new Redis(url))`
     return given.includes('//') ? url : `${url}, or memcachedStore(address) of @tollgate/memcached`
   }

@@ -1,5 +1,6 @@
 // What an error says to type, where something of the right kind was given in a wrong way: not called, beside the place
 // it belongs to, several in one text, or the address of what was meant.
+import { Redis } from 'ioredis'
 import { createHttpLimiter } from '../../src/adapter.js'
 import {
   byBearerToken,
@@ -58,6 +59,10 @@ test.each<[store: unknown, message: string]>([
     'redis://10.0.0.1:6379',
     'store: got a text of 21 characters, expected a store: store: redisStore(new Redis(url))',
   ],
+  [
+    'https://user:secret@eu1-x.upstash.io',
+    "store: got a text of 36 characters, expected a store: store: redisStore(new Redis('redis://127.0.0.1:6379')); Redis speaks no HTTP",
+  ],
   [memoryStore, 'store: got a function, expected a store, so call it: store: memoryStore()'],
   [redisStore, 'store: got a function, expected a store, so call it: store: redisStore(client)'],
   [
@@ -81,6 +86,44 @@ test('redisStore of a store, or of an object around the client', () => {
   expect(() => redisStore({ client: { eval() {}, evalsha() {} } } as never)).toThrow(
     'expected a Redis client: not an object around it',
   )
+})
+
+describe('Redis over HTTP', () => {
+  test.each([['http://127.0.0.1:6379'], ['HTTPS://eu1-x.upstash.io'], [new URL('https://127.0.0.1')]])(
+    'an address: %s',
+    (address) => {
+      expect(() => redisStore(address as never)).toThrow(
+        "expected a Redis client: Redis speaks no HTTP: write redisStore(new Redis('redis://127.0.0.1:6379')); a client is new Redis(url)",
+      )
+    },
+  )
+
+  test('a client of an HTTP API', () => {
+    class Upstash {
+      eval(): void {}
+      evalsha(): void {}
+    }
+    expect(() => redisStore(new Upstash() as never)).toThrow(
+      'got an instance of Upstash, expected a Redis client: one with a connection, not one over HTTP, new Redis(url)',
+    )
+  })
+
+  // ioredis takes the scheme for a host, and all behind it for the path of a socket.
+  test.each(['http', 'https', 'tcp'])('a client of ioredis that was given a %s address', (scheme) => {
+    const client = new Redis(`${scheme}://user:secret@127.0.0.1:6379`, { lazyConnect: true })
+    expect(() => redisStore(client)).toThrow(
+      new RegExp(
+        `^redisStore\\(client\\): the client's address begins with ${scheme}://, and Redis is reached by redis:// or, with TLS, rediss://: write new Redis\\('redis://127.0.0.1:6379'\\)$`,
+      ),
+    )
+    client.disconnect()
+  })
+
+  test('a client on a socket of a host is fine', () => {
+    const client = new Redis('/tmp/redis.sock', { lazyConnect: true, autoResendUnfulfilledCommands: false })
+    expect(redisStore(client)).toHaveProperty('consume')
+    client.disconnect()
+  })
 })
 
 test.each([

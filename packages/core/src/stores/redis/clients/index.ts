@@ -1,5 +1,6 @@
 import { ConfigError } from '../../../base/errors.js'
 import { isOptions } from '../../../base/option-checks.js'
+import { isRedisClient } from '../../store-check.js'
 import { ioredisPort, isIoredis } from './ioredis.js'
 import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort } from './node-redis.js'
 import type { RedisPort } from './port.js'
@@ -31,9 +32,24 @@ export function portOf(client: unknown): RedisPort {
 }
 
 function makePort(client: object): RedisPort {
-  if (isIoredis(client)) return ioredisPort(client)
+  if (isIoredis(client)) {
+    needRedisAddress(client)
+    return ioredisPort(client)
+  }
   if (isNodeRedis(client)) return nodeRedisPort(client)
   throw notAClient(client)
+}
+
+/**
+ * Refuses a client of ioredis whose address begins with another scheme: ioredis takes that for a host, and what follows for the
+ * path of a socket, so it would never connect.
+ */
+function needRedisAddress(client: { readonly options?: Readonly<Record<string, unknown>> }): void {
+  const { host, path } = client.options ?? {}
+  if (typeof host !== 'string' || typeof path !== 'string' || !/^[a-z]+:\/\//i.test(`${host}:${path}`)) return
+  const right =
+    "Redis is reached by redis:// or, with TLS, rediss://: write new Redis('redis://127.0.0.1:6379')"
+  throw new ConfigError('redisStore(client)', `the client's address begins with ${host}://, and ${right}`)
 }
 
 const CLIENTS =
@@ -45,8 +61,13 @@ function notAClient(given: unknown): ConfigError {
 }
 
 function hintOf(given: unknown): string {
-  if (typeof given === 'string' || given instanceof URL)
-    return 'write redisStore(new Redis(url)); a client is '
+  if (typeof given === 'string' || given instanceof URL) {
+    const isHttp = /^\s*https?:/i.test(String(given))
+    const right = isHttp
+      ? "Redis speaks no HTTP: write redisStore(new Redis('redis://127.0.0.1:6379'))"
+      : 'write redisStore(new Redis(url))'
+    return `${right}; a client is `
+  }
   if (given instanceof Promise)
     return 'not the promise of one (connect() gives one: pass the client itself), '
   if (typeof given === 'function') return 'not its class, but an instance, '
@@ -54,5 +75,6 @@ function hintOf(given: unknown): string {
     return 'not its legacy() form, '
   if (typeof given === 'object' && given !== null && 'consume' in given) return 'not a store, but '
   if (isOptions(given) && ('client' in given || 'redis' in given)) return 'not an object around it, '
+  if (isRedisClient(given)) return 'one with a connection, not one over HTTP, '
   return ''
 }
