@@ -31,6 +31,7 @@ const AUTHORS_OF_ADAPTERS = [
   'atCaller',
   'channelOf',
   'createHttpLimiter',
+  'groupOfRoute',
   'hasLeft',
   'internalsOf',
   'isSomebody',

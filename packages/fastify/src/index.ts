@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { atCaller, createHttpLimiter, internalsOf } from '@tollgate/core/adapter'
+import { atCaller, createHttpLimiter, groupOfRoute, internalsOf } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -46,7 +46,10 @@ declare module 'fastify' {
     rateLimit?: Decision
   }
   interface FastifyContextConfig {
-    /** The options of this route, which override those of the plugin. False: the route is not limited. */
+    /**
+     * The options of this route, which override those of the plugin. With a `limit` and without a `group` it has counters of its
+     * own. False: the route is not limited.
+     */
     rateLimit?: RouteRateLimitOptions | false
   }
 }
@@ -77,14 +80,15 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
 
   const ofRoutes = new WeakMap<object, Http>()
   const find: Find = (server, config, of) => {
-    const own = config?.rateLimit
-    if (own === false) return undefined
+    if (config?.rateLimit === false) return undefined
     // With several registrations around a route, its options apply to the innermost one, and there to the last.
-    if (own === undefined || server.rateLimit !== rateLimit) return http
-    const known = ofRoutes.get(own as object)
+    if (config?.rateLimit === undefined || server.rateLimit !== rateLimit) return http
+    if (needsGroup(config.rateLimit)) config.rateLimit = inGroup(config.rateLimit, of.routeOptions)
+    const own = config.rateLimit as object
+    const known = ofRoutes.get(own)
     if (known) return known
     const made = atRoute(http, of.routeOptions, own)
-    ofRoutes.set(own as object, made)
+    ofRoutes.set(own, made)
     return made
   }
 
@@ -129,6 +133,18 @@ function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unkn
   if (own?.hook === undefined) return http.at(own, path)
   const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
   throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
+}
+
+/** Whether these are options of a route with a limit, and no name for its counters. */
+function needsGroup(own: unknown): own is RouteRateLimitOptions {
+  const { limit, group } = (own ?? {}) as RouteRateLimitOptions
+  return limit !== undefined && typeof limit !== 'function' && group === undefined
+}
+
+function inGroup(own: RouteRateLimitOptions, route: Route): RouteRateLimitOptions {
+  const { method = '', url = '', constraints = {} } = route
+  const more = Object.entries(constraints).map(([name, value]) => `${name} ${String(value)}`)
+  return { ...own, group: groupOfRoute(method, url, more.toSorted().join()) }
 }
 
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {

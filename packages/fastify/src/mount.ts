@@ -7,13 +7,15 @@ import { addLast, configOf, runLast, type Stage } from './last.js'
 export interface Route {
   readonly method?: string | readonly string[]
   readonly url?: string | undefined
-  readonly config?: { readonly rateLimit?: unknown }
+  readonly constraints?: object | undefined
+  readonly config?: { rateLimit?: unknown }
 }
 
 /**
  * Finds the limiter of a route; undefined if the route is not limited.
  *
- * @param of read only for the error
+ * @param config of this route alone: options that are found to lack something are replaced there
+ * @param of     read only where that or the error needs it
  * @throws {ConfigError} when the route's options are wrong
  */
 export type Find = (
@@ -57,6 +59,7 @@ export function mount(
   let hasRoutes = false
   app.addHook('onRoute', function onRoute(route) {
     hasRoutes = true
+    if (route.config?.rateLimit) route.config = { ...route.config }
     // Called now, so that wrong options throw where the route is declared.
     const http = atCaller(onRoute, () => find(this, route.config, { routeOptions: route }))
     noteErrorHandler(route)

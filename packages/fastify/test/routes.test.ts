@@ -102,7 +102,6 @@ describe('options of a route', () => {
 
   test.each([
     [{ grup: 'x' }, 'config.rateLimit.grup', 'there is no such option here; did you mean group?'],
-    [{ limit: '5/min' }, 'config.rateLimit.group', 'the `limit` of one place needs a name for its counters'],
     [{ cost: 0 }, 'config.rateLimit.cost', 'whole number'],
     [{ headers: { legacy: 'iso' } }, 'config.rateLimit.headers.legacy', "'epoch'"],
     [{ store: {} }, 'config.rateLimit.store', 'app.register(rateLimit, { store })'],
@@ -164,6 +163,8 @@ describe('app.rateLimit', () => {
     warned.mockRestore()
     expect(() => app.rateLimit({ cost: 0 })).toThrow('cost: got 0')
     expect(() => app.rateLimit({ grup: 'x' } as never)).toThrow('grup')
+    // It can be a hook of several routes.
+    expect(() => app.rateLimit({ limit: '5/min' })).toThrow('group: the `limit` of one place needs a name')
   })
 
   test('without options limits a route that the plugin does not limit', async () => {

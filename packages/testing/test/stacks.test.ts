@@ -88,7 +88,16 @@ const FACES: readonly [face: string, exported: object, calls: Calls][] = [
 /** What is exported and gives the caller no such error, or is made to throw it in the name of another function. */
 const OTHERS = [
   ...['ConfigError', 'LimitedError', 'StoreError', 'StoreUnavailableError', 'TollgateError'],
-  ...['admitThen', 'channelOf', 'decisionsOf', 'hasLeft', 'internalsOf', 'isOutcome', 'isRefundAnswer'],
+  ...[
+    'admitThen',
+    'channelOf',
+    'decisionsOf',
+    'groupOfRoute',
+    'hasLeft',
+    'internalsOf',
+    'isOutcome',
+    'isRefundAnswer',
+  ],
   ...[
     'isSomebody',
     'onResponseEnd',

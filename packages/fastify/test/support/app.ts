@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { RateLimitPluginOptions } from '../../src/index.js'
 
 export interface Asked {
-  readonly method?: 'GET' | 'POST' | 'OPTIONS'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'OPTIONS'
   readonly headers?: Record<string, string>
   readonly body?: string
 }
