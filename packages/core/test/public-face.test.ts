@@ -39,6 +39,7 @@ const AUTHORS_OF_ADAPTERS = [
   'toError',
   'toThrown',
   'warn',
+  'watchIdentity',
 ]
 const AUTHORS_OF_STORES = [
   'ConfigError',

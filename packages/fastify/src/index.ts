@@ -5,7 +5,7 @@ import {
   type PlaceOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { atCaller, createHttpLimiter, groupOfRoute, internalsOf } from '@tollgate/core/adapter'
+import { atCaller, createHttpLimiter, groupOfRoute } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
@@ -98,7 +98,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const hasRoutes = mount(app, find, decided, hook)
   const isEarly = hook !== undefined && hook !== 'preHandler'
   if (isEarly && given.identify && !http.isByAddress) {
-    warnOfLateIdentity(app, given.identify, { stage: hook, warn: internalsOf(http.limiter).warn })
+    warnOfLateIdentity(app, given.identify, { stage: hook, limiter: http.limiter })
   }
   app.addHook('onReady', async () => {
     if (!hasRoutes()) refuseUnlessEmpty(app)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Identified, Identify } from '@tollgate/core'
-import { isSomebody, type Warn } from '@tollgate/core/adapter'
+import type { Identified, Identify, Limiter } from '@tollgate/core'
+import { isSomebody, watchIdentity } from '@tollgate/core/adapter'
+import { fastify } from './adapter.js'
 import { addLast, type Stage } from './last.js'
 
 /**
@@ -11,20 +12,23 @@ const LOOKS = 20
 
 /**
  * Warns once when `identify` finds no subject in the stage that the user chose, but finds one after `preHandler`. Then
- * authentication runs in a later stage, and all requests are counted by address.
+ * authentication runs in a later stage, and all requests are counted by address. It is better known there than once the
+ * response is over, when a handler may have logged somebody in.
  */
 export function warnOfLateIdentity(
   app: FastifyInstance,
   identify: Identify<FastifyRequest>,
-  { stage, warn }: { readonly stage: Stage; readonly warn: Warn },
+  { stage, limiter }: { readonly stage: Stage; readonly limiter: Limiter },
 ): void {
+  const watch = watchIdentity(fastify, identify, limiter)
+  if (!watch) return
+  watch.lookElsewhere()
   let left = LOOKS
   const look = async (request: FastifyRequest): Promise<void> => {
     const found = [await identify(request)].flat() as readonly Identified[]
-    if (!found.some(isSomebody) || left <= 0) return
+    if (!found.some(isSomebody)) return
     left = 0
-    warn(
-      'TOLLGATE_LATE_IDENTITY',
+    watch.isLate(
       `identify found nobody in the stage ${stage}, so a request was counted by its address, but somebody behind ` +
         "preHandler: authentication comes after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
     )

@@ -8,6 +8,7 @@ export {
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
 export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts'
+export { identityContract, type Authenticating } from './contracts/identity-contract.ts'
 export { mistakesContract, type Mistakes } from './contracts/mistakes-contract.ts'
 export { trustContract } from './contracts/trust-contract.ts'
 export { upgradeContract } from './contracts/upgrade-contract.ts'

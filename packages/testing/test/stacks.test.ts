@@ -108,7 +108,7 @@ const OTHERS = [
     'toThrown',
     'unsupportedBy',
   ],
-  ...['EvictionReport', 'LruMap', 'warn', 'atCaller', 'checkStore', 'needOptions'],
+  ...['EvictionReport', 'LruMap', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needOptions'],
 ]
 
 const METHODS: Calls = {

@@ -20,7 +20,8 @@ export const WARNING_CODES = {
   TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back. At most once a minute.',
   TOLLGATE_UNVERIFIED: 'byJwtClaim met a token that nothing has verified, and counts its client by address.',
   TOLLGATE_LATE_IDENTITY:
-    'Fastify: identify finds nobody in the stage that was chosen, since authentication comes later.',
+    'identify names nobody when a request is counted, and somebody later: authentication comes after the limiter.',
+  TOLLGATE_NO_IDENTITY: 'identify gave nothing in its first 1000 requests, so all of them count by address.',
   TOLLGATE_HOOK_ORDER: 'Fastify: this version cannot be told to decide requests after all other hooks.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
   TOLLGATE_MOUNTED_TWICE:

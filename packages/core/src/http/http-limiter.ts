@@ -15,6 +15,7 @@ import { DenialAnswers } from './denial-answers.js'
 import { contextOf } from './event-context.js'
 import { headerWriter, type HeaderWriter } from './headers.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
+import { watchIdentity, type IdentityWatch } from './identity-watch.js'
 import { compileList, type List } from './lists.js'
 import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
 import { makeLimiter } from './make-limiter.js'
@@ -66,6 +67,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
+  readonly #identity: IdentityWatch<Req> | undefined
   readonly #writeHeaders: HeaderWriter<Res>
   readonly #denials: DenialAnswers<Req, Res>
   readonly #property: string
@@ -99,6 +101,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const limitOf = limitOfRequest<Req>(options)
     this.#limits = limitOf && new LimitsOfRequest(limitOf, this.limiter)
     this.isByAddress = isByAddress(identify) && !limitOf
+    this.#identity = watchIdentity(adapter, identify, this.limiter)
     this.#writeHeaders = headerWriter(headers, internals.hide)
     this.#denials = new DenialAnswers(adapter, this.#options)
     this.#property = requestProperty
@@ -122,8 +125,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       place.#countedIn = { limiter: place, group: undefined }
       return place
     } catch (error) {
-      const mistake = error instanceof ConfigError ? error.within(path) : error
-      throw fromCaller(mistake, RequestLimiter.prototype.at)
+      throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.at)
     }
   }
 
@@ -145,7 +147,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   #decide(req: Req, res: Res, identified: Identified | readonly Identified[]): MaybePromise<boolean> {
-    const subjects = readSubjects(identified) ?? ([subjectOfAddress(this.#ipOf(req))] as const)
+    const found = readSubjects(identified)
+    this.#identity?.met(req, res, found)
+    const subjects = found ?? ([subjectOfAddress(this.#ipOf(req))] as const)
     if (subjects.some(isIp)) warnOfProxy(this.#adapter, req, this.#warn)
     if (this.#allowList || this.#blockList) {
       return this.#checkLists(req, res, subjects, () => this.#consumeOrShed(req, res, subjects))

@@ -12,7 +12,8 @@ import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/ip.js'
 /**
  * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All
  * limits of all of them must have room. Without a subject (undefined, null or an empty id) the client's address counts,
- * on the default plan. May be async. Errors it throws go to the framework's error handling.
+ * on the default plan. May be async. Errors it throws go to the framework's error handling. For up to 50 requests for which
+ * it named nobody, it is asked again when the response is over, to warn if authentication comes after the limiter.
  */
 export type Identify<Req, Plans extends string = string> = (
   req: Req,

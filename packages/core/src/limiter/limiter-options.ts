@@ -44,7 +44,8 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   readonly hashIds?: string
   /**
    * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server, about
-   * memory in several processes and about unverified tokens are emitted in any case. Default: true.
+   * memory in several processes and about unverified tokens are emitted in any case. With false, `identify` is not asked
+   * again to find out whether it is asked too early. Default: true.
    */
   readonly warnings?: boolean
 }

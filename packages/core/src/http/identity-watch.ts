@@ -1,0 +1,138 @@
+import { isSilent, type Warn } from '../base/warnings.js'
+import { internalsOf } from '../limiter/internals.js'
+import type { Limiter } from '../limiter/limiter.js'
+import type { Subject } from '../plans/subject.js'
+import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import { isByAddress, isIp, isSomebody, type Identified, type Identify } from './identify.js'
+
+/** Of the requests that nobody was named for, one in so many is looked at again. */
+const ONE_IN = 5
+/** The most that are, in the life of a process: `identify` may cost a query of a database. */
+const MOST_LOOKS = 50
+/** It is late if it then names somebody for most of so many, on so many routes, none of which has more than half. */
+const [SAMPLES, MOST_OF, ROUTES] = [10, 6, 3]
+/** After so many requests for which nothing was given, it is told that nothing ever was. */
+const FIRST = 1000
+
+const LATE = `identify named nobody when requests were counted, and somebody once they were answered: what authenticates comes \
+after the limiter, so requests of known clients count by their address, on the default plan. Put what authenticates in \
+front of the limiter.`
+const NOTHING = `identify gave nothing in its first ${FIRST} requests, so all of them count by their address, on the default \
+plan. See whether it reads what authentication leaves on a request, and whether that comes before the limiter. To count \
+by address, leave identify out.`
+
+/** A request that was looked at again. */
+interface Sample {
+  readonly route: string
+  readonly isNamed: boolean
+}
+
+type AnyRequest = Partial<Readonly<Record<'originalUrl' | 'url', unknown>>>
+
+/**
+ * Finds out whether `identify` is asked too early, before authentication: it names nobody for a request, and somebody once the
+ * response is over. A route to log in does that rightly, so one route is not enough.
+ *
+ * Asks `identify` 50 times more at most, and of such calls takes no error and no answer to the application.
+ */
+export class IdentityWatch<Req extends object> {
+  readonly #adapter: HttpAdapter<Req, never>
+  readonly #identify: Identify<Req>
+  readonly #warn: Warn
+  #isOver = false
+  #hasGiven = false
+  #unnamed = 0
+  #looksLeft = MOST_LOOKS
+  readonly #samples: Sample[] = []
+
+  constructor(adapter: HttpAdapter<Req, never>, identify: Identify<Req>, warn: Warn) {
+    this.#adapter = adapter
+    this.#identify = identify
+    this.#warn = warn
+  }
+
+  /**
+   * Call it with each request.
+   *
+   * @param found what `identify` gave; undefined: nothing
+   */
+  met<Res>(req: Req, res: Res, found: readonly Subject[] | undefined): void {
+    if (this.#isOver) return
+    if (found) this.#hasGiven = true
+    if (found && !found.every(isIp)) return
+    this.#unnamed += 1
+    if (this.#unnamed % ONE_IN === 0 && this.#looksLeft > 0) this.#lookAfter(req, res)
+    if (this.#unnamed < FIRST) return
+    this.#isOver = true
+    if (!this.#hasGiven) this.#warn('TOLLGATE_NO_IDENTITY', NOTHING)
+  }
+
+  /** For an adapter that looks at a better moment by itself: no request is looked at here. */
+  lookElsewhere(): void {
+    this.#looksLeft = 0
+  }
+
+  /** Warns that `identify` is asked too early, unless this or the contrary is known. */
+  isLate(text: string = LATE): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#warn('TOLLGATE_LATE_IDENTITY', text)
+  }
+
+  #lookAfter(req: Req, res: unknown): void {
+    this.#looksLeft -= 1
+    try {
+      this.#adapter.onEnd(res as never, (end) => void this.#look(req, end))
+    } catch {
+      // A mock response of a test has no events.
+    }
+  }
+
+  /** Never rejects: the request was decided long ago, and its errors with it. */
+  async #look(req: Req, { status, isAborted }: ResponseEnd): Promise<void> {
+    // Of a request that was denied or failed, authentication may not have been asked.
+    if (isAborted || !(Number(status) < 400)) return
+    try {
+      const found = [await this.#identify(req)].flat() as readonly Identified[]
+      this.#note({ route: this.#routeOf(req), isNamed: found.some(isSomebody) })
+    } catch {
+      // The application knows of what `identify` throws from its first call.
+    }
+  }
+
+  #note(sample: Sample): void {
+    this.#samples.push(sample)
+    if (this.#samples.length > SAMPLES) this.#samples.shift()
+    const named = this.#samples.filter(({ isNamed }) => isNamed).map(({ route }) => route)
+    const countOf = (route: string): number => named.filter((other) => other === route).length
+    const routes = new Set(named)
+    if (named.length < MOST_OF || this.#samples.length < SAMPLES || routes.size < ROUTES) return
+    if ([...routes].every((route) => countOf(route) * 2 <= named.length)) this.isLate()
+  }
+
+  /** By its URL, since the pattern may lack where a router is mounted. Parts with digits, or long ones, are taken for ids. */
+  #routeOf(req: AnyRequest & Req): string {
+    const [path = ''] = String(req.originalUrl ?? req.url).split('?', 1)
+    const parts = path.slice(0, 200).split('/')
+    const isId = (part: string): boolean => part.length > 20 || /\d/.test(part)
+    return `${this.#adapter.method(req)} ${parts.map((part) => (isId(part) ? ':' : part)).join('/')}`
+  }
+}
+
+/** By the limiter and the function: the places of a limiter that share an `identify` share its looks. */
+const watches = new WeakMap<Limiter, WeakMap<object, unknown>>()
+
+/** The watch over the `identify` of a limiter; undefined if it needs none: it goes by address, or warnings are off. */
+export function watchIdentity<Req extends object>(
+  adapter: HttpAdapter<Req, never>,
+  identify: Identify<Req> | undefined,
+  limiter: Limiter,
+): IdentityWatch<Req> | undefined {
+  const { warn } = internalsOf(limiter)
+  if (!identify || isByAddress(identify) || isSilent(warn)) return undefined
+  const ofLimiter = watches.get(limiter) ?? new WeakMap<object, unknown>()
+  watches.set(limiter, ofLimiter)
+  const watch = ofLimiter.get(identify) ?? new IdentityWatch(adapter, identify, warn)
+  ofLimiter.set(identify, watch)
+  return watch as IdentityWatch<Req>
+}
