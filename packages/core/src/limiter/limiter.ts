@@ -28,9 +28,10 @@ export interface ConsumeOptions {
 /** Decides requests, for the whole application or for one scope of it. */
 export interface Consumer<Plans extends string = string> {
   /**
-   * Takes `cost` units from every limit of the subject's plan, or nothing at all.
+   * Takes `cost` units from every limit of the subject's plan, or nothing at all. Write `await limiter.consume(...)`: what
+   * comes is a promise or a value, so `.then` works with some stores only.
    *
-   * With the memory store the decision is returned as a value, unless `planOf` has to be waited for. With Redis it is
+   * With the memory store the decision is a value, unless `planOf` has to be waited for. With Redis it is
    * always a promise, which resolves within the deadline whatever the store does. A look-up by `planOf` comes first and
    * has a deadline of its own. On a plan with `wait`, a request that does not fit now resolves when its place has come,
    * within `maxDelay` of it, with any store.
@@ -41,7 +42,7 @@ export interface Consumer<Plans extends string = string> {
    *                         nothing has been taken then
    */
   consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
-  /** Returns the decision that `consume` would, but takes nothing. Throws as `consume` does. */
+  /** The decision that `consume` would give, but takes nothing. Write `await` as for `consume`. Throws as `consume` does. */
   peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /**
    * Holds `cost` units of every limit until the cost is known: nobody else can take them. Then `commit` counts what it was.
@@ -112,8 +113,9 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    */
   scope(options: ScopeOptions): Consumer<Plans>
   /**
-   * Replaces all plans, from the next request on. Units used in a window of the same length and algorithm still count.
-   * A default plan that was chosen stays, unless another is given.
+   * Replaces all plans of this limiter, in this process alone: call it in every process. It holds from the next request
+   * on. Units used in a window of the same length and algorithm still count. A default plan that was chosen stays, unless
+   * another is given.
    *
    * @throws {ConfigError} when a plan is wrong, or the default plan is not among them; the old plans then stay
    * @example limiter.setPlans({ basic: '100/min', pro: '3000/min' }, { defaultPlan: 'basic' })
@@ -122,7 +124,10 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
     plans: PlansInput<Names>,
     options?: { readonly defaultPlan?: NoInfer<Names> | undefined },
   ): void
-  /** Asks `planOf` again at the subject's next request, such as after an upgrade. */
+  /**
+   * Asks `planOf` again at the subject's next request, such as after an upgrade. In this process alone: others use the
+   * plan that they remember for `planCache.ttlMs` more, and one request.
+   */
   forgetPlan(subject: Subject | string): void
   /** @throws {ConfigError} when the event does not exist or the listener is not a function; so does `off` */
   on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
