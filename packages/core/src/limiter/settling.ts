@@ -58,7 +58,7 @@ export class Settling {
     return Math.max(...counted) + more
   }
 
-  /** Where a reservation has ended already, its units are free: then as many are taken as fit. */
+  /** Where a reservation is held no more, its units are free: then as many are taken as fit. */
   async #count({ request }: Settlement, verdict: Verdict, used: number): Promise<number> {
     const { step } = verdict
     if (!isReserved(verdict)) {
@@ -67,7 +67,7 @@ export class Settling {
     }
     const found = await this.#pipeline.holds.reports.settle(verdict, used)
     if (found.includes('unsent')) return 0
-    const parts = step.parts.filter((_, i) => found[i] === 'over')
+    const parts = step.parts.filter((_, i) => found[i] === 'over' || found[i] === 'lost')
     if (used === 0 || parts.length === 0) return used
     return this.#pipeline.takeMore({ ...withoutHold(step), parts }, used)
   }

@@ -79,6 +79,6 @@ export class UnitsBack {
 }
 
 function meaningOf(found: Found): GivenBack {
-  if (found === 'over') return 'gone'
+  if (found === 'over' || found === 'lost') return 'gone'
   return found === 'ended' ? 'given' : 'unknown'
 }

@@ -124,13 +124,8 @@ export class Oracle {
 
   /** Whether a reservation holds its units; undefined: one that was denied. */
   stateOf(reserved: Reserved | undefined, now: number): 'held' | 'over' | 'unknown' {
-    if (!reserved || now >= reserved.to || this.isForgotten(reserved)) return 'over'
+    if (!reserved || now >= reserved.to || this.#forgotten.has(reserved.id)) return 'over'
     return now < reserved.from ? 'held' : 'unknown'
-  }
-
-  /** Whether its subject was reset. */
-  isForgotten(reserved: Reserved | undefined): boolean {
-    return reserved !== undefined && this.#forgotten.has(reserved.id)
   }
 
   endReservation(reserved: Reserved | undefined): void {

@@ -62,13 +62,7 @@ export class Reservations {
     const isGiven = await answered(reservation.cancel(), 'a cancelling')
     this.#play.tell(isGiven)
     if (isGiven) this.#case.refunds += 1
-    // As with refunds, the laws do not say what goes back after a reset.
-    const isDue = state === 'held' || this.#play.oracle.isForgotten(reserved)
-    this.#case.check(
-      11,
-      isGiven ? isDue : state !== 'held',
-      () => `cancelling what is ${state} said ${isGiven}`,
-    )
+    this.#case.check(11, isGiven === (state === 'held'), () => `cancelling what is ${state} said ${isGiven}`)
     this.#play.oracle.endReservation(reserved)
     this.#case.check(11, (await reservation.commit(3)) === 0, () => 'counted after it was cancelled')
   }

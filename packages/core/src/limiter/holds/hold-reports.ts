@@ -6,10 +6,14 @@ import type { Outcome } from '../../stores/contract.js'
 import { heldParts } from './held.js'
 
 /**
- * What a report found. `ended`: the units were held, and are so no more. `over`: they were not, since the hold had ended, or
- * the subject was reset. `unknown`: no answer came; the report is repeated. `unsent`: the limiter was closed.
+ * What a report found.
+ * - `ended`: the units were held, and are so no more.
+ * - `over`: the hold had ended before. The units of a place have entered the limits, those of a reservation came back.
+ * - `lost`: the store does not know the hold: its subject was reset, or the store lost its data.
+ * - `unknown`: no answer came; the report is repeated.
+ * - `unsent`: the limiter was closed.
  */
-export type Found = 'ended' | 'over' | 'unknown' | 'unsent'
+export type Found = 'ended' | 'over' | 'lost' | 'unknown' | 'unsent'
 
 interface Repeated {
   readonly report: Request
@@ -45,7 +49,8 @@ export class HoldReports {
     const endsAtMs = elapsedMs() + endsInUs / 1000
     const foundBy = (answer: Outcome | undefined): Found => {
       if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
-      return answer.at < at + endsInUs && answer.lease?.isKnown ? 'ended' : 'over'
+      if (answer.at >= at + endsInUs) return 'over'
+      return answer.lease?.isKnown ? 'ended' : 'lost'
     }
     return Promise.all(
       heldParts(step).map(async (part) => foundBy(await this.#report(reportOf(step, part, used), endsAtMs))),
@@ -98,7 +103,10 @@ export class HoldReports {
 
 /** One part for each message: the grant `lease` is of one key. */
 function reportOf({ subject, plan, hold }: Request, part: Part, used: number): Request {
-  const reports = [{ id: hold?.id ?? '', used, left: 0 }]
+  const id = hold?.id ?? ''
+  // A store says that it knows whatever is reported as unused and given back. So first it is told that all is still held.
+  const held = { id, used: 0, left: part.cost }
+  const reports = [...(used === 0 ? [held] : []), { id, used, left: 0 }]
   const { limits, shard } = part
   const parts = [{ ...part, cost: 1, slots: undefined }]
   return { subject, plan, cost: 1, parts, limits, shard, grant: 'lease', order: { reports } }
