@@ -1,5 +1,6 @@
 import type { RefundAnswer, RefundPart, RefundRequest } from '../stores/contract.js'
 import { Batcher } from '../stores/batcher.js'
+import { limitsIn } from '../stores/call-size.js'
 import { newId } from './ids.js'
 import { Outbox } from './outbox.js'
 
@@ -28,6 +29,7 @@ export class GiveBacks {
     this.#onGivenBack = onGivenBack
     this.#outbox = new Outbox<RefundRequest, boolean>({
       send: (batch, isForced) => store.refund(batch, isForced),
+      limitsOf: limitsIn,
       isOpen: (shard) => store.isOpen(shard),
       onDelivered: ({ parts }) => this.#delivered(parts),
       onDropped: () => {},

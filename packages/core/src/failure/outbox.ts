@@ -2,7 +2,7 @@ import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import { ID_KEPT_MS } from '../stores/contract.js'
-import { LARGEST_BATCH } from '../stores/lane.js'
+import { inCalls } from '../stores/call-size.js'
 import type { OutboxOptions } from './outbox-options.js'
 
 interface Waiting<Item> {
@@ -38,10 +38,8 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
    */
   deliver(items: readonly Item[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
     const firstMs = elapsedMs()
-    return this.#send(
-      items.map((item) => ({ item, firstMs })),
-      isForced,
-    )
+    const waiting = items.map((item) => ({ item, firstMs }))
+    return this.#track(this.#sendAll(waiting, isForced))
   }
 
   /** Sends the waiting items of a shard that answers again. */
@@ -71,25 +69,32 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     const old = elapsedMs() - LONGEST_MS
     const live = all.filter(({ firstMs }) => firstMs > old)
     for (const { item, firstMs } of all) if (firstMs <= old) this.#options.onDropped(item)
-    for (let from = 0; from < live.length; from += LARGEST_BATCH) {
-      await this.#send(live.slice(from, from + LARGEST_BATCH), isForced)
-    }
+    await this.#sendAll(live, isForced)
   }
 
-  #send(batch: readonly Waiting<Item>[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
-    const items = batch.map(({ item }) => item)
-    const sent = this.#options.send(items, isForced).then((answers) => {
-      const all = items.map(
-        (_, i) =>
-          answers[i] ??
-          new StoreError(
-            `the store gave no answer to a request: its array was too short (${pageOf('writing-a-store.md')})`,
-          ),
-      )
-      batch.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))
-      return all
-    })
-    return this.#track(sent)
+  /** One call after another, so that requests get through in between. */
+  async #sendAll(
+    all: readonly Waiting<Item>[],
+    isForced: boolean,
+  ): Promise<readonly (Answer | StoreError)[]> {
+    const answers: (Answer | StoreError)[] = []
+    for (const call of inCalls(all, ({ item }) => this.#options.limitsOf(item)))
+      answers.push(...(await this.#send(call, isForced)))
+    return answers
+  }
+
+  async #send(call: readonly Waiting<Item>[], isForced: boolean): Promise<(Answer | StoreError)[]> {
+    const items = call.map(({ item }) => item)
+    const answers = await this.#options.send(items, isForced)
+    const all = items.map(
+      (_, i) =>
+        answers[i] ??
+        new StoreError(
+          `the store gave no answer to a request: its array was too short (${pageOf('writing-a-store.md')})`,
+        ),
+    )
+    call.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))
+    return all
   }
 
   #track<T>(sent: Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import { isA, StoreError } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
-import { LARGEST_BATCH } from '../stores/lane.js'
+import { LARGEST_BATCH } from '../stores/call-size.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { newId } from './ids.js'
 import type { LocalLimiter } from './local-limiter.js'
@@ -59,6 +59,7 @@ export class Reconciliation {
     this.#options = options
     this.#outbox = new Outbox<Charge, Outcome>({
       send: (charges) => this.#send(charges),
+      limitsOf: chargedLimits,
       isOpen: (shard) => options.store.isOpen(shard),
       onDelivered: (charge, answer) => this.#settle(charge, isA(answer, StoreError) ? undefined : answer),
       onDropped: (charge) => this.#settle(charge, undefined),
@@ -155,6 +156,11 @@ export class Reconciliation {
     const units = Math.max(admitted - dropped, 0)
     if (units + dropped > 0) this.#options.onReconciled({ units, dropped })
   }
+}
+
+/** A limit that is charged for several times is counted in several times. */
+function chargedLimits({ owed }: Charge): number {
+  return sum(owed.used.entries.map(({ length }) => Math.max(length, 1)))
 }
 
 /** How many of the units that a limit was charged the store had no room for. */

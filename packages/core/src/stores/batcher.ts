@@ -1,3 +1,4 @@
+import type { Sized } from './call-size.js'
 import { Lane, type Conclude, type Send, type Waiting } from './lane.js'
 
 export type { Conclude }
@@ -7,7 +8,7 @@ export type { Conclude }
  * request that finds no call of its shard on the way leaves within the same tick of the event loop, with all others of
  * that moment; any other leaves at the end of the tick.
  */
-export class Batcher<Request extends { readonly shard: number }> {
+export class Batcher<Request extends Sized & { readonly shard: number }> {
   readonly #send: Send<Request>
   readonly #onConcluded: () => void
   readonly #lanes = new Map<number, Lane<Request>>()

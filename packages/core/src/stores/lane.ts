@@ -1,7 +1,8 @@
 import { elapsedMs, setImmediate } from '../base/timers.js'
+import { LARGEST_BATCH, limitsIn, MOST_LIMITS_A_CALL, type Sized } from './call-size.js'
 
-/** The most requests in one call. A larger batch would block the server for other clients for too long. */
-export const LARGEST_BATCH = 128
+export { LARGEST_BATCH }
+
 /** The fewest requests of a reply that are concluded before the next call may leave. */
 const SMALLEST_PART = 8
 
@@ -36,10 +37,12 @@ interface Reply<Request> {
 }
 
 /** The requests of one shard: those that wait, and the replies that are being concluded. */
-export class Lane<Request> {
+export class Lane<Request extends Sized> {
   readonly #send: Send<Request>
   readonly #onConcluded: () => void
   #waiting: Waiting<Request, unknown>[] = []
+  /** How many limits these requests are about. */
+  #limits = 0
   /** How many calls have no reply yet. */
   #underWay = 0
   #isFlushDue = false
@@ -53,6 +56,9 @@ export class Lane<Request> {
   }
 
   add(one: Waiting<Request, unknown>): void {
+    const limits = limitsIn(one.request)
+    if (this.#limits + limits > MOST_LIMITS_A_CALL) this.flush()
+    this.#limits += limits
     if (this.#waiting.push(one) === LARGEST_BATCH) return this.flush()
     if (this.#isFlushDue) return
     this.#isFlushDue = true
@@ -69,6 +75,7 @@ export class Lane<Request> {
     if (this.#waiting.length === 0) return
     const batch = this.#waiting
     this.#waiting = []
+    this.#limits = 0
     this.#underWay += 1
     const sentAtMs = elapsedMs()
     const onAnswers = (given: unknown): void => {

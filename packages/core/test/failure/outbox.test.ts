@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/testing'
 import { StoreError } from '../../src/index.js'
 import { Outbox } from '../../src/failure/outbox.js'
-import { LARGEST_BATCH } from '../../src/stores/lane.js'
+import { LARGEST_BATCH, MOST_LIMITS_A_CALL } from '../../src/stores/call-size.js'
 import { ID_KEPT_MS } from '../../src/stores/contract.js'
 
 let mockLaterMs = 0
@@ -14,6 +14,8 @@ afterEach(() => void (mockLaterMs = 0))
 interface Item {
   readonly shard: number
   readonly id: string
+  /** How many limits it is about. Default: 1. */
+  readonly limits?: number
 }
 type Given = string | StoreError
 
@@ -37,6 +39,7 @@ function boxOf(give: (items: readonly Item[]) => readonly Given[] | Promise<read
       sent.push({ ids: items.map(({ id }) => id).join(), isForced })
       return give(items)
     },
+    limitsOf: ({ limits = 1 }) => limits,
     isOpen: (shard) => open.has(shard),
     onDelivered: ({ id }, answer) => delivered.push([id, answer]),
     onDropped: ({ id }) => dropped.push(id),
@@ -102,18 +105,21 @@ test('while a breaker is open, items wait for recover, which sends those of the 
   await outbox.end()
 })
 
-test('items that have waited are sent in batches small enough to let requests through', async () => {
+const count = 2 * LARGEST_BATCH + 5
+const half = MOST_LIMITS_A_CALL / 2
+test.each<[what: string, limits: readonly number[], calls: readonly number[]]>([
+  ['many items', Array.from({ length: count }, () => 1), [LARGEST_BATCH, LARGEST_BATCH, 5]],
+  ['items about many limits', [half, half, 1, half, half, half], [2, 2, 2]],
+  ['one item about more limits than a call may have', [1, MOST_LIMITS_A_CALL + 1, 1], [1, 1, 1]],
+])('%s are sent in calls small enough to let requests through, also again', async (_, limits, calls) => {
   let isDown = true
   const { outbox, sent, delivered } = boxOf((items) => items.map(() => (isDown ? down : 'yes')))
-  const count = 2 * LARGEST_BATCH + 5
-  await outbox.deliver(
-    Array.from({ length: count }, (_, i) => item(String(i))),
-    false,
-  )
+  const items = limits.map((many, i) => ({ ...item(String(i)), limits: many }))
+  expect(await outbox.deliver(items, false)).toEqual(items.map(() => down))
   isDown = false
   await outbox.recover(0)
-  expect(sent.slice(1).map(({ ids }) => ids.split(',').length)).toEqual([LARGEST_BATCH, LARGEST_BATCH, 5])
-  expect(delivered).toHaveLength(count)
+  expect(sent.map(({ ids }) => ids.split(',').length)).toEqual([...calls, ...calls])
+  expect(delivered).toEqual(items.map(({ id }) => [id, 'yes']))
   await outbox.end()
 })
 
