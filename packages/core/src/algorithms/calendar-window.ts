@@ -160,17 +160,21 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
   }
   const calendar = createCalendar(unit, timeZone, anchor)
   let known: readonly number[] = []
+  let knownBehindMs = 0
   let params: Params = {}
   return {
     // Windows of the same length that start at other times get another id: their counts are not comparable.
     windowId: fnv1a(calendar.id) % 2 ** 28,
     ttlMs: calendar.maxWindowMs,
     timeZone,
-    paramsAt(nowMs) {
-      const starts = calendar.startsAround(nowMs)
-      if (starts !== known) {
+    paramsAt(nowMs, behindMs = 0) {
+      const starts = calendar.startsAround(nowMs - behindMs)
+      if (starts !== known || behindMs !== knownBehindMs) {
         known = starts
-        const [start0 = 0, start1 = 0, start2 = 0, start3 = 0] = starts.map((ms) => ms * 1000)
+        knownBehindMs = behindMs
+        const [start0 = 0, start1 = 0, start2 = 0, start3 = 0] = starts.map((ms) =>
+          Math.round((ms + behindMs) * 1000),
+        )
         params = { quota, start0, start1, start2, start3 }
       }
       return params

@@ -18,8 +18,13 @@ export interface Terms {
   readonly ttlMs: number
   /** The time zone of the calendar that its windows follow; undefined where they follow none. */
   readonly timeZone?: string | undefined
-  /** The parameters by the names in `wire`. Those of a calendar window change with the time. */
-  paramsAt(nowMs: number): Params
+  /**
+   * The parameters by the names in `wire`. Those of a calendar window change with the time.
+   *
+   * @param nowMs    the time that the store counts by, in ms since 1970
+   * @param behindMs how far the calendar is behind that time. Default: 0
+   */
+  paramsAt(nowMs: number, behindMs?: number): Params
   /** Whether they are the same at all times. */
   readonly isSteady?: boolean | undefined
 }

@@ -72,7 +72,7 @@ export class Fallback {
       this.#answeredAtMs = this.#local.nowMs()
     }
     this.#local.note(request, outcome, this.#answeredAtMs)
-    this.#instances?.tick(this.#answeredAtMs)
+    this.#instances?.tick(sentAtMs)
   }
 
   /** Decides a request that the store could not. Each subject has its own policy, and all must allow. */

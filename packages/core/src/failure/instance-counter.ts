@@ -41,7 +41,11 @@ export class InstanceCounter {
     this.#request = { shard: 0, grant: 'all', parts: [{ key, set: SET, cost: 1 }] }
   }
 
-  /** Called for every request that the store decides. */
+  /**
+   * Called for every request that the store decides.
+   *
+   * @param nowMs by a clock that is never set, in ms
+   */
   tick(nowMs: number): void {
     if (nowMs < this.#dueMs) return
     this.#dueMs = nowMs + COUNT_EVERY_MS

@@ -1,12 +1,10 @@
-import { microsecondClock } from '../base/microsecond-clock.js'
+import { processClock, type ProcessClock } from '../base/process-clock.js'
 import { elapsedMs } from '../base/timers.js'
 
 /** The clocks of this process; tests pass their own. */
-export interface LocalClocks {
-  /** The time in ms since 1970. */
-  readonly nowMs: () => number
+export interface LocalClocks extends ProcessClock {
   /** A monotonic clock, in µs. */
   readonly elapsedUs: () => number
 }
 
-export const CLOCKS: LocalClocks = { nowMs: microsecondClock(), elapsedUs: () => elapsedMs() * 1000 }
+export const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 1000 }

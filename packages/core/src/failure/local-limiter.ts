@@ -72,7 +72,7 @@ export class LocalLimiter {
     this.#clocks = clocks
     this.#known = new StoreKnowledge(maxSubjects)
     this.#keys = new LruMap(maxSubjects, (key) => this.#forgetOwed(key))
-    this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs)
+    this.#shares = new ProcessStore(maxSubjects, () => this.#nowMs, clocks.behindMs)
   }
 
   /** Remembers an answer of the store, which came at `atMs` by this process's clock. */

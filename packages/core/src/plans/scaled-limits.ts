@@ -25,8 +25,8 @@ export function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
   return {
     ...limit,
     // Computed when needed, since parameters of a calendar window change with the time.
-    paramsAt(nowMs) {
-      const params = limit.paramsAt(nowMs)
+    paramsAt(nowMs, behindMs) {
+      const params = limit.paramsAt(nowMs, behindMs)
       if (params !== known) {
         known = params
         scaled = implementations[limit.algorithm].scale(params, share)

@@ -2,8 +2,12 @@ import { isA, show, TollgateError } from '../base/errors.js'
 import { isOptions } from '../base/option-checks.js'
 import { quiet } from '../base/quiet.js'
 import { thrownText } from '../base/rare-warnings.js'
+import type { OwnLimits } from '../plans/own-limits.js'
 import type { Plan } from '../plans/plan.js'
 import { isNone } from './subject.js'
+
+/** What `planOf` may answer. */
+export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
 
 /** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
 export type Found = string | Plan | undefined

@@ -2,10 +2,10 @@ import { ConfigError, type TollgateError } from '../base/errors.js'
 import { LruMap } from '../base/lru-map.js'
 import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { subjectKey } from './key.js'
-import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
+import { steadyMs } from '../base/process-clock.js'
 import { clearTimeout, setTimeout } from '../base/timers.js'
-import { planError, planErrorOf, type Found } from './plan-answer.js'
+import { planError, planErrorOf, type Found, type PlanAnswer } from './plan-answer.js'
 import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
 
 /** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
@@ -18,9 +18,6 @@ export interface PlanlessSubject extends Subject {
  * Not called for client addresses, which are on the default plan.
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
-
-/** What `planOf` may answer. */
-export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
 
 interface Entry {
   readonly plan: Found
@@ -70,7 +67,7 @@ export class PlanLookup {
   find(subject: Subject): MaybePromise<Found> {
     const key = subjectKey(subject)
     const entry = this.#entries.get(key)
-    const now = Date.now()
+    const now = steadyMs()
     if (entry && now < entry.usableUntil) {
       this.#entries.use(key, entry)
       if (now >= entry.freshUntil) void this.#lookUp(key, subject, entry)
@@ -134,13 +131,13 @@ export class PlanLookup {
 
   #keep(key: string, plan: Found): Found {
     const { ttlMs, staleMs } = this.#options
-    const freshUntil = Date.now() + ttlMs
+    const freshUntil = steadyMs() + ttlMs
     this.#entries.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
     return plan
   }
 
   #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): Found {
-    const freshUntil = Date.now() + RETRY_AFTER_MS
+    const freshUntil = steadyMs() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
     this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
     this.#host.onError(planErrorOf(error), subject)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
-import { microsecondClock } from '../../src/base/microsecond-clock.js'
+import { processClock } from '../../src/base/process-clock.js'
 import { asyncStore } from '../support/stores.js'
 
 /** Sets the time, in ms since 1970. */
@@ -98,7 +98,7 @@ describe.each(ways)('a clock faked by %s', (_, fake) => {
 })
 
 test('the real clock has µs, also after a fake one', () => {
-  const clock = microsecondClock()
+  const { nowMs: clock } = processClock()
   jest.useFakeTimers({ now: 5000 })
   expect(clock()).toBe(5000)
   jest.useRealTimers()

@@ -4,7 +4,11 @@ import type { LimitInput } from '../../src/index.js'
 
 /** One of several processes, whose store cannot answer. Its time stands still. */
 class Process {
-  readonly local = new LocalLimiter(100, { nowMs: () => this.nowMs, elapsedUs: () => this.nowMs * 1000 })
+  readonly local = new LocalLimiter(100, {
+    nowMs: () => this.nowMs,
+    behindMs: () => 0,
+    elapsedUs: () => this.nowMs * 1000,
+  })
   /** The numbers that the store gave are not those of this process's own counts. */
   readonly slots = { id: 'abcdef', held: 0, known: 40 } satisfies SlotHolder
   nowMs = 1_800_000_000_000

@@ -38,7 +38,11 @@ class Fleet {
   constructor(set: LimitSet, instances: number) {
     this.#set = set
     this.locals = Array.from({ length: instances }, () => {
-      const local = new LocalLimiter(100, { nowMs: () => this.nowMs, elapsedUs: () => this.nowMs * 1000 })
+      const local = new LocalLimiter(100, {
+        nowMs: () => this.nowMs,
+        behindMs: () => 0,
+        elapsedUs: () => this.nowMs * 1000,
+      })
       local.share = 1 / instances
       return local
     })

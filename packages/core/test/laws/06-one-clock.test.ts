@@ -54,9 +54,11 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
   })
 
   test('calendar windows by a clock that is years off are sent again, and counted once', async () => {
-    const store = redisStore(sharedRedis(), { prefix: testPrefix() })
-    const limiter = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
-    const decision = await withClockOff(-800 * 86_400_000, async () => limiter.consume('acme'))
+    const { limiter, decision } = await withClockOff(-800 * 86_400_000, async () => {
+      const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+      const made = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
+      return { limiter: made, decision: await made.consume('acme') }
+    })
     expect(decision.limits.map(({ remaining }) => remaining)).toEqual([9, 4])
     expect((await limiter.peek('acme')).limits.map(({ remaining }) => remaining)).toEqual([9, 4])
   })

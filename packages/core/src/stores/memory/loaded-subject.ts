@@ -5,7 +5,7 @@ import { HeldLimits } from './held-limits.js'
 import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
 import { findParts, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
-import { PreparedSets } from './prepared-sets.js'
+import type { PreparedSets } from './prepared-sets.js'
 import {
   EXPIRES,
   LAST,
@@ -41,7 +41,7 @@ export class LoadedSubject extends HeldLimits {
   #removals = 0
 
   /** @param sets shared with what keeps no state in it, such as the quick way */
-  constructor(records: Records, keptUs: number, sets = new PreparedSets()) {
+  constructor(records: Records, keptUs: number, sets: PreparedSets) {
     super()
     this.#sets = sets
     this.#records = records

@@ -1,6 +1,6 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
-import type { LimitSet, Params } from '../../plans/limit-set.js'
+import type { CompiledLimit, Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import { timeInLine, type Sought } from './hold-book.js'
 import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
@@ -14,7 +14,8 @@ export class PreparedLimit {
   /** Whether it counts requests in flight: then none of its units are ever on lease. */
   readonly isInFlight: boolean
   readonly stateId: number
-  readonly #paramsAt: (nowMs: number) => Params
+  readonly #limit: CompiledLimit
+  readonly #behindMs: () => number
   /** Its parameters, if they never change: to ask for them at each request would read more of memory. */
   readonly #steady: Params | undefined
   readonly packing: Packing<object, Params> | undefined
@@ -29,13 +30,14 @@ export class PreparedLimit {
   leased = 0
   #leasesEndInUs = 0
 
-  constructor({ limits }: LimitSet, i: number, first: number) {
-    const { algorithm, stateId, paramsAt, isSteady } = limits[i] as LimitSet['limits'][number]
+  constructor(limit: CompiledLimit, first: number, behindMs: () => number) {
+    const { algorithm, stateId, isSteady } = limit
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
     this.stateId = stateId
-    this.#paramsAt = paramsAt
-    this.#steady = isSteady ? paramsAt(0) : undefined
+    this.#limit = limit
+    this.#behindMs = behindMs
+    this.#steady = isSteady ? limit.paramsAt(0) : undefined
     this.packing = this.algorithm.packing
     this.first = first
     this.state = this.spare = this.algorithm.create()
@@ -44,7 +46,7 @@ export class PreparedLimit {
   /** Makes a subject's state the one that is decided, as of `now`. */
   load(state: object, last: number, now: number): void {
     this.state = state
-    this.params = this.#steady ?? this.#paramsAt(now / 1000)
+    this.params = this.#steady ?? this.#paramsAt(now)
     this.algorithm.load(state, last, now, this.params)
     this.leased = 0
   }
@@ -104,9 +106,13 @@ export class PreparedLimit {
     kept: object | undefined,
     request: QuickRequest,
   ): LimitAnswer | undefined {
-    const params = this.#steady ?? this.#paramsAt(request.now / 1000)
+    const params = this.#steady ?? this.#paramsAt(request.now)
     if (kept) return this.algorithm.quick?.(kept, request, params)
     return this.packing?.quick?.(page, at + this.first, request, params)
+  }
+
+  #paramsAt(now: number): Params {
+    return this.#limit.paramsAt(now / 1000, this.#behindMs())
   }
 
   /** The state of a subject that has used nothing. */

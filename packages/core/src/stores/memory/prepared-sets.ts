@@ -14,21 +14,27 @@ export class PreparedSets {
   readonly #known = new WeakMap<LimitSet, PreparedSet>()
   #newest: LimitSet | undefined
   #prepared: PreparedSet | undefined
+  readonly #behindMs: () => number
+
+  /** @param behindMs how far the system's clock is behind the store's */
+  constructor(behindMs: () => number) {
+    this.#behindMs = behindMs
+  }
 
   of(set: LimitSet): PreparedSet {
     if (set === this.#newest) return this.#prepared as PreparedSet
     let prepared = this.#known.get(set)
-    if (!prepared) this.#known.set(set, (prepared = prepareSet(set)))
+    if (!prepared) this.#known.set(set, (prepared = prepareSet(set, this.#behindMs)))
     this.#newest = set
     this.#prepared = prepared
     return prepared
   }
 }
 
-function prepareSet(set: LimitSet): PreparedSet {
+function prepareSet(set: LimitSet, behindMs: () => number): PreparedSet {
   let size = 0
-  const limits = set.limits.map((_, i) => {
-    const limit = new PreparedLimit(set, i, size)
+  const limits = set.limits.map((compiled) => {
+    const limit = new PreparedLimit(compiled, size, behindMs)
     size += limit.packing?.size ?? 0
     return limit
   })

@@ -1,4 +1,4 @@
-import { microsecondClock } from '../../base/microsecond-clock.js'
+import { processClock } from '../../base/process-clock.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -29,6 +29,7 @@ export class ProcessStore implements Store {
   readonly clock = 'process'
   readonly testClock?: () => number
   readonly #now: () => number
+  readonly #newSets: () => PreparedSets
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
   readonly #records: Records
@@ -40,15 +41,17 @@ export class ProcessStore implements Store {
   /** The subjects of the current request; reused by the next one. */
   readonly #loaded: LoadedSubject[] = []
 
-  /** @param now returns ms since 1970; default: the system's clock */
-  constructor(maxSubjects: number, now?: () => number) {
-    this.#now = now ?? microsecondClock()
+  /** @param now returns ms since 1970, and `behindMs` how far the calendar is behind it; default: of this process */
+  constructor(maxSubjects: number, now?: () => number, behindMs: () => number = () => 0) {
+    const clock = now ? { nowMs: now, behindMs } : processClock()
+    this.#now = clock.nowMs
+    this.#newSets = () => new PreparedSets(clock.behindMs)
     if (now) this.testClock = now
     this.#keptUs = now ? KEPT_UNDER_TEST_CLOCK_MS * 1000 : 0
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
     })
-    const sets = new PreparedSets()
+    const sets = this.#newSets()
     this.#quickWay = new QuickWay(this.#records, this.#keptUs, sets)
     this.#loaded.push(new LoadedSubject(this.#records, this.#keptUs, sets))
   }
@@ -63,12 +66,9 @@ export class ProcessStore implements Store {
     const records = this.#records
     const id = records.find(key)
     if (id === NONE) return undefined
-    const prepared = new PreparedSets().of(records.sets[id] as LimitSet)
-    return {
-      ...partsOf(records, id, prepared, this.#keptUs),
-      leases: records.leases.get(id),
-      expires: records.expires(id),
-    }
+    const prepared = this.#newSets().of(records.sets[id] as LimitSet)
+    const [leases, expires] = [records.leases.get(id), records.expires(id)]
+    return { ...partsOf(records, id, prepared, this.#keptUs), leases, expires }
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
@@ -231,7 +231,7 @@ export class ProcessStore implements Store {
 
   /** Loads the subject of a key into one of the reused objects. */
   #load(place: number, key: string, set: LimitSet, now: number): LoadedSubject {
-    const subject = (this.#loaded[place] ??= new LoadedSubject(this.#records, this.#keptUs))
+    const subject = (this.#loaded[place] ??= new LoadedSubject(this.#records, this.#keptUs, this.#newSets()))
     subject.load(key, set, now)
     return subject
   }

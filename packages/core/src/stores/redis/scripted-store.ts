@@ -1,3 +1,4 @@
+import { elapsedMs } from '../../base/timers.js'
 import {
   ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -59,8 +60,8 @@ export class RedisStore implements Store {
   readonly #consumeRun: Readonly<Record<keyof typeof consumeRunScripts, Script>>
   readonly #consumeSlots: Readonly<Record<keyof typeof consumeSlotsScripts, Script>>
   readonly #refund: Script
-  /** How far Redis's clock is ahead of ours, in ms. Used only to select the calendar windows to send. */
-  #aheadMs = 0
+  /** Redis's time less that since this process started, in ms, roughly: it selects the calendar windows to send. */
+  #startedAtMs = Date.now() - elapsedMs()
 
   constructor(port: RedisPort, layout: Layout, { space, now }: RedisStoreSettings) {
     this.space = space
@@ -118,9 +119,8 @@ export class RedisStore implements Store {
     return this.#now ? Math.round(this.#now() * 1000) : ''
   }
 
-  /** Redis's time in ms, roughly: it selects the calendar windows to send. */
   #nowMs(): number {
-    return this.#now ? this.#now() : Date.now() + this.#aheadMs
+    return this.#now ? this.#now() : this.#startedAtMs + elapsedMs()
   }
 
   #limitSets(): LimitSets {
@@ -184,7 +184,7 @@ export class RedisStore implements Store {
 
   #learnTime(given: unknown): readonly unknown[] {
     const reply = readReply(given)
-    this.#aheadMs = Math.round(Number(reply[0]) / 1000) - Date.now()
+    this.#startedAtMs = Math.round(Number(reply[0]) / 1000) - elapsedMs()
     return reply
   }
 }

@@ -1,0 +1,49 @@
+import { elapsedMs, isDateFaked, startedAtMs } from './timers.js'
+
+/** The time of this process, for what it counts itself. Where a test fakes `Date`, it is that, in whole ms. */
+export interface ProcessClock {
+  /**
+   * The time in ms since 1970, with µs as decimals: a clock of whole ms would give units back up to 1 ms early. It goes on
+   * when the system's clock is set forward or the machine slept, and is never set back: else what came back would count again.
+   */
+  readonly nowMs: () => number
+  /** How far the system's clock is behind `nowMs` since it was set back, in ms. What goes by dates needs it. */
+  readonly behindMs: () => number
+}
+
+/** If the system's clock differs by more than this from what is expected, it was set, in ms. */
+const CLOCKS_PART_MS = 1000
+
+/** The system's clock is read again after this time, in ms: to read both clocks takes twice as long. */
+const CHECKED_EVERY_MS = 10
+
+export function processClock(): ProcessClock {
+  let origin = startedAtMs
+  let behind = 0
+  let isStarted = false
+  let checkAt = 0
+  const nowMs = (): number => {
+    if (isDateFaked()) {
+      checkAt = behind = 0
+      return Date.now()
+    }
+    const elapsed = elapsedMs()
+    if (elapsed < checkAt) return origin + elapsed
+    checkAt = elapsed + CHECKED_EVERY_MS
+    const system = Date.now()
+    const ahead = system - origin - elapsed
+    // Before its first use nothing was counted by it.
+    if (ahead > CLOCKS_PART_MS || (!isStarted && ahead < -CLOCKS_PART_MS)) origin += ahead
+    const back = Math.max(origin + elapsed - system, 0)
+    // Kept as it is while it differs little: calendar windows are put together anew for each other value.
+    if (Math.abs(back - behind) > CLOCKS_PART_MS) behind = back > CLOCKS_PART_MS ? back : 0
+    isStarted = true
+    return origin + elapsed
+  }
+  return { nowMs, behindMs: () => behind }
+}
+
+/** A time in ms by a clock that is never set, for what is kept for a while. Where a test fakes `Date`, it is that. */
+export function steadyMs(): number {
+  return isDateFaked() ? Date.now() : startedAtMs + elapsedMs()
+}
