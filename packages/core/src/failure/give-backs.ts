@@ -1,4 +1,4 @@
-import type { RefundAnswer, RefundPart, RefundRequest } from '../stores/contract.js'
+import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { Batcher } from '../stores/batcher.js'
 import { limitsIn } from '../stores/call-size.js'
 import { newId } from './ids.js'
@@ -21,17 +21,14 @@ export class GiveBacks {
   readonly #store: RefundingStore
   readonly #outbox: Outbox<RefundRequest, boolean>
   readonly #batcher: Batcher<RefundRequest>
-  readonly #onGivenBack: (keys: readonly string[]) => void
 
-  /** @param onGivenBack called with the keys of each refund that the store has answered, also a late one */
-  constructor(store: RefundingStore, onGivenBack: (keys: readonly string[]) => void) {
+  constructor(store: RefundingStore) {
     this.#store = store
-    this.#onGivenBack = onGivenBack
     this.#outbox = new Outbox<RefundRequest, boolean>({
       send: (batch, isForced) => store.refund(batch, isForced),
       limitsOf: limitsIn,
       isOpen: (shard) => store.isOpen(shard),
-      onDelivered: ({ parts }) => this.#delivered(parts),
+      onDelivered: () => {},
       onDropped: () => {},
     })
     this.#batcher = new Batcher((batch, onAnswers) => void this.#outbox.deliver(batch, false).then(onAnswers))
@@ -46,7 +43,6 @@ export class GiveBacks {
       return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
     }
     const [answer] = await this.#store.refund([request], false)
-    this.#delivered(request.parts)
     return meaningOf(answer)
   }
 
@@ -58,10 +54,6 @@ export class GiveBacks {
   async end(): Promise<void> {
     this.#batcher.flush()
     await this.#outbox.end()
-  }
-
-  #delivered(parts: readonly RefundPart[]): void {
-    this.#onGivenBack(parts.map(({ key }) => key))
   }
 }
 

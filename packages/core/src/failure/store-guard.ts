@@ -1,6 +1,7 @@
 import type { StoreError } from '../base/errors.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { quietEach } from '../base/quiet.js'
-import type { LimitSet } from '../plans/limit-set.js'
+import type { SubjectKeys } from '../requests/request-builder.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import type { BreakerState } from './breaker.js'
 import {
@@ -104,12 +105,14 @@ export class StoreGuard {
   /**
    * Returns what the store answered.
    *
+   * @param onLate called if the store answers after the deadline
    * @throws {StoreError} when the store cannot answer
    */
-  async reset(keys: readonly string[], shard: number, sets: readonly LimitSet[]): Promise<unknown> {
+  async reset({ keys, shard, sets }: SubjectKeys, onLate: () => void): Promise<unknown> {
     const guard = this.#of(shard)
+    const ask = (): MaybePromise<boolean> => this.#store.reset(keys, shard, sets)
     try {
-      return await guard.call(() => this.#store.reset(keys, shard, sets))
+      return await new Promise<unknown>((onValue, onError) => guard.ask({ ask, onValue, onError, onLate }))
     } catch (error) {
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
       throw error

@@ -20,8 +20,8 @@ const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
 
 /**
  * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
- * are only taken meanwhile, and that makes the wait no shorter. What gives units back in this process is told to
- * `forget`. For all else one request asks the store after `recheckMs`, while the others are still denied.
+ * are only taken meanwhile, and that makes the wait no shorter. What else this process does to a key is told to `forget`.
+ * For all else one request asks the store after `recheckMs`, while the others are still denied.
  *
  * Only of limits that count in time, where time alone gives units back. Slots come back when a request ends, in any
  * process: what a limit of requests in flight said is never remembered.

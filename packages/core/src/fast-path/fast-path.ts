@@ -4,10 +4,10 @@ import type { Outcome } from '../stores/contract.js'
 import type { LeaseChange } from './leases/lease-change.js'
 
 /**
- * Why what is known of some keys no longer holds: units came back to them, they were reset, the plans were replaced, or
- * the limiter is being closed.
+ * Why what is known of some keys no longer holds: units came back to them, or were charged; they were reset; the plans were
+ * replaced; or the limiter is being closed.
  */
-export type ForgetReason = 'refund' | 'reset' | 'plans' | 'closed'
+export type ForgetReason = 'changed' | 'reset' | 'plans' | 'closed'
 
 /** What a fast path can ask of the pipeline. */
 export interface FastPathHost {

@@ -7,7 +7,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Store } from '../stores/contract.js'
 import { Holds } from './holds/holds.js'
 import { PathHost } from './path-host.js'
-import { StoreAccess } from './store-access.js'
+import { StoreAccess, type StoreAccessOptions } from './store-access.js'
 import type { Telling } from './telling.js'
 
 export interface BackingOptions {
@@ -35,8 +35,7 @@ export interface Backing {
 }
 
 export interface BackingListener {
-  /** Called with the keys whose units the store has given back. */
-  readonly onGivenBack: (keys: readonly string[]) => void
+  readonly onChanged: StoreAccessOptions['onChanged']
   /** Called when a shard answers again, before it decides requests. */
   readonly onRecovery: (shard: number) => Promise<void>
 }
@@ -48,7 +47,7 @@ export interface BackingListener {
 export function makeBacking(
   options: BackingOptions,
   telling: Telling,
-  { onGivenBack, onRecovery }: BackingListener,
+  { onChanged, onRecovery }: BackingListener,
 ): Backing {
   const { onStoreFailure, local } = options
   const deadlines = new Deadlines(options.deadlineMs)
@@ -59,12 +58,13 @@ export function makeBacking(
       fallback.late(batch, answers)
       holds.late(batch, answers)
     },
+    onChanged,
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
     recover: async (shard) => {
       await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
     },
   })
-  const giveBacks = new GiveBacks(store, onGivenBack)
+  const giveBacks = new GiveBacks(store)
   const fallback: Fallback = new Fallback({
     policy: onStoreFailure,
     local,

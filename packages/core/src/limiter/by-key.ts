@@ -47,13 +47,26 @@ export class ByKey {
   async reset(subject: SubjectKeys): Promise<boolean> {
     const { keys } = subject
     if (this.#isOver) throw closedError()
-    const { store, fallback, fastPaths, inFlight } = this.#options
+    const { store, fallback, fastPaths } = this.#options
     // Before, too: nothing may be served that the store no longer counts.
     fastPaths.forget('reset', keys)
-    const wasThere = await store.reset(subject)
-    fallback.forget(keys)
+    const onLate = (): void => {
+      fallback.forget(keys)
+      this.#forgotten(keys)
+    }
+    try {
+      const wasThere = await store.reset(subject, onLate)
+      fallback.forget(keys)
+      return wasThere
+    } finally {
+      this.#forgotten(keys)
+    }
+  }
+
+  /** Called when the store has forgotten some keys, or may have. */
+  #forgotten(keys: readonly string[]): void {
+    const { fastPaths, inFlight } = this.#options
     fastPaths.forget('reset', keys)
     inFlight.declareAgain(keys)
-    return wasThere
   }
 }

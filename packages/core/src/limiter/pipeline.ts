@@ -66,7 +66,7 @@ export class Pipeline {
   constructor(options: PipelineOptions, telling: Telling) {
     this.#telling = telling
     const backing = makeBacking(options, this.#telling, {
-      onGivenBack: (keys) => this.#fastPaths.forget('refund', keys),
+      onChanged: (keys) => this.#fastPaths.forget('changed', keys),
       onRecovery: (shard) => this.#inFlight.recover(shard),
     })
     const { store, fallback, holds } = backing

@@ -17,12 +17,21 @@ const users = processWide('limiters of a store', () => new WeakMap<Store, number
 /** When a synchronous store was asked: nobody needs to know, and reading the clock would cost time. */
 const AT_ONCE = 0
 
+export interface StoreAccessOptions extends StoreGuardOptions {
+  /**
+   * Called with the keys of a message that gives units back or charges them: when it was answered, when its answer is lost,
+   * and when it came late. What denied the same keys before may be wrong then.
+   */
+  readonly onChanged: (keys: readonly string[]) => void
+}
+
 /**
  * The pipeline's access to the store. A synchronous store is called directly. Any other is called in batches, with a
  * deadline, and not at all while its breaker is open.
  */
 export class StoreAccess {
   readonly #store: Store
+  readonly #onChanged: StoreAccessOptions['onChanged']
   /** Undefined for a synchronous store, which needs neither deadline nor batches. */
   readonly #guard: StoreGuard | undefined
   readonly #batcher: Batcher<Request>
@@ -30,10 +39,15 @@ export class StoreAccess {
   #pending = 0
   #onIdle: (() => void) | undefined
 
-  constructor(store: Store, options: StoreGuardOptions) {
+  constructor(store: Store, options: StoreAccessOptions) {
     this.#store = store
+    this.#onChanged = options.onChanged
     users.set(store, (users.get(store) ?? 0) + 1)
-    const guard = store.synchronous ? undefined : new StoreGuard(store, options)
+    const onLate: StoreGuardOptions['onLate'] = (batch, answers) => {
+      this.#changed(batch.filter(changesMore))
+      options.onLate(batch, answers)
+    }
+    const guard = store.synchronous ? undefined : new StoreGuard(store, { ...options, onLate })
     this.#guard = guard
     this.#batcher = new Batcher(
       (batch, onAnswers) => guard?.consume(batch, onAnswers),
@@ -67,7 +81,11 @@ export class StoreAccess {
   consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
     if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request), AT_ONCE)
     this.#pending += 1
-    return this.#batcher.ask(request, conclude)
+    if (!changesMore(request)) return this.#batcher.ask(request, conclude)
+    return this.#batcher.ask(request, (asked, given, sentAtMs) => {
+      this.#changed([request])
+      return conclude(asked, given, sentAtMs)
+    })
   }
 
   peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
@@ -90,27 +108,34 @@ export class StoreAccess {
   }
 
   /** Charges the store for what has been admitted already. Never rejects. */
-  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
-    return this.#guard?.charge(batch) ?? Promise.resolve([])
+  async charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    const answers = (await this.#guard?.charge(batch)) ?? []
+    this.#changed(batch.filter(changesMore))
+    return answers
   }
 
   /** Never rejects. */
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
-    if (this.#guard) return this.#guard.refund(batch, isForced)
     try {
+      if (this.#guard) return await this.#guard.refund(batch, isForced)
       return readRefundAnswers(batch, await this.#store.refund(batch))
     } catch (error) {
       return batch.map(() => toStoreError(error))
+    } finally {
+      this.#changed(batch)
     }
   }
 
   /**
    * Returns whether anything was there: false also of a store that does not say.
    *
+   * @param onLate called if the store has done it after the deadline
    * @throws {StoreError} when the store failed
    */
-  async reset({ keys, shard, sets }: SubjectKeys): Promise<boolean> {
-    return (await (this.#guard ?? this.#store).reset(keys, shard, sets)) === true
+  async reset(subject: SubjectKeys, onLate: () => void): Promise<boolean> {
+    if (this.#guard) return (await this.#guard.reset(subject, onLate)) === true
+    const { keys, shard, sets } = subject
+    return (await this.#store.reset(keys, shard, sets)) === true
   }
 
   /** Sends waiting requests now, and resolves when all are answered. */
@@ -126,8 +151,17 @@ export class StoreAccess {
     if (others === 0) await this.#store.close?.()
   }
 
+  #changed(requests: readonly { readonly parts: readonly { readonly key: string }[] }[]): void {
+    if (requests.length > 0) this.#onChanged(requests.flatMap(({ parts }) => parts.map(({ key }) => key)))
+  }
+
   #answered(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#onIdle?.()
   }
+}
+
+/** Whether a message does more to the counts of a key than take units that fit. */
+function changesMore({ grant }: Pick<StoreRequest, 'grant'>): boolean {
+  return grant === 'lease' || grant === 'force'
 }

@@ -155,7 +155,7 @@ describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
     const given = pipeline.refund(settlement)
     for (const { forgotten } of paths) expect(forgotten).toEqual([])
     expect(await given).toEqual(['given'])
-    for (const { forgotten } of paths) expect(forgotten).toEqual(['refund acme'])
+    for (const { forgotten } of paths) expect(forgotten).toEqual(['changed acme'])
     await pipeline.close()
   })
 

@@ -80,7 +80,7 @@ export class Leases implements FastPath {
   }
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
-    if (reason === 'refund') return
+    if (reason === 'changed') return
     if (reason === 'closed') this.#isEnded = true
     const now = this.#clock()
     for (const key of keys ?? [...this.#holders.keys()]) {
