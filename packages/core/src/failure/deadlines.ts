@@ -1,4 +1,4 @@
-import { elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
+import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
 
 /** Something that must end within the deadline. Held in a list with the others: the oldest is the next to be late. */
 export interface Timed {
@@ -31,15 +31,22 @@ export class Deadlines {
     this.deadlineMs = deadlineMs
   }
 
-  /** @param nowMs the time, in ms since the process started */
-  add(one: Timed, nowMs: number): void {
-    one.sinceMs = nowMs
-    one.older = this.#newest
-    if (this.#newest) this.#newest.newer = one
+  /** @param sinceMs when it began, in ms since the process started: now, or before */
+  add(one: Timed, sinceMs: number): void {
+    let older = this.#newest
+    let newer: Timed | undefined
+    while (older && older.sinceMs > sinceMs) [older, newer] = [older.older, older]
+    one.sinceMs = sinceMs
+    one.older = older
+    one.newer = newer
+    if (older) older.newer = one
     else this.#oldest = one
-    this.#newest = one
+    if (newer) newer.older = one
+    else this.#newest = one
     if (one.isAwaited && (this.#awaited += 1) === 1) this.#timer?.ref()
-    if (!this.#timer && !this.#isEnding) this.#arm(this.deadlineMs)
+    const isNext = newer !== undefined && older === undefined
+    if (isNext) clearTimeout(this.#timer)
+    if ((isNext || !this.#timer) && !this.#isEnding) this.#armFor(one)
   }
 
   /** Called once for each that was added, when it ends or is late. */
@@ -54,7 +61,8 @@ export class Deadlines {
     if (one.isAwaited && (this.#awaited -= 1) === 0) this.#timer?.unref()
   }
 
-  #arm(ms: number): void {
+  #armFor({ sinceMs }: Timed): void {
+    const ms = Math.max(1, Math.ceil(sinceMs + this.deadlineMs - elapsedMs()))
     this.#timer = setTimeout(this.#fire, ms)
     if (this.#awaited === 0) this.#timer.unref()
   }
@@ -74,6 +82,6 @@ export class Deadlines {
       one.expire()
     }
     this.#isEnding = false
-    if (this.#oldest) this.#arm(Math.max(1, Math.ceil(this.#oldest.sinceMs + this.deadlineMs - elapsedMs())))
+    if (this.#oldest) this.#armFor(this.#oldest)
   }
 }

@@ -12,6 +12,16 @@ export interface RememberOptions {
   readonly size?: number
 }
 
+/** What the limiter adds to them. */
+export interface DenialsOptions extends RememberOptions {
+  /** The longest that a request waits for the store, in ms. */
+  readonly deadlineMs: number
+  /** The clock that the store counts by, in ms, if that is a test's. Default: the time since the process started. */
+  readonly clock?: (() => number) | undefined
+  /** Units of a key that this process holds on lease and does not use. Default: none. */
+  readonly idleUnits?: ((key: string) => number) | undefined
+}
+
 const LONGEST_RECHECK_MS = 60_000
 /** A Map cannot hold many more. */
 const MOST_KEYS = 10_000_000

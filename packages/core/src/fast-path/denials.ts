@@ -3,17 +3,11 @@ import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
 import { unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
-import type { RememberOptions } from './denial-options.js'
+import type { DenialsOptions } from './denial-options.js'
 import { DenialsByKey } from './denials-by-key.js'
 import type { FastPath, ForgetReason } from './fast-path.js'
+import { lackingUnits } from './lacking-units.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
-
-export interface DenialsOptions extends RememberOptions {
-  /** The longest that a request waits for the store, in ms. */
-  readonly deadlineMs: number
-  /** The clock that the store counts by, in ms, if that is a test's. Default: the time since the process started. */
-  readonly clock?: (() => number) | undefined
-}
 
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
 const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
@@ -34,14 +28,17 @@ export class Denials implements FastPath {
   /** How long the others wait for the one that asks the store. */
   readonly #graceMs: number
   readonly #clock: () => number
+  readonly #idleUnits: (key: string) => number
   readonly #isReal: boolean
 
-  constructor({ recheckMs = RECHECK_MS, size = MOST_KEYS, deadlineMs, clock }: DenialsOptions) {
+  constructor(options: DenialsOptions) {
+    const { recheckMs = RECHECK_MS, size = MOST_KEYS, deadlineMs, clock, idleUnits = () => 0 } = options
     this.#denials = new DenialsByKey(size)
     this.#forgottenAt = new GenerationalCache(size)
     this.#recheckMs = recheckMs
     this.#graceMs = Math.min(deadlineMs, recheckMs)
     this.#clock = clock ?? elapsedMs
+    this.#idleUnits = idleUnits
     this.#isReal = clock === undefined
   }
 
@@ -52,7 +49,7 @@ export class Denials implements FastPath {
     const denial = this.#denials.find(parts[0] as Part)
     if (!denial) return undefined
     const now = this.#clock()
-    if (!this.#holds(denial, now)) return undefined
+    if (!this.#holds(denial, now, (parts[0] as Part).key)) return undefined
     if (now >= denial.recheckAt) return this.#recheck(denial, now)
     return { source: 'cache', allowed: false, step: request, outcome: outcomeAt(denial, now) }
   }
@@ -98,7 +95,7 @@ export class Denials implements FastPath {
       const denial = this.#denials.find(part)
       if (!denial) continue
       now ??= this.#clock()
-      if (!this.#holds(denial, now)) continue
+      if (!this.#holds(denial, now, part.key)) continue
       if (now >= denial.recheckAt) {
         due = [...(due ?? []), denial]
         continue
@@ -113,9 +110,9 @@ export class Denials implements FastPath {
     return undefined
   }
 
-  /** Whether a denial still denies. A test's clock can go back, and then it says nothing of that time. */
-  #holds({ arrivedAt, until }: RememberedDenial, now: number): boolean {
-    return now < until && now >= arrivedAt
+  /** Whether a denial still denies: not where the units that it lacked are idle here. A test's clock can go back before it. */
+  #holds({ arrivedAt, until, lacking }: RememberedDenial, now: number, key: string): boolean {
+    return now < until && now >= arrivedAt && (lacking === Infinity || lacking > this.#idleUnits(key))
   }
 
   /** Lets this request ask the store. Unless the answer confirms it, the denial ends soon. */
@@ -137,7 +134,8 @@ export class Denials implements FastPath {
     const outcome = { at, limits }
     const isLeased = limits.some(({ leased = 0 }) => leased > 0)
     const recheckMs = isLeased ? Math.min(LEASED_RECHECK_MS, this.#recheckMs) : this.#recheckMs
-    const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs })
+    const lacking = isLeased ? lackingUnits(part, 'all', told) : Infinity
+    const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs, lacking })
     this.#denials.replace(part, made, arrivedAt)
   }
 }

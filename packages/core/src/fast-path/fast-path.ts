@@ -47,6 +47,13 @@ export interface FastPath {
    * @param isPeek   whether the caller only looked
    */
   learn?(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void
+  /**
+   * Called with the store's outcome for a request that it denied, or gave less than was asked for. If that is because of units which
+   * the path took in advance, it gives them back.
+   *
+   * @returns resolves when they are back, and never rejects; undefined: the request would be denied again
+   */
+  makeRoom?(request: Request, outcome: Outcome): Promise<unknown> | undefined
   /** Called when something happened in this process after which what is known of these keys (of all) may be wrong. */
   forget?(reason: ForgetReason, keys?: readonly string[]): void
 }

@@ -38,6 +38,15 @@ export class FastPaths {
     for (const path of this.#learning) path.learn?.(request, outcome, sentAtMs, isPeek)
   }
 
+  /** Has units given back that stand in the way of a request: see FastPath. */
+  makeRoom(request: Request, outcome: Outcome): Promise<unknown> | undefined {
+    for (const path of this.#learning) {
+      const room = path.makeRoom?.(request, outcome)
+      if (room) return room
+    }
+    return undefined
+  }
+
   /** @param keys undefined: all */
   forget(reason: ForgetReason, keys?: readonly string[]): void {
     for (const path of this.#learning) path.forget?.(reason, keys)

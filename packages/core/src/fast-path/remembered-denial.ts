@@ -16,6 +16,8 @@ export interface RememberedDenial {
   readonly stillUntil: number
   /** It denies until then: the cost may fit, or the store has not confirmed it. */
   until: number
+  /** How many units it lacked while some were on lease, perhaps here; Infinity if none were, or units would not help. */
+  readonly lacking: number
   /** From then on one request asks the store whether it still holds. */
   recheckAt: number
   /** The outcome as of `toldAt`, and until when it is the same in whole ms. */
@@ -33,6 +35,7 @@ export interface Learnt {
   readonly sentAt: number
   readonly arrivedAt: number
   readonly recheckMs: number
+  readonly lacking: number
 }
 
 /** Returns undefined when it would deny nothing: it is over by now. */
@@ -46,9 +49,9 @@ export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
   }
   const recheckAt = sentAt + learnt.recheckMs
   if (arrivedAt >= Math.min(fitsAt, recheckAt)) return undefined
-  const { set, cost } = learnt
-  const times = { sentAt, arrivedAt, stillUntil, until: fitsAt, recheckAt }
-  return { set, cost, outcome, ...times, told: outcome, toldAt: Infinity, toldUntil: 0, next: undefined }
+  const { set, cost, lacking } = learnt
+  const denies = { sentAt, arrivedAt, stillUntil, until: fitsAt, lacking, recheckAt }
+  return { set, cost, outcome, ...denies, told: outcome, toldAt: Infinity, toldUntil: 0, next: undefined }
 }
 
 /**

@@ -229,8 +229,10 @@ function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: numb
   const { synchronous, testClock: clock } = store
   if (synchronous) return [blocked, unlimited]
   const isOff = denials === false || (clock !== undefined && denials === undefined)
-  const always = [blocked, unlimited, new Leases(newLeaseId, clock)]
-  return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock })]
+  const leases = new Leases(newLeaseId, clock)
+  const always = [blocked, unlimited, leases]
+  const idleUnits = (key: string): number => leases.idleUnits(key)
+  return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
 }
 
 function failureOptions(

@@ -25,7 +25,7 @@ import type { Origin } from './origin.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
-import { consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
+import { askAfter, askTwice, consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
 import type { Telling } from './telling.js'
@@ -77,10 +77,10 @@ export class Pipeline {
     this.holds = holds
     this.byKey = new ByKey({ ...backing, fastPaths: this.#fastPaths, inFlight: this.#inFlight })
     this.#unitsBack = new UnitsBack(backing, options.store.testClock ?? elapsedMs)
-    this.#steps = stepsOptionsOf(backing, this.#unitsBack, (step) => this.#ask(step))
+    this.#steps = stepsOptionsOf(backing, this.#unitsBack, { fastPaths: this.#fastPaths, ask: this.#ask })
     const host = waitingHostOf(this.#inFlight, this.#unitsBack, {
       isRefused: ({ shard }) => this.#closed || store.refusal(shard) !== undefined,
-      ask: (request) => this.#ask(request),
+      ask: (request) => askTwice(request, this.#steps),
       conclude: (request, verdict) => this.#conclude(request, [verdict]),
       told: this.#telling,
     })
@@ -166,6 +166,12 @@ export class Pipeline {
     return this.#track(consumeInTurn(request, this.#steps).then((all) => this.#conclude(request, all)))
   }
 
+  /** Asks once more for a request that was denied over units which this process holds on lease, when these are back. */
+  #askAfter(room: Promise<unknown>, denied: Verdict, beganMs: number): Promise<Decision> {
+    const asked = askAfter(room, denied, { ...this.#steps, beganMs })
+    return this.#track(asked.then((verdict) => this.#conclude(denied.step, [verdict])))
+  }
+
   /** Remembers a request until its last step is over, since `close` must wait: its units may have to go back. */
   #track<T>(asked: Promise<T>): Promise<T> {
     this.#inTurn.add(asked)
@@ -173,7 +179,7 @@ export class Pipeline {
   }
 
   /** Decides one step of a request, by the store or its fallback. */
-  #ask(step: Request): MaybePromise<Verdict> {
+  readonly #ask = (step: Request): MaybePromise<Verdict> => {
     const refused = this.#refusal(step)
     return refused ? this.#fallback.decide(step, refused) : this.#store.consume(step, this.#readAnswer)
   }
@@ -198,11 +204,13 @@ export class Pipeline {
   }
 
   // Made once: a function for each request would cost time.
-  readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): Decision => {
+  readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): MaybePromise<Decision> => {
     if (!isOutcome(given, request))
       return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
     this.#learn(request, given, sentAtMs)
     const decision = new CountedDecision(request, given, this.#origin)
+    const room = decision.allowed ? undefined : this.#fastPaths.makeRoom(request, given)
+    if (room) return this.#askAfter(room, verdictOf('store', request, given), sentAtMs)
     if (request.inFlight) holdSlots(decision, request.inFlight)
     this.#telling.decision(decision, undefined, request.context as EventContext)
     return decision

@@ -1,16 +1,19 @@
+import type { FastPaths } from '../fast-path/fast-paths.js'
 import type { Backing } from './backing.js'
-import type { StepsOptions } from './steps-in-turn.js'
+import type { StepsOptions } from './turn-clock.js'
 import type { UnitsBack } from './units-back.js'
 
 /** How requests in several steps are decided. */
 export function stepsOptionsOf(
   { fallback, holds, deadlines }: Backing,
   unitsBack: UnitsBack,
-  ask: StepsOptions['ask'],
+  { fastPaths, ask }: Pick<StepsOptions, 'ask'> & { readonly fastPaths: FastPaths },
 ): StepsOptions {
   return {
     deadlines,
     ask,
+    makeRoom: ({ source, step, outcome }) =>
+      source === 'store' && outcome ? fastPaths.makeRoom(step, outcome) : undefined,
     fallBack: (step, error) => fallback.decide(step, error),
     onLate: ({ source, step, outcome }) => {
       if (source !== 'store' || !outcome) return

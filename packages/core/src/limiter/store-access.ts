@@ -78,7 +78,7 @@ export class StoreAccess {
     return this.#guard?.states() ?? []
   }
 
-  consume<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
+  consume<Result>(request: Request, conclude: Conclude<Request, MaybePromise<Result>>): MaybePromise<Result> {
     if (!this.#guard) return conclude(request, askNow(this.#store, 'consume', request), AT_ONCE)
     this.#pending += 1
     if (!changesMore(request)) return this.#batcher.ask(request, conclude)

@@ -42,11 +42,11 @@ export interface Request extends StoreRequest {
   readonly context?: object
   /** Set while it is decided if it takes slots: of a request and all its steps the same. */
   readonly inFlight?: RequestSlots | undefined
-  /** Set on steps only: the deadline that a step shares with the other steps. */
+  /** Set on steps, and on what is asked again: the deadline that all asking for the request shares. */
   readonly turn?: Turn | undefined
 }
 
-/** The deadline that all steps of a request share. */
+/** The deadline that all asking for a request shares. */
 export interface Turn {
   /** True once the request was answered: nothing more may be sent for it. */
   isOver: boolean

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Sized } from './call-size.js'
 import { Lane, type Conclude, type Send, type Waiting } from './lane.js'
 
@@ -19,7 +20,7 @@ export class Batcher<Request extends Sized & { readonly shard: number }> {
     this.#onConcluded = onConcluded
   }
 
-  ask<Result>(request: Request, conclude: Conclude<Request, Result>): Promise<Result> {
+  ask<Result>(request: Request, conclude: Conclude<Request, MaybePromise<Result>>): Promise<Result> {
     const lane = this.#laneOf(request.shard)
     return new Promise<Result>((resolve, reject) => {
       lane.add({ request, conclude, resolve, reject } as Waiting<Request, unknown>)

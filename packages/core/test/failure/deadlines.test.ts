@@ -40,6 +40,23 @@ test('each ends at its own deadline, the oldest first; what was removed does not
   expect(ended.at(-1)).toBe('second')
 })
 
+test('one that began before the others were added ends before them, and that many ms earlier', async () => {
+  const ended: string[] = []
+  const deadlines = new Deadlines(HOUR_MS)
+  const [first, older, oldest] = ['first', 'older', 'oldest'].map((name) => {
+    const one: Timed = { ...timed([]), expire: () => ended.push(name) }
+    return one
+  }) as [Timed, Timed, Timed]
+  deadlines.add(first, elapsedMs() - HOUR_MS + 60)
+  deadlines.add(older, elapsedMs() - HOUR_MS + 30)
+  deadlines.add(oldest, elapsedMs() - HOUR_MS)
+  await eventually(() => expect(ended).toEqual(['oldest', 'older', 'first']))
+  deadlines.add(older, elapsedMs() - HOUR_MS)
+  deadlines.add(first, elapsedMs())
+  deadlines.remove(older)
+  deadlines.remove(first)
+})
+
 test('one timer for all, which keeps the process alive only while a request waits', () => {
   const deadlines = new Deadlines(HOUR_MS)
   const before = timers()

@@ -8,7 +8,7 @@ const UNKNOWN = -1
 /** A denial that was asked for at 100 ms and read at 110 ms; the store decided between them. */
 function learnt(limits: LimitOutcome[], recheckMs = 1000): RememberedDenial | undefined {
   const outcome = { at: 5_000_000, limits }
-  return rememberDenial({ set, cost: 1, outcome, sentAt: 100, arrivedAt: 110, recheckMs })
+  return rememberDenial({ set, cost: 1, outcome, sentAt: 100, arrivedAt: 110, recheckMs, lacking: Infinity })
 }
 
 function of(limits: LimitOutcome[]): RememberedDenial {

@@ -95,6 +95,13 @@ export class LeaseJudge {
     this.#case.check(4, wait > 0 && holds, () => `${says()}; then ${JSON.stringify({ earlier, then })}`)
   }
 
+  /** Law 3: units that a process holds itself do not deny its requests. Of a process that is alone, and one request. */
+  denied(decision: Decision, { lines, cost }: LeaseAsked, before: readonly Bounds[]): void {
+    const rooms = matched(decision, lines).map(([{ name }, , i]) => [name, before[i]] as const)
+    const lacks = rooms.some(([, room]) => (room?.least ?? 0) < cost)
+    this.#case.check(3, lacks, () => `${cost} were denied, and there were ${JSON.stringify(rooms)}`)
+  }
+
   /** Law 4: there is no wait exactly when the cost never fits. */
   retry({ retryAfterMs, violated }: Decision, { lines, cost }: LeaseAsked): void {
     const denied = lines.filter(({ name }) => violated.includes(name))

@@ -176,6 +176,8 @@ export class LeasePlay {
       if (decision.source !== 'store') continue
       this.judge.atMost(decision, one, rooms, decision.allowed ? one.cost : 0)
       if (!decision.allowed) this.judge.retry(decision, one)
+      const isAlone = this.processes.length === 1 && asks.length === 1
+      if (!decision.allowed && isAlone) this.judge.denied(decision, one, rooms)
       if (!this.#isCalm) continue
       this.judge.verdict(decision, one, rooms)
       this.judge.exact(decision, one, 3)

@@ -32,6 +32,8 @@ export class HeldLease {
   left: number
   /** Units that were served, less those that came back. */
   used = 0
+  /** Units that were given back, as long as the store has not confirmed it. */
+  #returning = 0
   #uses = 0
   #isClosed = false
   #isWithheld = false
@@ -48,6 +50,11 @@ export class HeldLease {
     this.left = this.granted
     this.endsAtMs = startedAtMs + endsInUs / 1000
     this.endsAtUs = at + endsInUs
+  }
+
+  /** Units that nobody uses, and that the store may still count as on lease. */
+  get idle(): number {
+    return this.left + this.#returning
   }
 
   get isClosed(): boolean {
@@ -89,7 +96,9 @@ export class HeldLease {
 
   /** A report after which the process holds at most `kept` units; without any left the lease is closed. */
   report(kept: number): LeaseReport {
-    this.left = this.#isWithheld ? 0 : Math.min(this.left, kept)
+    const left = this.#isWithheld ? 0 : Math.min(this.left, kept)
+    this.#returning += this.left - left
+    this.left = left
     if (this.left === 0) this.#isClosed = true
     this.#told.push({ upTo: this.#uses, used: this.used })
     return { id: this.id, used: this.used, left: this.left }
@@ -113,6 +122,7 @@ export class HeldLease {
     const last = this.#told.at(-1)
     if (!last || outcome.at >= this.endsAtUs) return false
     last.outcome = outcome
+    this.#returning = 0
     return true
   }
 

@@ -32,6 +32,13 @@ export class HeldLeases {
     return open
   }
 
+  /** Units that nobody uses, and that the store may still count as on lease. */
+  idle(nowMs: number): number {
+    let idle = 0
+    for (const lease of this.#all) if (nowMs < lease.endsAtMs) idle += lease.idle
+    return idle
+  }
+
   /** Takes units of the oldest lease that has as many. */
   take(cost: number, nowMs: number): HeldLease | undefined {
     for (const lease of this.#all) if (lease.take(cost, nowMs)) return lease

@@ -40,7 +40,7 @@ export class LeaseHolder {
   readonly #leases: HeldLeases
   #asked: Asked | undefined
   /** Wishes whose answer did not come: they may have been granted, and are given back with the next message. */
-  #unanswered: { readonly id: string; readonly endsAtMs: number }[] = []
+  #unanswered: { readonly id: string; readonly most: number; readonly endsAtMs: number }[] = []
   #pausedUntilMs = -Infinity
   #forgottenAtMs = -Infinity
   #tripMs = 1
@@ -110,9 +110,11 @@ export class LeaseHolder {
     this.demand.forget(cost)
   }
 
-  /** Whether it has units, be they too few for a request. */
-  hasUnits(nowMs: number): boolean {
-    return this.#leases.all.some(({ left, endsAtMs }) => left > 0 && nowMs < endsAtMs)
+  /** The most units that nobody uses and that the store may count as on lease: for it, no other request can have them. */
+  idleUnits(nowMs: number): number {
+    const asked = this.#asked?.wish?.most ?? 0
+    const unanswered = this.#unanswered.filter(({ endsAtMs }) => nowMs < endsAtMs)
+    return unanswered.reduce((sum, { most }) => sum + most, this.#leases.idle(nowMs) + asked)
   }
 
   /** A request that no lease served took so long to the store and back. */
@@ -156,6 +158,8 @@ export class LeaseHolder {
     this.#unanswered = []
     this.#leases.confirm(asked.reported, outcome)
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
+    // What was given back may be needed by a request that is asked for again.
+    else this.#pause(nowMs)
   }
 
   /** The message under way got no answer. */
@@ -166,7 +170,8 @@ export class LeaseHolder {
     this.#pause(nowMs)
     this.#leases.unconfirmed(asked.reported)
     if (!asked.wish) return
-    this.#unanswered.push({ id: asked.wish.id, endsAtMs: nowMs + this.lengthMs })
+    const { id, most } = asked.wish
+    this.#unanswered.push({ id, most, endsAtMs: nowMs + this.lengthMs })
     this.#tell('lost', 0)
   }
 

@@ -3,6 +3,7 @@ import type { Part, Request } from '../../requests/request.js'
 import { isTaken, type Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
 import type { FastPath, FastPathHost, ForgetReason } from '../fast-path.js'
+import { lackingUnits } from '../lacking-units.js'
 import { Demand } from './demand.js'
 import { LeaseHolder } from './lease-holder.js'
 import type { LeaseUse } from './lease-use.js'
@@ -25,6 +26,8 @@ export class Leases implements FastPath {
   readonly #watches: Watches
   /** By key. */
   readonly #holders = new Map<string, LeaseHolder>()
+  /** Resolved when the message of a holder that is under way has its answer, or has none. */
+  readonly #underWay = new Map<LeaseHolder, Promise<void>>()
   #host: FastPathHost | undefined
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
@@ -56,27 +59,41 @@ export class Leases implements FastPath {
     if (!holder) return undefined
     const now = this.#clock()
     const use = holder.serve(part.cost, now)
-    if (!use && holder.hasUnits(now)) {
-      // For the store nobody can take them, and this request might need them.
-      this.#send(holder, holder.giveBack())
-      return undefined
-    }
     this.#renew(holder, now)
     return use && { source: 'lease', allowed: true, step: request, uses: [use] }
   }
 
   learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
     const { parts, plan, grant, hold } = request
-    if (grant !== 'all' || isPeek || this.#isEnded) return
+    if (grant !== 'all' || hold || isPeek || this.#isEnded) return
     // Unless all parts are on lease, none of them is served.
     for (const { set } of parts) if (!set.lease) return
-    if (!isTaken(outcome)) return this.#denied(parts, hold !== undefined)
-    if (hold) return
+    if (!isTaken(outcome)) return
     // Without holders nothing is looked up, for tenants that are never hot.
     let isMissing = this.#holders.size === 0
     if (!isMissing) for (const part of parts) isMissing ||= !this.#holderOf(part)
     if (isMissing) this.#watch(parts, plan, sentAtMs)
     else this.#note(parts, outcome, sentAtMs)
+  }
+
+  /** Gives back what is idle here of those keys that lack units, if all of them then have enough. */
+  makeRoom({ parts, grant }: Request, { limits }: Outcome): Promise<unknown> | undefined {
+    if (this.#holders.size === 0 || !parts.some((part) => this.#holders.has(part.key))) return undefined
+    const inTheWay: LeaseHolder[] = []
+    let next = 0
+    for (const part of parts) {
+      const own = limits.slice(next, (next += part.set.limits.length))
+      const lacking = lackingUnits(part, grant, own)
+      if (lacking === 0) continue
+      if (lacking > this.idleUnits(part.key)) return undefined
+      inTheWay.push(this.#holders.get(part.key) as LeaseHolder)
+    }
+    return inTheWay.length > 0 ? Promise.all(inTheWay.map((holder) => this.#giveAllBack(holder))) : undefined
+  }
+
+  /** Units of a key that this process holds and does not use. */
+  idleUnits(key: string): number {
+    return this.#holders.get(key)?.idleUnits(this.#clock()) ?? 0
   }
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
@@ -123,18 +140,6 @@ export class Leases implements FastPath {
     if (!holder || holder.part.set === set) return holder
     this.#giveBack(key, holder)
     return undefined
-  }
-
-  /**
-   * Of several subjects, one can hold units here that the store therefore refused to the next request. A reservation is
-   * never served from a lease, so units here are in its way, too.
-   */
-  #denied(parts: readonly Part[], isReservation: boolean): void {
-    if (parts.length === 1 && !isReservation) return
-    for (const part of parts) {
-      const holder = this.#holderOf(part)
-      if (holder) this.#send(holder, holder.giveBack())
-    }
   }
 
   #watch(parts: readonly Part[], plan: Request['plan'], sentAtMs: number): void {
@@ -189,14 +194,29 @@ export class Leases implements FastPath {
     if (holder.isEmpty) this.#holders.delete(key)
   }
 
+  async #giveAllBack(holder: LeaseHolder): Promise<void> {
+    // What is under way may bring another lease.
+    await this.#underWay.get(holder)
+    holder.expire(this.#clock())
+    this.#send(holder, holder.giveBack())
+    await this.#underWay.get(holder)
+  }
+
   #send(holder: LeaseHolder, request: Request | undefined): void {
     if (!request) return
     const sentAt = this.#clock()
-    this.#host?.send(request, (outcome) => {
-      const now = this.#clock()
-      if (outcome) holder.answered(outcome, sentAt, now)
-      else holder.failed(now)
+    let isAnswered = false
+    const answered = new Promise<void>((resolve) => {
+      this.#host?.send(request, (outcome) => {
+        const now = this.#clock()
+        if (outcome) holder.answered(outcome, sentAt, now)
+        else holder.failed(now)
+        isAnswered = true
+        this.#underWay.delete(holder)
+        resolve()
+      })
     })
+    if (!isAnswered) this.#underWay.set(holder, answered)
   }
 
   #sweepLater(): void {

@@ -97,17 +97,6 @@ test.each([
   expect([granted, refused]).toEqual([0, 0])
 })
 
-test('a denial of several subjects gives back what this process holds of them: the next one has room', async () => {
-  const limiter = start()
-  const both = ['a', 'b'].map((id) => ({ id, plan: 'exact' }))
-  let source
-  for (let i = 0; i < 30 && source !== 'lease'; i += 1) source = (await ask(limiter, both, 1)).source
-  expect(source).toBe('lease')
-  expect((await ask(limiter, both, 70)).allowed).toBe(false)
-  await turn()
-  expect(await ask(limiter, both, 70)).toMatchObject({ allowed: true, source: 'store' })
-})
-
 test('while the store hangs, a lease is served until its end, and then the failure policy decides', async () => {
   let hangs = false
   const consume: Store['consume'] = (batch) =>
