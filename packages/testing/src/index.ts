@@ -7,6 +7,7 @@ export {
 } from './memcached/server.ts'
 export { adapterContract, type Serve, type ServeOptions } from './contracts/adapter-contract.ts'
 export { clientContract, type ClientKind, type ClientSettings } from './contracts/client-contract.ts'
+export { CLIENT_TROUBLES } from './contracts/client-troubles.ts'
 export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts'
 export { identityContract, type Authenticating } from './contracts/identity-contract.ts'
 export { mistakesContract, type Mistakes } from './contracts/mistakes-contract.ts'

@@ -108,6 +108,13 @@ export class StoreError extends TollgateError {
   }
 }
 
+/** Reasons that only say that the store is not there now. The others say what somebody has to put right. */
+const PASSING: readonly StoreErrorReason[] = ['timeout', 'unreachable', 'loading', 'cluster-down', 'unknown']
+
+export function isPassing({ reason }: StoreError): boolean {
+  return PASSING.includes(reason)
+}
+
 const REASONS: { readonly [Code in ErrorCode]?: StoreErrorReason } = {
   ERR_TOLLGATE_STORE_TIMEOUT: 'timeout',
   ERR_TOLLGATE_CLOSED: 'closed',

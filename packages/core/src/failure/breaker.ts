@@ -5,13 +5,15 @@ import { clearTimeout, setTimeout } from '../base/timers.js'
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 export interface BreakerOptions {
-  /** Asks the store something that no request waits for. Resolves to whether it answers. Never rejects. */
-  readonly probe: () => Promise<boolean>
+  /** Asks the store something that no request waits for. Resolves to the error, if it does not answer. Never rejects. */
+  readonly probe: () => Promise<StoreError | undefined>
   /** Called before the store decides requests again; the breaker closes when it resolves. Never rejects. */
   readonly recover: () => Promise<void>
   /** How many probes are past their deadline without a reply. The more, the longer the pause between probes. */
   readonly overdue: () => number
   readonly onChange: (state: BreakerState, error: StoreError | undefined) => void
+  /** A probe failed, perhaps for another reason than the one that opened the breaker. */
+  readonly onFailedProbe: (error: StoreError) => void
 }
 
 /** After this many failed calls in a row the breaker opens. */
@@ -78,9 +80,12 @@ export class Breaker {
 
   async #probe(): Promise<void> {
     this.#isProbing = true
-    const isBack = await this.#options.probe()
+    const error = await this.#options.probe()
     this.#isProbing = false
-    if (!isBack) return this.#probeIn(PROBE_EVERY_MS * Math.min(2 ** this.#options.overdue(), LONGEST_PAUSE))
+    if (error) {
+      if (!this.#isEnded) this.#options.onFailedProbe(error)
+      return this.#probeIn(PROBE_EVERY_MS * Math.min(2 ** this.#options.overdue(), LONGEST_PAUSE))
+    }
     this.#enter('half-open')
     this.#failures = 0
     await this.#options.recover()

@@ -1,4 +1,5 @@
-import { isA, StoreError } from '../base/errors.js'
+import { isA, isPassing, StoreError, toStoreError } from '../base/errors.js'
+import { attempt } from '../base/show.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Call, Store, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
@@ -10,6 +11,12 @@ import type { ReadyQueue } from './ready-queue.js'
 
 export interface ShardGuardOptions {
   readonly onBreaker: (state: BreakerState, shard: number, error: StoreError | undefined) => void
+  /**
+   * The shard was asked again and failed.
+   *
+   * @param isNews whether for another reason, which somebody has to put right
+   */
+  readonly onFailedProbe: (error: StoreError, isNews: boolean) => void
   /** Called before the shard decides requests again, to tell it what was admitted meanwhile. Never rejects. */
   readonly recover: (shard: number) => Promise<void>
 }
@@ -41,8 +48,9 @@ export class ShardGuard implements CallListener {
     this.#shard = shard
     this.#store = store
     this.#queue = queue
-    this.#awaited = { listener: this, deadlines, isForced: false }
-    this.#forced = { listener: this, deadlines, isForced: true }
+    const whyNotSent = (): StoreError | undefined => whyNotReady(store)
+    this.#awaited = { listener: this, deadlines, whyNotSent, isForced: false }
+    this.#forced = { listener: this, deadlines, whyNotSent, isForced: true }
     this.breaker = new Breaker({
       probe: () => this.#probe(),
       recover: () => options.recover(shard),
@@ -50,6 +58,11 @@ export class ShardGuard implements CallListener {
       onChange: (state, error) => {
         if (error) this.#refusal = givenUp(error)
         options.onBreaker(state, shard, error)
+      },
+      onFailedProbe: (error) => {
+        const isNews = error.reason !== this.#refusal?.reason && !isPassing(error)
+        if (isNews) this.#refusal = givenUp(error)
+        options.onFailedProbe(error, isNews)
       },
     })
   }
@@ -94,13 +107,22 @@ export class ShardGuard implements CallListener {
   }
 
   /** Takes a unit rather than reads, since a store that can be read may still refuse writes. */
-  #probe(): Promise<boolean> {
+  #probe(): Promise<StoreError | undefined> {
     const request: StoreRequest = probeOf(this.#shard)
     return this.call((call) => this.#store.consume([request], call), true).then(
-      ([answer]) => isOutcome(answer, request),
-      () => false,
+      (answers: unknown) => {
+        const answer: unknown = Array.isArray(answers) ? answers[0] : answers
+        return isOutcome(answer, request) ? undefined : toStoreError(answer)
+      },
+      (error: unknown) => toStoreError(error),
     )
   }
+}
+
+/** A user's own store may throw, or return something else. */
+function whyNotReady(store: Store): StoreError | undefined {
+  const why = attempt(() => store.whyNotReady?.(), undefined)
+  return isA(why, StoreError) ? why : undefined
 }
 
 /** The first error, if every answer is an error and none of them is a request's own fault. */

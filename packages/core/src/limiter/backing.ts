@@ -60,6 +60,7 @@ export function makeBacking(
     },
     onChanged,
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
+    onFailedProbe: (error, isNews) => telling.failedProbe(error, isNews),
     recover: async (shard) => {
       await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
     },

@@ -63,7 +63,8 @@ export interface LimiterEvents {
   limited: [decision: Decision, context?: EventContext]
   /**
    * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
-   * or reset. Once per batch; once per request if the answer was not an outcome.
+   * or reset. Once per batch; once per request if the answer was not an outcome. With 0 requests, a probe of a shard that
+   * was given up failed for another reason, which says more.
    */
   storeError: [error: StoreError, requests: number]
   /** A breaker changed its state: the store is not asked any more, or is back. */

@@ -1,10 +1,10 @@
-import type { StoreError, StoreErrorReason } from '../base/errors.js'
+import { isPassing, type StoreError, type StoreErrorReason } from '../base/errors.js'
 import { elapsedMs } from '../base/timers.js'
 import { foreignText } from '../base/foreign-text.js'
 import type { Warn } from '../base/warnings.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 
-/** At most one warning in this time, so that a store that often fails does not fill the log. */
+/** At most one warning of a reason in this time, so that a store that often fails does not fill the log. */
 const EVERY_MS = 60_000
 
 /** Warns that the store cannot be asked, why, and what to do. Without listeners nothing else would report it. */
@@ -12,7 +12,9 @@ export class StoreWarning {
   readonly #warn: Warn
   readonly #clock: () => number
   readonly #until: string
-  #nextMs = Number.NEGATIVE_INFINITY
+  readonly #nextMs = new Map<StoreErrorReason, number>()
+  /** What was told of the outage. */
+  readonly #told = new Set<StoreErrorReason>()
   #isFirst = true
 
   /** @param clock returns a time in ms; only tests pass one */
@@ -25,20 +27,28 @@ export class StoreWarning {
 
   /** The first connection failed. Warns only once, since clients keep retrying. */
   atStart(error: StoreError): void {
-    if (this.#isFirst) this.opened(error)
+    if (this.#isFirst) this.failed(error)
   }
 
-  /** The breaker of a shard opened. */
-  opened({ message, reason }: StoreError): void {
+  /** A shard was given up, or still fails. Once an outage was told, it is told again only with a reason that somebody has to put right. */
+  failed(error: StoreError): void {
     this.#isFirst = false
+    const { message, reason } = error
+    if (this.#told.has(reason) || (this.#told.size > 0 && isPassing(error))) return
     const nowMs = this.#clock()
-    if (nowMs < this.#nextMs) return
-    this.#nextMs = nowMs + EVERY_MS
+    if (nowMs < (this.#nextMs.get(reason) ?? Number.NEGATIVE_INFINITY)) return
+    this.#nextMs.set(reason, nowMs + EVERY_MS)
+    this.#told.add(reason)
     const advice = ADVICE[reason] ?? ''
     this.#warn(
       'TOLLGATE_STORE',
       `The store ${WHAT[reason] ?? 'cannot be used'}: ${foreignText(message)}${advice}. ${this.#until}`,
     )
+  }
+
+  /** A shard decides again: the next outage is told anew. */
+  over(): void {
+    this.#told.clear()
   }
 }
 

@@ -58,8 +58,15 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
   }
 
   breaker(change: BreakerChange): void {
-    if (change.state === 'open' && change.error) this.#warning.opened(change.error)
+    if (change.state === 'open' && change.error) this.#warning.failed(change.error)
+    if (change.state === 'closed') this.#warning.over()
     this.#events.emit('breaker', change)
+  }
+
+  /** A shard that was given up still fails. No request was asked for. */
+  failedProbe(error: StoreError, isNews: boolean): void {
+    this.#warning.failed(error)
+    if (isNews) this.#events.emit('storeError', error, 0)
   }
 
   reconciled(reconciled: Reconciled): void {

@@ -92,7 +92,11 @@ describe('a store that is given up', () => {
   beforeEach(() => {
     emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
   })
-  afterEach(() => emitted.mockRestore())
+  afterEach(async () => {
+    // First, since a store that goes on then is told of.
+    await endFaults()
+    emitted.mockRestore()
+  })
   const said = (): string[] => emitted.mock.calls.map(([text]: [string]) => text)
   const gaveUp = (limiter: Limiter): Promise<void> =>
     eventually(async () => {
@@ -126,28 +130,86 @@ describe('a store that is given up', () => {
       ),
     ])
   })
+
+  test('a client that waits long between tries: the cause is told, not that Redis hangs', async () => {
+    const redis = await server()
+    const operator = connect(redis.port)
+    const client = connect(redis.port, { retryStrategy: () => 2000 })
+    const limiter = closesWithTest(
+      createLimiter({ limit: '5/min', store: redisStore(client, { prefix: testPrefix() }) }),
+    )
+    const reasons: string[] = []
+    limiter.on('storeError', ({ reason }) => reasons.push(reason))
+    await eventually(async () => (await limiter.consume('acme')).source === 'store')
+    await operator.config('SET', 'requirepass', 'new')
+    await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await gaveUp(limiter)
+    expect(said()).toEqual([expect.stringMatching(/^The store cannot be reached: the connection to Redis/)])
+    await eventually(() => expect(said()[1]).toMatch(/Redis asks for a password/))
+    expect(reasons).toContain('not-permitted')
+    expect(reasons).not.toContain('timeout')
+  })
+
+  test('a store of the user that probes get nothing from', async () => {
+    let probes = 0
+    const store = asyncStore({
+      consume: async () => {
+        if (limiter.health().status === 'ok') throw new Error('down')
+        probes += 1
+        return null as never
+      },
+    })
+    const limiter = closesWithTest(createLimiter({ limit: '5/min', store, warnings: false }))
+    const changes: string[] = []
+    limiter.on('breaker', ({ state }) => changes.push(state))
+    await gaveUp(limiter)
+    await eventually(() => probes >= 2)
+    expect(changes).toEqual(['open'])
+  })
 })
 
-test('once a minute at most, and not again for a client that tries on', () => {
+/** A warning whose lines are caught, at a time that a test sets. */
+function caught(policy: () => 'open'): { lines: string[]; clock: { now: number }; warning: StoreWarning } {
   const lines: string[] = []
   const clock = { now: 0 }
   const warning = new StoreWarning(
     (_, text) => void lines.push(text),
-    () => 'open',
+    policy,
     () => clock.now,
   )
+  return { lines, clock, warning }
+}
+const open = (): 'open' => 'open'
+
+test('an outage is told once, and at most once a minute', () => {
+  const { lines, clock, warning } = caught(open)
   const error = new StoreError('getaddrinfo ENOTFOUND app:pass@ss@redis')
   warning.atStart(error)
   clock.now = 59_999
-  warning.opened(error)
-  expect(lines).toEqual([
+  warning.failed(error)
+  expect(lines.splice(0)).toEqual([
     'The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it can be asked again, requests are decided by onStoreFailure: a function.',
   ])
+  warning.over()
+  warning.failed(error)
   clock.now = 60_000
   warning.atStart(error)
+  expect(lines).toEqual([])
+  // An outage that began within the minute is told after it, as long as it lasts.
+  warning.failed(error)
+  warning.failed(error)
   expect(lines).toHaveLength(1)
-  warning.opened(error)
-  expect(lines).toHaveLength(2)
+})
+
+test('in an outage, a reason that somebody has to put right is told as well, each once', () => {
+  const { lines, warning } = caught(open)
+  for (let i = 0; i < 2; i += 1) {
+    warning.failed(new StoreError('lost', { reason: 'unreachable' }))
+    warning.failed(new StoreError('late', { reason: 'timeout' }))
+    warning.failed(new StoreError('password', { reason: 'not-permitted' }))
+    warning.failed(new StoreError('full', { reason: 'busy' }))
+  }
+  expect(lines).toEqual(['lost', 'password', 'full'].map((text) => expect.stringContaining(`: ${text}`)))
 })
 
 test.each<[reason: StoreErrorReason, what: string]>([
@@ -159,6 +221,6 @@ test.each<[reason: StoreErrorReason, what: string]>([
 ])('what is seen of a store: %s: it %s', (reason, what) => {
   const lines: string[] = []
   const warning = new StoreWarning((_, text) => void lines.push(text), 'local')
-  warning.opened(new StoreError('down', { reason }))
+  warning.failed(new StoreError('down', { reason }))
   expect(lines).toEqual([expect.stringContaining(`The store ${what}: down`)])
 })

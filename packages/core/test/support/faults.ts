@@ -31,6 +31,7 @@ export interface ClientSettings {
   readonly lazyConnect?: boolean
   readonly autoResendUnfulfilledCommands?: boolean
   readonly socketTimeout?: number
+  readonly retryStrategy?: (times: number) => number
 }
 
 export async function server(options?: Parameters<typeof startRedis>[0]): Promise<RedisServer> {

@@ -1,17 +1,17 @@
 import {
   createLimiter,
-  memoryStore,
   redisStore,
   type Decision,
   type Limiter,
   type RedisClient,
-  type Store,
   type StoreError,
 } from '@tollgate/core'
 import { eventually, SOON_MS } from '../eventually.ts'
 import { deployOne, type Deployment } from '../redis/deployment.ts'
 import { SharedServers } from '../redis/shared-servers.ts'
 import { testPrefix } from '../redis/test-redis.ts'
+import { sameAsMemory } from './client-decisions.ts'
+import { CLIENT_TROUBLES } from './client-troubles.ts'
 
 /** The settings that tests need; each kind of client translates them to its own options. */
 export interface ClientSettings {
@@ -37,12 +37,6 @@ export interface ClientKind<Client extends RedisClient> {
 
 /** Long, so that a busy machine is not taken for an outage, in ms. */
 const DEADLINE_MS = 300
-const LIMITS = [
-  { quota: 7, window: '10s' },
-  { quota: 9, window: '1min', algorithm: 'sliding-window', name: 'about' },
-  { quota: 11, window: '1min', algorithm: 'fixed-window', name: 'fixed' },
-  { quota: 30, window: '1min', algorithm: 'token-bucket', name: 'bucket', burst: 6 },
-] as const
 const HOSTILE = ['', '__proto__', 'a\nb\r\nc', '{x}{', '}', '\0\xff', '\ud800', 'é漢😀', '*', 'x'.repeat(1e6)]
 
 /** During an outage an error has one of these reasons. Which one depends on timing. */
@@ -264,6 +258,28 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
         await bench.end()
         await setPassword('')
       }))
+
+    test.each(CLIENT_TROUBLES)(
+      '%s while it is in use: the cause is told, and it is used again',
+      (_, trouble) =>
+        bench.breaking(async (deployment) => {
+          const { begin, end, reasons, words } = trouble
+          await deployment.setPassword('first')
+          const { limiter, errors } = bench.limiter(bench.connect({ ...deployment, password: 'first' }))
+          await recovers(limiter)
+          await begin(deployment)
+          await deployment.cutOff()
+          await eventually(async () => {
+            expect((await limiter.consume('acme')).source).toBe('local')
+            expect(outages).toContainEqual(expect.stringMatching(words))
+            expect(errors.some(({ reason }) => reasons.includes(reason))).toBe(true)
+          })
+          await end(deployment)
+          await recovers(limiter)
+          await bench.end()
+          await deployment.setPassword('')
+        }),
+    )
   })
 }
 
@@ -293,53 +309,4 @@ async function attempt(act: () => unknown): Promise<void> {
   } catch {
     // Already closed, or never open.
   }
-}
-
-/**
- * Compares a Redis store with a memory store under one clock. Both get the same requests: alone, several in a tick,
- * with several subjects, and refunds.
- */
-async function sameAsMemory(client: RedisClient): Promise<void> {
-  const clock = { now: 1_769_862_896_789 }
-  const now = (): number => clock.now
-  const options = { limit: LIMITS, deadlineMs: 5000 }
-  const store = redisStore(client, { prefix: testPrefix(), now })
-  const redis = createLimiter({ ...options, store })
-  const memory = createLimiter({ ...options, store: inAsManyShards(memoryStore({ now }), store) })
-  const play = async (limiter: Limiter, step: number): Promise<unknown> => {
-    const ids = ['a', 'b', ...(step % 3 === 0 ? ['c', 'd', 'e'] : [])]
-    const decisions = await Promise.all(
-      ids.map((id, i) => limiter.consume(id, { cost: 1 + ((step + i) % 2) })),
-    )
-    const joint = await limiter.consume(['f', 'g'])
-    const refunded = step % 4 === 0 && (await limiter.refund(decisions[0] as Decision))
-    if (step % 17 === 0) await limiter.reset('b')
-    return [...decisions, joint, await limiter.peek('a'), refunded].map(toldBy)
-  }
-  for (let step = 0; step < 60; step += 1) {
-    expect(await play(redis, step)).toEqual(await play(memory, step))
-    // Units that a denied request took in another shard go back in the next turn.
-    await new Promise(setImmediate)
-    clock.now += (step * 7919) % 4001
-  }
-}
-
-/** A memory store with the same shards as another store, so that both decide in the same steps. */
-function inAsManyShards(memory: Store, { shards = 1, testClock }: Store): Store {
-  return {
-    synchronous: false,
-    atomic: true,
-    shards,
-    testClock,
-    consume: async (batch) => memory.consume(batch),
-    peek: async (batch) => memory.peek(batch),
-    refund: async (batch) => memory.refund(batch),
-    reset: async (keys, shard) => memory.reset(keys, shard),
-  }
-}
-
-function toldBy(told: Decision | boolean): unknown {
-  if (typeof told === 'boolean') return told
-  const { allowed, source, violated, retryAfterMs, limits } = told
-  return { allowed, source, violated, retryAfterMs, limits }
 }

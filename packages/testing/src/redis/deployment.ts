@@ -16,6 +16,10 @@ export interface Deployment {
   resume(): void
   /** Sets the password of all servers, or with '' removes it. Connected clients stay; `restart` forgets it. */
   setPassword(password: string): Promise<void>
+  /** Sends one command to each server, as its operator. */
+  order(...command: readonly [string, ...(string | number)[]]): Promise<void>
+  /** Cuts the connections of all clients but the operators. */
+  cutOff(): Promise<void>
   end(): Promise<void>
 }
 
@@ -32,7 +36,7 @@ export async function deployOne(): Promise<Deployment> {
     },
     pause: () => server.pause(),
     resume: () => server.resume(),
-    setPassword: (password) => protect([operator], password),
+    ...ordersOf([operator]),
     end: async () => {
       operator.disconnect()
       server.resume()
@@ -55,7 +59,7 @@ export async function deployCluster(): Promise<Deployment> {
     restart: () => cluster.restart(),
     pause: () => nodes.forEach((node) => node.pause()),
     resume: () => nodes.forEach((node) => node.resume()),
-    setPassword: (password) => protect(operators, password),
+    ...ordersOf(operators),
     end: async () => {
       operators.forEach((operator) => operator.disconnect())
       await cluster.stop()
@@ -63,8 +67,14 @@ export async function deployCluster(): Promise<Deployment> {
   }
 }
 
-async function protect(operators: readonly Redis[], password: string): Promise<void> {
-  await Promise.all(operators.map((operator) => operator.config('SET', 'requirepass', password)))
+function ordersOf(operators: readonly Redis[]): Pick<Deployment, 'setPassword' | 'order' | 'cutOff'> {
+  const order: Deployment['order'] = async (name, ...args) =>
+    void (await Promise.all(operators.map((operator) => operator.call(name, ...args))))
+  return {
+    order,
+    setPassword: (password) => order('CONFIG', 'SET', 'requirepass', password),
+    cutOff: () => order('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+  }
 }
 
 function operatorOf(port: number): Redis {

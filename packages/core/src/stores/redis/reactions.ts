@@ -11,8 +11,13 @@ export interface Reaction {
   readonly isOfRequest?: true
 }
 
-const LOST =
+/** All that is known of a lost connection. What the client said of itself can say more. */
+export const LOST =
   'the connection to Redis is not there, or was lost before the reply came; the client connects again by itself'
+
+/** A server that is full says so, but some clients write once more before they read it, and never see it. */
+export const CLOSED_AT_ONCE =
+  'Redis closes new connections at once: it has as many clients as its maxclients allows (CLIENT LIST), or only one side uses TLS'
 
 export const RULE = `ACL SETUSER name ~PREFIX/* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
 
@@ -46,7 +51,8 @@ export const REACTIONS: readonly Reaction[] = [
     says: `the user of this client may not do this in Redis; allow all that is needed with: ${RULE}`,
   },
   {
-    matches: /\bNOAUTH\b/,
+    // The second is for a command of many arguments.
+    matches: /\bNOAUTH\b|unauthenticated (multi)?bulk/,
     reason: 'not-permitted',
     says: 'Redis asks for a password, and this client gave none or a wrong one: check the one in its URL, or its option password',
   },
@@ -58,7 +64,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(READONLY|MASTERDOWN)\b|Write commands are not allowed/,
     reason: 'read-only',
-    says: 'this Redis is a replica: connect to the primary, by Sentinel or a Cluster client if it moves',
+    says: 'this Redis is a replica: connect to the primary, by Sentinel or a Cluster client if it moves; by Sentinel ioredis follows it with failoverDetector: true, node-redis with scanInterval: 1000',
   },
   {
     matches: /\b(MISCONF|NOREPLICAS)\b/,
@@ -71,9 +77,14 @@ export const REACTIONS: readonly Reaction[] = [
     says: 'Redis is reading its data from disk and answers once it is done',
   },
   {
-    matches: /\bBUSY\b|max number of clients|Script killed/,
+    matches: /\bBUSY\b|Script killed/,
     reason: 'busy',
-    says: 'Redis is held up by a script or by too many clients: see SLOWLOG GET and CLIENT LIST',
+    says: 'Redis is held up by a script: see SLOWLOG GET',
+  },
+  {
+    matches: /max number of clients/,
+    reason: 'busy',
+    says: 'Redis has as many clients as its maxclients allows: close some (CLIENT LIST), or raise it',
   },
   {
     matches: /\b(CLUSTERDOWN|TRYAGAIN)\b|cluster redirections|slots cache/i,

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../base/errors.js'
+import { ConfigError, type StoreError } from '../../base/errors.js'
 import { needOptions } from '../../base/option-checks.js'
 import type {
   Answer,
@@ -67,6 +67,10 @@ export class ReplicatedStore implements Store {
 
   ready(): Promise<void> | undefined {
     return this.#store.ready?.()
+  }
+
+  whyNotReady(): StoreError | undefined {
+    return this.#store.whyNotReady?.()
   }
 
   observe(listener: StoreListener): () => void {

@@ -71,6 +71,8 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 }
 
 function messageOf(thrown: unknown): string {
+  // A cluster client only says that all servers failed; the error of the last one says why.
+  if (isErrorLike(thrown) && isErrorLike(thrown.lastNodeError)) return messageOf(thrown.lastNodeError)
   // For a host with several addresses, the error of the first address says most.
   const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
   if (isErrorLike(first) && first.message !== '') return first.message
@@ -86,7 +88,6 @@ function codeOf(thrown: unknown): string {
 
 /** The text that reactions match against: some errors are known by their code or class, and have no message. */
 function textOf(thrown: unknown): string {
-  // A cluster client only says that all servers failed; the error of the last one says why.
   if (isErrorLike(thrown) && isErrorLike(thrown.lastNodeError)) return textOf(thrown.lastNodeError)
   return `${codeOf(thrown)} ${messageOf(thrown)}`
 }

@@ -1,7 +1,7 @@
 import { StoreError } from '../../base/errors.js'
 import type { Call } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/index.js'
-import { isNoScript, storeErrorOf } from './replies.js'
+import { isNoScript } from './replies.js'
 
 const MOST_TRIES = 3
 
@@ -44,7 +44,7 @@ export class Script {
   }
 
   async #recover(error: unknown, sending: Sending, tries: number): Promise<unknown> {
-    if (!isNoScript(error)) throw storeErrorOf(error)
+    if (!isNoScript(error)) throw this.#port.errorOf(error, sending.keys[0])
     refuseLate(sending.call)
     // Redis has forgotten the script each time, so send its text with the request.
     if (tries === MOST_TRIES) return this.#sendText(sending)
@@ -70,7 +70,7 @@ export class Script {
 
   #sendText({ keys, args }: Sending): Promise<unknown> {
     return this.#port.eval(this.#text, keys, args).catch((error: unknown) => {
-      throw storeErrorOf(error)
+      throw this.#port.errorOf(error, keys[0])
     })
   }
 }

@@ -10,6 +10,7 @@ import {
   type StoreListener,
   type StoreRequest,
 } from '../contract.js'
+import type { StoreError } from '../../base/errors.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script, type Sending } from './script.js'
@@ -19,7 +20,6 @@ import { encodeRefunds, encodeRequests } from './requests.js'
 import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './runs.js'
 import { encodeSlots } from './slots-run.js'
 import { againIfOutside } from './outside.js'
-import { storeErrorOf } from './replies.js'
 import { encodeOne, LimitSets } from './limit-sets.js'
 import { warnOfServer } from './server-check.js'
 import type { CompiledLimit } from '../../plans/limit-set.js'
@@ -81,6 +81,10 @@ export class RedisStore implements Store {
     return this.#port.ready()
   }
 
+  whyNotReady(): StoreError | undefined {
+    return this.#port.cause()
+  }
+
   observe(listener: StoreListener): () => void {
     return this.#port.observe((error) => listener.onUnreached(error))
   }
@@ -109,7 +113,7 @@ export class RedisStore implements Store {
     if (keys.length === 0) return false
     const names = keys.map((key) => this.#layout.nameOf(key, shard))
     const deleted = await this.#port.del(names).catch((error: unknown) => {
-      throw storeErrorOf(error)
+      throw this.#port.errorOf(error, names[0])
     })
     // A client may give numbers as texts or bigints.
     return Number(deleted) > 0

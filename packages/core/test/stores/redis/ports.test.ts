@@ -1,9 +1,16 @@
 // What the client contract does not cover: values that are no client, settings that could count twice, and commands
 // that must not be queued.
-import { deployOne, eventually, testPrefix, testRedisUrl, type Deployment } from '@tollgate/testing'
+import {
+  CLIENT_TROUBLES,
+  deployOne,
+  eventually,
+  testPrefix,
+  testRedisUrl,
+  type Deployment,
+} from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createClientPool, createCluster } from 'redis'
-import { createClient as createClient5 } from 'redis5'
+import { createClient as createClient5, createClientPool as createClientPool5 } from 'redis5'
 import {
   createLimiter,
   redisStore,
@@ -111,9 +118,15 @@ test('a reply lost with its connection is an error at once, and its command is n
   client.disconnect()
 })
 
+/** A pool's timer for idle connections outlives it, and keeps the process alive. */
+const QUICK_TO_END = { cleanupDelay: 100 }
+
 test.each<[string, () => RedisClient & { destroy(): unknown }]>([
   ['node-redis', () => createClient({ url: testRedisUrl(), disableOfflineQueue: true })],
-  ['a pool of node-redis', () => createClientPool({ url: testRedisUrl(), disableOfflineQueue: true })],
+  [
+    'a pool of node-redis',
+    () => createClientPool({ url: testRedisUrl(), disableOfflineQueue: true }, QUICK_TO_END),
+  ],
 ])('%s: connected by its owner, or by the store', async (_, make) => {
   for (const connects of [true, false]) {
     const client = make()
@@ -128,6 +141,37 @@ test.each<[string, () => RedisClient & { destroy(): unknown }]>([
     client.destroy()
     expect((await limiter.consume('a')).source).toBe('local')
   }
+})
+
+describe.each<[string, typeof createClientPool]>([
+  ['node-redis 6', createClientPool],
+  ['node-redis 5', createClientPool5 as never],
+])('a pool of %s', (_, make) => {
+  // It says only that it is offline when it is asked for a command.
+  test.each(CLIENT_TROUBLES)(
+    '%s while it is in use: the cause is told',
+    async (__, { begin, end, words }) => {
+      const said: string[] = []
+      jest.spyOn(process, 'emitWarning').mockImplementation(((text: string) => void said.push(text)) as never)
+      await deployment.setPassword('first')
+      const socket = { host: '127.0.0.1', port: deployment.ports[0] as number, reconnectStrategy: 50 }
+      const client = make({ socket, password: 'first', disableOfflineQueue: true }, QUICK_TO_END)
+      const limiter = createLimiter({ limit: '100/min', store: redisStore(client as never) })
+      limiters.push(limiter)
+      await eventually(async () => (await limiter.consume('acme')).source === 'store')
+      await begin(deployment)
+      await deployment.cutOff()
+      await eventually(async () => {
+        await limiter.consume('acme')
+        expect(said).toContainEqual(expect.stringMatching(words))
+      })
+      await end(deployment)
+      await eventually(async () => (await limiter.consume('acme')).source === 'store')
+      await limiter.close()
+      client.destroy()
+      await deployment.setPassword('')
+    },
+  )
 })
 
 test('a client that gives up after its first try is started again by later requests', async () => {

@@ -35,6 +35,7 @@ describe('errors of Redis and of clients', () => {
     ['TRYAGAIN Multiple keys request during rehashing of slot', 'cluster-down'],
     ['Too many Cluster redirections. Last error: Error: MOVED 1 a:1', 'cluster-down'],
     ['NOAUTH Authentication required.', 'not-permitted'],
+    ['ERR Protocol error: unauthenticated multibulk length', 'not-permitted'],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'not-permitted'],
     ["NOPERM User app has no permissions to run the 'evalsha' command", 'not-permitted'],
     ["ERR The user executing the script can't run this command or subcommand", 'not-permitted'],
@@ -73,7 +74,10 @@ describe('errors of Redis and of clients', () => {
     const all = Object.assign(new Error('Failed to refresh slots cache.'), {
       lastNodeError: new Error('WRONGPASS invalid'),
     })
-    expect(storeErrorOf(all).reason).toBe('not-permitted')
+    expect(storeErrorOf(all)).toMatchObject({
+      reason: 'not-permitted',
+      message: expect.stringMatching(/\(WRONGPASS invalid\)$/),
+    })
     expect(storeErrorOf('obseve client error: Error: connect ECONNREFUSED').reason).toBe('unreachable')
     expect(storeErrorOf(undefined).reason).toBe('unknown')
     const known = new StoreError('x')

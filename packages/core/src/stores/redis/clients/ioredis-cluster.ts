@@ -1,12 +1,12 @@
 import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
 import { warnOf, type Setting } from './settings.js'
-import { clientClosed, shared, type RedisPort } from './port.js'
+import { ClientFaults } from './client-faults.js'
+import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
 import { pause, setImmediate } from '../../../base/timers.js'
 import { slotOf } from '../slots.js'
-import { StoreError } from '../../../base/errors.js'
 
 /** A connection of a `Cluster`. */
-export interface Node {
+export interface Node extends Pick<Emitter, 'once'> {
   readonly status: string
   readonly options: { readonly host?: string; readonly port?: number }
   connect(): Promise<unknown>
@@ -41,8 +41,9 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
 /** The first requests wait for all primaries for at most this long, in ms; then those that are connected serve. */
 const FIRST_CONNECTIONS_MS = 1000
 
-export function ioredisClusterPort(client: Cluster, observe: RedisPort['observe']): RedisPort {
+export function ioredisClusterPort(client: Cluster): RedisPort {
   warnOf('This ioredis cluster client', client.options ?? {}, SETTINGS)
+  const faults = faultsOfNodes(client)
   client.on('+node', () => void setImmediate(() => void connectNodes(client)))
   let isWarm = false
   let isClosed = false
@@ -51,15 +52,17 @@ export function ioredisClusterPort(client: Cluster, observe: RedisPort['observe'
   client.on('connecting', () => (isClosed = false))
   const becoming = shared(async () => {
     if (isClosed) throw clientClosed()
-    if (client.status !== 'ready') await becomeReady(client)
+    if (client.status !== 'ready') await becomeReady(client, faults)
     await Promise.race([connectNodes(client), pause(FIRST_CONNECTIONS_MS)])
     isWarm = true
   })
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)
-  const unreachable = unreachableOn(client)
+  const unreachable = unreachableOn(client, faults)
   return {
     isCluster: true,
-    observe,
+    observe: (listener) => faults.observe(listener),
+    cause: () => faults.cause(),
+    errorOf: (thrown, key) => faults.errorOf(thrown, addressOf(client, key)),
     ready: () => (client.status === 'ready' && isWarm ? undefined : becoming()),
     evalsha: (sha1, keys, args) => unreachable(keys[0]) ?? evalsha(sha1, keys, args),
     eval: (text, keys, args) => unreachable(keys[0]) ?? evaluate(text, keys, args),
@@ -75,22 +78,33 @@ async function connectNodes(client: Cluster): Promise<void> {
   await Promise.allSettled(nodes.map((node) => node.connect()))
 }
 
+/** Errors of the connection to a server have its address; those of the whole client have none. */
+function faultsOfNodes(client: Cluster): ClientFaults {
+  const faults = new ClientFaults(client, { ready: 'ready' }, client.status === 'ready')
+  client.on('node error', (thrown, address) => void faults.note(thrown, address as string))
+  client.on('+node', (node) => {
+    const { host, port } = (node as Node).options
+    ;(node as Node).once('ready', () => faults.forget(`${host}:${port}`))
+  })
+  return faults
+}
+
+function addressOf(client: Cluster, key = ''): string | undefined {
+  return client.slots[slotOf(key)]?.[0]
+}
+
 /** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
-function unreachableOn(client: Cluster): (key?: string) => Promise<never> | undefined {
+function unreachableOn(client: Cluster, faults: ClientFaults): (key?: string) => Promise<never> | undefined {
   // The client makes a list of its servers each time that it is asked for them.
   const known = new Map<string, Node>()
   client.on('-node', () => known.clear())
   return (key = '') => {
-    const address = client.slots[slotOf(key)]?.[0]
+    const address = addressOf(client, key)
     if (address === undefined || known.get(address)?.status === 'ready') return undefined
     const node = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
     if (!node) return undefined
     known.set(address, node)
     if (node.status === 'ready' || node.status === 'wait') return undefined
-    return Promise.reject(
-      new StoreError(`the Redis at ${address} cannot be reached; the client connects again by itself`, {
-        reason: 'unreachable',
-      }),
-    )
+    return Promise.reject(faults.unreachable(address))
   }
 }

@@ -1,6 +1,6 @@
 import { clientClosed, untilReady, type Emitter, type RedisPort, type ScriptArg } from './port.js'
 import { evalshaOf } from './ioredis-evalsha.js'
-import { storeErrorOf } from '../replies.js'
+import type { ClientFaults } from './client-faults.js'
 
 export interface Commands extends Emitter {
   readonly status: string
@@ -31,14 +31,13 @@ export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval'
   }
 }
 
-const signs = { ready: 'ready', closed: 'end', fault: storeErrorOf }
-
 /**
  * Resolves once the client sends commands immediately. Before that it queues them, and Redis would count them much too
  * late.
  */
-export function becomeReady(client: Commands): Promise<void> {
+export function becomeReady(client: Commands, faults: ClientFaults): Promise<void> {
   if (client.status === 'end') return Promise.reject(clientClosed())
+  const signs = { ready: 'ready', closed: 'end', fault: (thrown: unknown) => faults.errorOf(thrown) }
   return untilReady(client, signs, () => {
     // With lazyConnect the first user must connect. Errors are reported by the client's own events.
     if (client.status === 'wait') client.connect().catch(() => {})

@@ -1,6 +1,7 @@
 import type { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
-import { faultsOf, shared, type RedisPort } from './port.js'
+import { ClientFaults } from './client-faults.js'
+import { shared, type RedisPort } from './port.js'
 import { warnOf, type Setting } from './settings.js'
 import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
 import { ioredisClusterPort, type Cluster } from './ioredis-cluster.js'
@@ -31,22 +32,24 @@ export function isIoredis(client: object): boolean {
 }
 
 export function ioredisPort(client: object): RedisPort {
-  const commands = client as Commands
-  const observe = faultsOf(commands, 'ready', commands.status === 'ready')
   return (client as Partial<Cluster>).isCluster === true
-    ? ioredisClusterPort(client as Cluster, observe)
-    : singlePort(client as Single, observe)
+    ? ioredisClusterPort(client as Cluster)
+    : singlePort(client as Single)
 }
 
-function singlePort(client: Single, observe: RedisPort['observe']): RedisPort {
+function singlePort(client: Single): RedisPort {
   warnOf('This ioredis client', client.options ?? {}, SINGLE_SETTINGS)
-  const becoming = shared(() => becomeReady(client))
+  const faults = new ClientFaults(client, { ready: 'ready', connected: 'connect' }, client.status === 'ready')
+  client.on('close', () => void faults.note(new Error(LOST_CONNECTION)))
+  const becoming = shared(() => becomeReady(client, faults))
   const isReady = (): boolean => client.status === 'ready' && client.stream?.writable !== false
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)
   const answered = answeredOrLost(client)
   return {
     isCluster: false,
-    observe,
+    observe: (listener) => faults.observe(listener),
+    cause: () => faults.cause(),
+    errorOf: (thrown) => faults.errorOf(thrown),
     ready: () => (isReady() ? undefined : becoming()),
     evalsha: (...args) => answered(evalsha(...args)),
     eval: (...args) => answered(evaluate(...args)),
@@ -56,12 +59,14 @@ function singlePort(client: Single, observe: RedisPort['observe']): RedisPort {
   }
 }
 
+const LOST_CONNECTION = 'the connection was lost before the reply came'
+
 /** After a lost connection, ioredis never settles the commands that it does not send again. This rejects them. */
 function answeredOrLost(client: Single): (sent: Promise<unknown>) => Promise<unknown> {
   if (client.options?.autoResendUnfulfilledCommands !== false) return (sent) => sent
   const waiting = new Set<(error: StoreError) => void>()
   client.on('close', () => {
-    const error = storeErrorOf(new Error('the connection was lost before the reply came'))
+    const error = storeErrorOf(new Error(LOST_CONNECTION))
     for (const fail of waiting) fail(error)
     waiting.clear()
   })

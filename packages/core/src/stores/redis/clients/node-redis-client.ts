@@ -20,7 +20,7 @@ export interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeL
   /** How many times it has connected. */
   readonly socketEpoch?: number
   readonly options?: ClientSettings | undefined
-  on(event: string, listener: (value: unknown) => void): unknown
+  on(event: string, listener: (value: unknown, of?: unknown) => void): unknown
   info(section: string): Promise<unknown>
   destroy(): unknown
   wait(replicas: number, timeoutMs: number): Promise<unknown>

@@ -1,27 +1,35 @@
 import type { Client } from './node-redis-client.js'
-import { storeErrorOf } from '../replies.js'
 import { elapsedMs } from '../../../base/timers.js'
+import type { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, untilReady } from './port.js'
 
 /** After a failed start, wait at least this long, in ms, before the next try. */
 const START_AGAIN_MS = 500
 
+export interface ReadinessOptions {
+  readonly isReady: () => boolean
+  readonly faults: ClientFaults
+  /** The event of a client that sends commands immediately. */
+  readonly ready: string
+  /** The event of a client that was closed. */
+  readonly closed: string
+}
+
 export function readiness(
   client: Client,
-  isReady: () => boolean,
-  events: { readonly ready: string; readonly closed: string },
+  { isReady, faults, ...events }: ReadinessOptions,
 ): () => Promise<void> | undefined {
-  const signs = { ...events, fault: storeErrorOf }
+  const signs = { ...events, fault: (thrown: unknown) => faults.errorOf(thrown) }
   let wasReady = false
   let isClosed = false
-  let failed = { at: Number.NEGATIVE_INFINITY, error: storeErrorOf(new Error('not connected')) }
+  let failed = { at: Number.NEGATIVE_INFINITY, error: signs.fault(new Error('not connected')) }
   client.on(events.ready, () => (wasReady = true))
   client.on(events.closed, () => (isClosed = true))
 
   const start = async (): Promise<unknown> => {
     isClosed = false
     return client.connect().catch(async (error: unknown) => {
-      failed = { at: elapsedMs(), error: storeErrorOf(error) }
+      failed = { at: elapsedMs(), error: signs.fault(error) }
       // A failed sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
       if (client.isOpen) await client.destroy()
       // Some kinds of client report a failed start as if the user had closed them.

@@ -1,12 +1,17 @@
-import { StoreError } from '../../../base/errors.js'
 import { slotOf } from '../slots.js'
-import { faultsOf, type RedisPort, type ScriptArg } from './port.js'
+import { ClientFaults } from './client-faults.js'
+import type { RedisPort, ScriptArg } from './port.js'
 import { warnOf, type Setting } from './settings.js'
 import type { Client, ClientSettings, ScriptCall } from './node-redis-client.js'
 import { readiness } from './node-redis-readiness.js'
 
 interface Primary {
-  readonly client?: { readonly isReady: boolean }
+  readonly client?: { readonly isReady: boolean; readonly options?: { readonly socket?: Address } }
+}
+
+interface Address {
+  readonly host?: string
+  readonly port?: number
 }
 
 interface Single extends Client {
@@ -83,10 +88,15 @@ function singlePort(client: Single): RedisPort {
   // Only plain clients have options; those of pools and sentinels cannot be read.
   if (client.options) warnOf('This node-redis client', client.options, CLIENT_SETTINGS)
   const isReady = (): boolean => client.isReady ?? client.isOpen
+  const faults = new ClientFaults(client, { ready: 'ready', connected: 'connect' }, isReady())
+  // A sentinel client tells so of the servers that it found, and by its event `error` only if it is asked to.
+  client.on('client-error', (event) => void faults.note((event as { readonly error: unknown }).error))
   return {
     isCluster: false,
-    observe: faultsOf(client, 'ready', isReady()),
-    ready: readiness(client, isReady, { ready: 'ready', closed: 'end' }),
+    observe: (listener) => faults.observe(listener),
+    cause: () => faults.cause(),
+    errorOf: (thrown) => faults.errorOf(thrown),
+    ready: readiness(client, { isReady, faults, ready: 'ready', closed: 'end' }),
     evalsha: evalshaOf(client),
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
     del: (keys) => client.del([...keys]),
@@ -103,24 +113,32 @@ function clusterPort(client: Cluster): RedisPort {
   let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
   client.on('connect', () => (isConnected = true))
   const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)
+  const faults = new ClientFaults(client, { ready: 'connect' }, isReady())
+  client.on('node-error', (thrown, node) => void faults.note(thrown, addressOf(node as Address)))
+  client.on('node-ready', (node) => faults.forget(addressOf(node as Address)))
+  /** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
+  const unreachable = (key?: string): Promise<never> | undefined => {
+    const node = nodeOf(client, key)
+    if (!node || node.isReady) return undefined
+    return Promise.reject(faults.unreachable(addressOf(node.options?.socket)))
+  }
   return {
     isCluster: true,
-    observe: faultsOf(client, 'connect', isReady()),
-    ready: readiness(client, isReady, { ready: 'connect', closed: 'disconnect' }),
-    evalsha: (sha1, keys, args) => unreachable(client, keys[0]) ?? client.evalSha(sha1, callOf(keys, args)),
-    eval: (text, keys, args) => unreachable(client, keys[0]) ?? client.eval(text, callOf(keys, args)),
-    del: (keys) => unreachable(client, keys[0]) ?? client.del([...keys]),
+    observe: (listener) => faults.observe(listener),
+    cause: () => faults.cause(),
+    errorOf: (thrown, key) => faults.errorOf(thrown, addressOf(nodeOf(client, key)?.options?.socket)),
+    ready: readiness(client, { isReady, faults, ready: 'connect', closed: 'disconnect' }),
+    evalsha: (sha1, keys, args) => unreachable(keys[0]) ?? client.evalSha(sha1, callOf(keys, args)),
+    eval: (text, keys, args) => unreachable(keys[0]) ?? client.eval(text, callOf(keys, args)),
+    del: (keys) => unreachable(keys[0]) ?? client.del([...keys]),
     info: (section) => client.sendCommand(undefined, true, ['INFO', section]),
   }
 }
 
-/** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
-function unreachable(client: Cluster, key = ''): Promise<never> | undefined {
-  const node = client.slots[slotOf(key)]?.master.client
-  if (!node || node.isReady) return undefined
-  return Promise.reject(
-    new StoreError('the Redis of this key cannot be reached; the client connects again by itself', {
-      reason: 'unreachable',
-    }),
-  )
+function nodeOf(client: Cluster, key = ''): Primary['client'] {
+  return client.slots[slotOf(key)]?.master.client
+}
+
+function addressOf({ host = '', port = 0 }: Address = {}): string {
+  return `${host}:${port}`
 }

@@ -1,5 +1,4 @@
 import { StoreError } from '../../../base/errors.js'
-import { storeErrorOf } from '../replies.js'
 
 export type ScriptArg = string | number
 
@@ -17,6 +16,10 @@ export interface RedisPort {
   wait?(replicas: number, timeoutMs: number): Promise<unknown>
   /** Reports what keeps the client from connecting, until it has connected once. Returns a function that stops it. */
   observe(listener: FaultListener): () => void
+  /** Why commands cannot be sent, if that is known. */
+  cause(): StoreError | undefined
+  /** The fault because of which a command failed, by its error and its first key. */
+  errorOf(thrown: unknown, key?: string): StoreError
   /** A section of INFO, from any of the client's servers. */
   info(section: string): Promise<unknown>
 }
@@ -25,7 +28,7 @@ export type FaultListener = (error: StoreError) => void
 
 /** The part of a client that reports its state. */
 export interface Emitter {
-  on(event: string, listener: (value: unknown) => void): unknown
+  on(event: string, listener: (value: unknown, of?: unknown) => void): unknown
   once(event: string, listener: (value: unknown) => void): unknown
   removeListener(event: string, listener: (value: unknown) => void): unknown
 }
@@ -64,27 +67,6 @@ export function untilReady(
     client.once('error', onError)
     start()?.then(onReady, onError)
   })
-}
-
-/**
- * Listens to a client's errors. Without a listener some clients print them and others end the process; Tollgate warns
- * its users itself.
- *
- * @param ready the event of a client that is connected
- */
-export function faultsOf(client: Emitter, ready: string, isReady: boolean): RedisPort['observe'] {
-  const listeners = new Set<FaultListener>()
-  let wasReady = isReady
-  client.on(ready, () => (wasReady = true))
-  client.on('error', (thrown) => {
-    if (wasReady || listeners.size === 0) return
-    const error = storeErrorOf(thrown)
-    for (const listener of listeners) listener(error)
-  })
-  return (listener) => {
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
-  }
 }
 
 /** Runs `begin`, but only once at a time: callers that come while it runs share its result. */
