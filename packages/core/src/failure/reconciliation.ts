@@ -20,7 +20,8 @@ export interface ChargedStore {
 
 export interface ReconciliationOptions {
   readonly store: ChargedStore
-  readonly onReconciled: (reconciled: Reconciled) => void
+  /** @param shard the one that was charged; undefined of units that were dropped when their subject was forgotten */
+  readonly onReconciled: (reconciled: Reconciled, shard?: number) => void
 }
 
 /** The result of charging the store. */
@@ -147,14 +148,14 @@ export class Reconciliation {
   }
 
   /** @param outcome undefined if the store will never be charged */
-  #settle({ owed }: Charge, outcome: Outcome | undefined): void {
+  #settle({ owed, shard }: Charge, outcome: Outcome | undefined): void {
     this.#local.confirm(owed)
     const admitted = unitsOf(owed.used)
     const dropped = outcome
       ? sum(outcome.limits.map((limit, i) => notGranted(owed, i, limit.granted)))
       : admitted
     const units = Math.max(admitted - dropped, 0)
-    if (units + dropped > 0) this.#options.onReconciled({ units, dropped })
+    if (units + dropped > 0) this.#options.onReconciled({ units, dropped }, shard)
   }
 }
 

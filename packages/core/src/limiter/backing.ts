@@ -73,7 +73,7 @@ export function makeBacking(
     warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
-    onReconciled: (reconciled) => telling.reconciled(reconciled),
+    onReconciled: (reconciled, shard) => telling.reconciled(reconciled, shard),
   })
   const host = new PathHost(store, fallback, telling)
   const holds: Holds = new Holds({

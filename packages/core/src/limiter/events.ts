@@ -5,6 +5,7 @@ import { ConfigError, type StoreError, type TollgateError } from '../base/errors
 import { onceAMinute, thrownText } from '../base/rare-warnings.js'
 import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/breaker.js'
+import type { Outage } from './outages.js'
 import type { Reconciled } from '../failure/reconciliation.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { Subject } from '../plans/subject.js'
@@ -20,6 +21,8 @@ export interface BreakerChange {
   readonly shard: number
   /** The error that opened it. */
   readonly error: StoreError | undefined
+  /** Set with `closed`: how long the shard did not decide, in ms, and what it was charged before it decides again. */
+  readonly outage?: Outage
 }
 
 /** A request that was refused since this process is overloaded. */

@@ -2,6 +2,7 @@ import { isPassing, type StoreError, type StoreErrorReason } from '../base/error
 import { elapsedMs } from '../base/timers.js'
 import { foreignText } from '../base/foreign-text.js'
 import type { Warn } from '../base/warnings.js'
+import type { Outage } from './outages.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 
 /** At most one warning of a reason in this time, so that a store that often fails does not fill the log. */
@@ -25,9 +26,11 @@ export class StoreWarning {
     this.#until = `Until it can be asked again, requests are decided by onStoreFailure: ${by}.`
   }
 
-  /** The first connection failed. Warns only once, since clients keep retrying. */
-  atStart(error: StoreError): void {
-    if (this.#isFirst) this.failed(error)
+  /** The first connection failed. Warns only once, since clients keep retrying. Returns whether this was the first time. */
+  atStart(error: StoreError): boolean {
+    const isFirst = this.#isFirst
+    if (isFirst) this.failed(error)
+    return isFirst
   }
 
   /** A shard was given up, or still fails. Once an outage was told, it is told again only with a reason that somebody has to put right. */
@@ -46,10 +49,18 @@ export class StoreWarning {
     )
   }
 
-  /** A shard decides again: the next outage is told anew. */
-  over(): void {
+  /** The store decides again, which is said where its outage was. */
+  over({ ms, units, dropped }: Outage): void {
+    if (this.#told.size === 0) return
     this.#told.clear()
+    const charged = units > 0 ? `; ${units} units that were admitted meanwhile were charged` : ''
+    const lost = dropped > 0 ? `; ${dropped} were dropped` : ''
+    this.#warn('TOLLGATE_STORE_BACK', `The store decides again after ${seconds(ms)} s${charged}${lost}.`)
   }
+}
+
+function seconds(ms: number): string {
+  return ms < 100_000 ? (ms / 1000).toFixed(1) : String(Math.round(ms / 1000))
 }
 
 /** How the store fails. The cause follows it in the message. */

@@ -6,6 +6,7 @@ import type { LeaseChange } from '../fast-path/leases/lease-change.js'
 import type { WaitingChange, WaitingListener } from './waiting/waiting-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../stores/contract.js'
+import { Outages } from './outages.js'
 import { errorOf } from './store-answer.js'
 import type { StoreWarning } from './store-warning.js'
 import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
@@ -15,6 +16,7 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
   readonly #events: Events
   readonly #warning: StoreWarning
   readonly #stats = new Stats()
+  readonly #outages = new Outages()
 
   constructor(events: Events, warning: StoreWarning) {
     this.#events = events
@@ -29,6 +31,7 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)
+    else if (this.#outages.isOut && decision.source === 'store') this.#mayBeOver()
     this.#stats.decision(decision)
     // Most often nobody listens.
     if (this.#events.hearsDecisions) this.#events.emit('decision', ...argsOf(decision, context))
@@ -54,13 +57,20 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
   }
 
   onUnreached(error: StoreError): void {
-    this.#warning.atStart(error)
+    if (this.#warning.atStart(error)) this.#outages.begin()
   }
 
-  breaker(change: BreakerChange): void {
-    if (change.state === 'open' && change.error) this.#warning.failed(change.error)
-    if (change.state === 'closed') this.#warning.over()
-    this.#events.emit('breaker', change)
+  breaker({ state, shard, error }: BreakerChange): void {
+    if (state === 'open') this.#outages.open(shard)
+    if (state === 'open' && error) this.#warning.failed(error)
+    const outage = state === 'closed' ? this.#outages.close(shard) : undefined
+    this.#events.emit('breaker', { state, shard, error, ...(outage && { outage }) })
+    if (outage) this.#mayBeOver()
+  }
+
+  #mayBeOver(): void {
+    const outage = this.#outages.end()
+    if (outage) this.#warning.over(outage)
   }
 
   /** A shard that was given up still fails. No request was asked for. */
@@ -69,8 +79,9 @@ export class Telling implements LeaseListener, WaitingListener, StoreListener {
     if (isNews) this.#events.emit('storeError', error, 0)
   }
 
-  reconciled(reconciled: Reconciled): void {
+  reconciled(reconciled: Reconciled, shard?: number): void {
     this.#stats.reconciled(reconciled)
+    this.#outages.charge(shard, reconciled)
     this.#events.emit('reconciliation', reconciled)
   }
 

@@ -6,14 +6,17 @@ import { join } from 'node:path'
 import { eventually, freePort, testPrefix } from '@tollgate/testing'
 import {
   createLimiter,
+  memoryStore,
   redisStore,
   StoreError,
   type Limiter,
   type StoreErrorReason,
 } from '../../src/index.js'
+import { shardOf } from '../../src/requests/key.js'
 import { StoreWarning } from '../../src/limiter/store-warning.js'
 import { compiledWith } from '../support/compiled.js'
 import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
+import { clusterStore, idsApart, SHARDS } from '../support/shards.js'
 import { asyncStore } from '../support/stores.js'
 
 /** Nobody asks its limiter; it says when its client has failed three times. */
@@ -131,6 +134,56 @@ describe('a store that is given up', () => {
     ])
   })
 
+  test('a Redis that is killed and started again: what was charged is said once, and told by the event', async () => {
+    const redis = await server()
+    const store = redisStore(connect(redis.port), { prefix: testPrefix() })
+    const options = { limit: '500/min', store, deadlineMs: 300, local: { instances: 1 } }
+    const limiter = closesWithTest(createLimiter(options))
+    const outages: unknown[] = []
+    limiter.on('breaker', ({ state, outage }) =>
+      outages.push(state === 'closed' ? outage : outage === undefined),
+    )
+    await eventually(async () => (await limiter.consume('acme')).source === 'store')
+    await redis.kill()
+    await gaveUp(limiter)
+    for (let i = 0; i < 20; i += 1) await limiter.consume(`t${i}`)
+    await server({ port: redis.port })
+    await eventually(() => limiter.health().status === 'ok')
+    const { units, dropped } = limiter.stats().reconciled
+    expect(units).toBeGreaterThanOrEqual(20)
+    expect(outages).toEqual([true, true, { ms: expect.any(Number), units, dropped }])
+    const words = `; ${units} units that were admitted meanwhile were charged.`
+    expect(said().slice(1)).toEqual([expect.stringMatching(/^The store decides again after \d+\.\d s; /)])
+    expect(said()[1]).toContain(words)
+  })
+
+  test('a shard that flaps is told once a minute, and shards that fail together as one outage', async () => {
+    const gone = new Set<number>()
+    const inner = memoryStore()
+    const store = clusterStore({
+      consume: async (batch) => {
+        if (gone.has(batch[0]?.shard ?? 0)) throw new Error('gone')
+        return inner.consume(batch)
+      },
+    })
+    const limiter = closesWithTest(createLimiter({ limit: '50/min', store, local: { instances: 1 } }))
+    const ids = idsApart(3)
+    const askAll = async (): Promise<unknown> => Promise.all(ids.map(async (id) => limiter.consume(id)))
+    for (let round = 0; round < 2; round += 1) {
+      for (const id of ids) gone.add(shardOf(id, SHARDS))
+      await eventually(async () => {
+        await askAll()
+        return limiter.health().openShards.length === 3
+      })
+      gone.clear()
+      await eventually(() => limiter.health().status === 'ok')
+    }
+    expect(said()).toEqual([
+      expect.stringContaining('gone'),
+      expect.stringMatching(/^The store decides again after/),
+    ])
+  })
+
   test('a client that waits long between tries: the cause is told, not that Redis hangs', async () => {
     const redis = await server()
     const operator = connect(redis.port)
@@ -173,24 +226,31 @@ function caught(policy: () => 'open'): { lines: string[]; clock: { now: number }
   const lines: string[] = []
   const clock = { now: 0 }
   const warning = new StoreWarning(
-    (_, text) => void lines.push(text),
+    (code, text) => void lines.push(`${code}: ${text}`),
     policy,
     () => clock.now,
   )
   return { lines, clock, warning }
 }
 const open = (): 'open' => 'open'
+const OVER = { ms: 4123, units: 350, dropped: 0 }
 
-test('an outage is told once, and at most once a minute', () => {
+test('an outage is told once, and at most once a minute; its end, where its beginning was', () => {
   const { lines, clock, warning } = caught(open)
   const error = new StoreError('getaddrinfo ENOTFOUND app:pass@ss@redis')
   warning.atStart(error)
   clock.now = 59_999
   warning.failed(error)
-  expect(lines.splice(0)).toEqual([
-    'The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it can be asked again, requests are decided by onStoreFailure: a function.',
+  expect(lines).toEqual([
+    'TOLLGATE_STORE: The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it can be asked again, requests are decided by onStoreFailure: a function.',
   ])
-  warning.over()
+  warning.over(OVER)
+  expect(lines.splice(0)[1]).toBe(
+    'TOLLGATE_STORE_BACK: The store decides again after 4.1 s; 350 units that were admitted meanwhile were charged.',
+  )
+  warning.failed(error)
+  warning.over(OVER)
+  expect(lines).toEqual([])
   warning.failed(error)
   clock.now = 60_000
   warning.atStart(error)
@@ -199,6 +259,8 @@ test('an outage is told once, and at most once a minute', () => {
   warning.failed(error)
   warning.failed(error)
   expect(lines).toHaveLength(1)
+  warning.over({ ms: 123_456, units: 0, dropped: 7 })
+  expect(lines[1]).toBe('TOLLGATE_STORE_BACK: The store decides again after 123 s; 7 were dropped.')
 })
 
 test('in an outage, a reason that somebody has to put right is told as well, each once', () => {

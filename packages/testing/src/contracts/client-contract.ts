@@ -102,8 +102,11 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
   const printed: unknown[] = []
   /** The texts of the warnings that the store does not answer. */
   const outages: string[] = []
+  /** The texts of the warnings that it decides again. */
+  const returns: string[] = []
   const note = (words: string, { code }: { readonly code: string }): void => {
     if (code === 'TOLLGATE_STORE') outages.push(words)
+    else if (code === 'TOLLGATE_STORE_BACK') returns.push(words)
     else printed.push(words)
   }
   const has = (setting: keyof ClientSettings): boolean => !kind.lacks?.includes(setting)
@@ -119,6 +122,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
       await bench.end()
       jest.restoreAllMocks()
       outages.splice(0)
+      returns.splice(0)
       // No "Unhandled error event", and no warning about a setting, since `make` follows the docs.
       expect(printed.splice(0)).toEqual([])
     })
@@ -186,6 +190,9 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
         await deployment.restart()
         await recovers(limiter)
         expect(outages).toHaveLength(1)
+        // A request that was sent before the store was given up can be decided before it is asked again.
+        const words = /^The store decides again after \d+\.\d s/
+        await eventually(() => expect(returns).toEqual([expect.stringMatching(words)]))
       }))
 
     test('no request waits for servers that hang', () =>
