@@ -17,7 +17,12 @@ const tenants = new Map(
   ['free', 'starter', 'pro'].map((plan) => [`demo-${plan}`, { id: `demo-${plan}`, plan }]),
 )
 
-const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
+const redis = REDIS_URL
+  ? new Redis(REDIS_URL, {
+      autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+    })
+  : undefined
 const limiter = createLimiter({
   plans: plans(minuteMs),
   defaultPlan: 'free',

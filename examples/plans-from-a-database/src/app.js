@@ -9,7 +9,12 @@ import { Tenants } from './tenants.js'
 const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'plans', DEADLINE_MS = '100' } = process.env
 
 // With a Redis all instances count together; without one each process counts by itself.
-const redis = REDIS_URL ? new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false }) : undefined
+const redis = REDIS_URL
+  ? new Redis(REDIS_URL, {
+      autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+    })
+  : undefined
 const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
 // How long a plan holds without another look-up.
 const { PLAN_TTL_MS = '5000' } = process.env

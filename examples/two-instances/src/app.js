@@ -6,7 +6,10 @@ import { Redis } from 'ioredis'
 
 const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
 
-const redis = new Redis(REDIS_URL, { autoResendUnfulfilledCommands: false })
+const redis = new Redis(REDIS_URL, {
+  autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
+  retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+})
 const limiter = createLimiter({ limit: '100/min', store: redisStore(redis), onStoreFailure: 'closed' })
 
 const app = express()

@@ -37,6 +37,7 @@ describe('scripts that Redis has forgotten', () => {
     const operator = connect(redis.port)
     const client = new Redis(redis.port, '127.0.0.1', {
       autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
       enableAutoPipelining: true,
     })
     endsWithTest(client)

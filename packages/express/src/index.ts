@@ -68,7 +68,7 @@ export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: (req) => req.user && { id: req.user.id, plan: req.user.plan },
- *   store: redisStore(new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false })),
+ *   store: redisStore(redis), // a client of yours, set as docs/redis.md says
  * }))
  */
 export function rateLimit<Plans extends string = string>(

@@ -50,6 +50,7 @@ test('closed limiters are forgotten, unless they are used again', async () => {
 test('records a store that fails: errors, policy, breaker', async () => {
   const redis = new Redis(await freePort(), '127.0.0.1', {
     autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
     disconnectTimeout: 100,
   })
   redis.on('error', () => {})

@@ -29,7 +29,7 @@ interface App {
 const moduleOf = (framework: string): ((...args: unknown[]) => App) & (new () => App) =>
   createRequire(join(root, 'packages', framework, 'package.json'))(framework)
 
-const redis = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
+const redis = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 const limiter = core.createLimiter({ plans: { free: '100/min', pro: '3000/min' }, defaultPlan: 'free' })
 
 /** The values that programs on the page use without declaring them. */

@@ -11,7 +11,8 @@ const user = { id: 'ann', tenantId: 'acme', org: 'acme', plan: 'pro', isAdmin: f
 const tenant = { id: 'acme', plan: 'pro' }
 
 const MAKERS = {
-  redis: () => new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false }),
+  redis: () =>
+    new Redis(process.env.REDIS_URL, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 }),
   db: () => ({ query: async () => ({ rows: [{ plan: 'pro' }] }) }),
   limiter: () => createLimiter({ plans: { free: '100/min', pro: '3000/min' }, defaultPlan: 'free' }),
   decision: () => createLimiter({ limit: '100/min' }).consume('acme'),

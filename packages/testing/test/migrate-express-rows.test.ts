@@ -207,6 +207,7 @@ describe('while Redis does not answer', () => {
       maxRetriesPerRequest: 0,
       disconnectTimeout: 100,
       autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
     })
     redis.on('error', () => {})
     open.push(() => redis.disconnect())

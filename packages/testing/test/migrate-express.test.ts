@@ -28,7 +28,7 @@ afterEach(async () => {
 
 /** An application behind the program: who asks is in `x-user` and `x-plan`. */
 async function serve(...programs: Block[]): Promise<Running> {
-  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
   open.push(() => redis.quit())
   const slept: number[] = []
   const lines: string[] = []

@@ -144,6 +144,7 @@ test('without Redis skipOnError tells a full quota, and ours tells none', async 
       maxRetriesPerRequest: 0,
       disconnectTimeout: 100,
       autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
     })
     redis.on('error', () => {})
     open.push(() => redis.disconnect())

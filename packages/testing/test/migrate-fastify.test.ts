@@ -33,7 +33,7 @@ const SCHEMA = { body: { type: 'object', required: ['name'] } }
 
 /** An application behind the programs: who asks is in `x-user` and `x-plan`. */
 async function serve(...programs: Block[]): Promise<Running> {
-  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
   open.push(() => redis.quit())
   const lines: string[] = []
   const app = Fastify()

@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 
 function connect(): Redis {
-  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  const redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
   open.push(() => redis.quit())
   return redis
 }

@@ -21,7 +21,9 @@ app.use(
     warnings: false,
     deadlineMs: 10_000,
     ...(shed === 'yes' && { shed: ['free', 'starter'] }),
-    ...(store === 'redis' && { store: redisStore(new Redis(url, { autoResendUnfulfilledCommands: false })) }),
+    ...(store === 'redis' && {
+      store: redisStore(new Redis(url, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })),
+    }),
   }),
 )
 app.get('/', (_req, res) => {

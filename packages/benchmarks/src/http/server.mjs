@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { buildApp } from './apps.mjs'
 
 const [framework, name, url] = process.argv.slice(2)
-const client = new Redis(url, { autoResendUnfulfilledCommands: false })
+const client = new Redis(url, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 const server = await buildApp(framework, name, client)
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')

@@ -31,7 +31,7 @@ export const LIMITS = {
 
 /** Opens what the contenders need. All clients have their package's defaults, but that nothing is sent twice. */
 export async function openClients(url) {
-  const settings = { autoResendUnfulfilledCommands: false }
+  const settings = { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 }
   const client = new Redis(url, settings)
   const pipelined = new Redis(url, { ...settings, enableAutoPipelining: true })
   const nodeRedis = createClient({ url, disableOfflineQueue: true })

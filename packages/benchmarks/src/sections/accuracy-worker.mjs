@@ -7,7 +7,7 @@ Date.now = () => now() + Number(clockMs)
 
 const { Redis } = await import('ioredis')
 const { makeAll } = await import('./accuracy-field.mjs')
-const client = new Redis(url, { autoResendUnfulfilledCommands: false })
+const client = new Redis(url, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 await client.ping()
 /** By the window: a limiter is made once in a process. */
 const made = new Map()

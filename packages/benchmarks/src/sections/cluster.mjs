@@ -34,7 +34,7 @@ async function connect({ nodes }) {
   const client = new Cluster(
     nodes.map(({ port }) => ({ port, host: '127.0.0.1' })),
     {
-      ...{ retryDelayOnFailover: 0, enableOfflineQueue: false },
+      ...{ retryDelayOnFailover: 0, enableOfflineQueue: false, clusterRetryStrategy: () => 50 },
       redisOptions: { autoResendUnfulfilledCommands: false },
     },
   )

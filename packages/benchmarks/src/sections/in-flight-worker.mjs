@@ -15,7 +15,7 @@ const PLANS = {
 /** Requests that one turn of the event loop brings. */
 const A_TURN = 64
 
-const client = new Redis(process.argv[2], { autoResendUnfulfilledCommands: false })
+const client = new Redis(process.argv[2], { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 const stores = { memory: () => memoryStore(), redis: (prefix) => redisStore(client, { prefix }) }
 const made = new Map()
 

@@ -10,7 +10,7 @@ import * as names from '../names.mjs'
 /** So large that nobody is denied. */
 const LIMITS = [{ quota: 1_000_000_000, window: 'min', algorithm: 'token-bucket' }]
 
-const client = new Redis(process.argv[2], { autoResendUnfulfilledCommands: false })
+const client = new Redis(process.argv[2], { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 const onRedis = (prefix, lease) => leasing(redisStore(client, { prefix }), LIMITS, lease)
 const contenders = {
   [names.UNLEASED]: onRedis('bench-a', false),

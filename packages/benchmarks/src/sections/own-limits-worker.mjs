@@ -14,7 +14,7 @@ const WARM = 5
 /** So large that all requests are allowed. */
 const limitsOf = (i) => [`${1_000_000 + i}/min`, `${1_000_000_000 + i}/day`]
 
-const client = new Redis(url, { autoResendUnfulfilledCommands: false })
+const client = new Redis(url, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 const made = new Map()
 
 /** @param {number} contracts how many different limits the subjects bring */

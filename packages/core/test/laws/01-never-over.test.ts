@@ -103,7 +103,7 @@ test('several clients on one Redis admit the quota once, by the clock of Redis',
   const prefix = testPrefix()
   const clients = Array.from(
     { length: 4 },
-    () => new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false }),
+    () => new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 }),
   )
   const limiters = clients.map((client) =>
     createLimiter({

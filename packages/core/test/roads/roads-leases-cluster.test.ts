@@ -31,6 +31,7 @@ beforeAll(async () => {
     clients.push(
       new Cluster(nodes, {
         retryDelayOnFailover: 0,
+        clusterRetryStrategy: () => 50,
         enableOfflineQueue: false,
         redisOptions: { disconnectTimeout: 100 },
       }),

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { memoryStore } from '../../src/stores/memory/memory-store.js'
 import { redisStore } from '../../src/stores/redis/redis-store.js'
 
-const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
 afterAll(() => client.quit())
 
 const { make, passTime } = new Clocks()

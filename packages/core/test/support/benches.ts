@@ -28,7 +28,7 @@ export function sharedRedis(): Redis {
 
 /** A connection to the same server, as another process has it: limiters of one process may not share their counters. */
 export function redisOfAnotherProcess(): Redis {
-  const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+  const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
   clients.push(client)
   return client
 }

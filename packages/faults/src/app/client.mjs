@@ -14,14 +14,14 @@ function make({ Cluster, Redis }, { port, nodes, sentinels, name }) {
   // With its default, ioredis's disconnect timer would keep the process alive for 2 s after the connection is closed.
   const options = { autoResendUnfulfilledCommands: false, retryStrategy, disconnectTimeout: 100 }
   if (nodes) {
-    const refresh = { clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: 1000 }
-    return new Cluster(nodes, { ...refresh, redisOptions: options })
+    const once = { retryDelayOnFailover: 0, enableOfflineQueue: false }
+    return new Cluster(nodes, { ...once, clusterRetryStrategy: retryStrategy, redisOptions: options })
   }
-  if (sentinels) return new Redis({ ...options, sentinels, name, sentinelRetryStrategy: retryStrategy })
+  if (sentinels) return new Redis({ ...options, sentinels, name, failoverDetector: true })
   return new Redis(port, '127.0.0.1', options)
 }
 
-/** ioredis's own delay grows to 2 s, and a limiter would be back as much later. */
+/** ioredis's own delay grows to 5 s, and a limiter would be back as much later. */
 function retryStrategy(times) {
   return Math.min(times * 50, 250)
 }

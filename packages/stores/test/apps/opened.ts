@@ -72,7 +72,11 @@ function connect({ ports, isCluster }: Redises): Redis | Cluster {
   const client = isCluster
     ? new Cluster(
         ports.map((one) => ({ port: one, host: '127.0.0.1' })),
-        { redisOptions: { autoResendUnfulfilledCommands: false }, retryDelayOnFailover: 0 },
+        {
+          redisOptions: { autoResendUnfulfilledCommands: false },
+          retryDelayOnFailover: 0,
+          clusterRetryStrategy: () => 50,
+        },
       )
     : new Redis(port, '127.0.0.1', options)
   client.on('error', () => {})

@@ -74,7 +74,7 @@ const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? ''
 export function adapterContract(name: string, serve: Serve): void {
   let redis: Redis
   beforeAll(() => {
-    redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false })
+    redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
   })
   afterAll(() => redis.quit())
 

@@ -35,7 +35,10 @@ afterAll(async () => {
 
 /** A limiter as in a process of its own. */
 function start(big: PlanInput, options: Partial<LimiterOptions> = {}): Limiter {
-  const client = new Redis(server.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
+  const client = new Redis(server.port, '127.0.0.1', {
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  })
   client.on('error', () => {})
   clients.push(client)
   const limiter = createLimiter({

@@ -7,7 +7,10 @@ let server: RedisServer
 let client: Redis
 beforeAll(async () => {
   server = await startRedis()
-  client = new Redis(server.port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
+  client = new Redis(server.port, '127.0.0.1', {
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  })
 })
 afterAll(async () => {
   await client.quit()
@@ -109,6 +112,7 @@ test('one key per subject, whatever its limits, with the prefixes of the store a
   const prefixed = new Redis(server.port, '127.0.0.1', {
     keyPrefix: 'shop:',
     autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
   })
   const store = redisStore(prefixed, { prefix: 'limits' })
   const limiter = createLimiter({
@@ -129,6 +133,7 @@ test('a client that returns numbers as strings works', async () => {
   const strings = new Redis(server.port, '127.0.0.1', {
     stringNumbers: true,
     autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
   })
   const limiter = createLimiter({
     limit: '2/min',

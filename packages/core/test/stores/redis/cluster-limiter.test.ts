@@ -11,7 +11,11 @@ describe('a limiter on a real cluster', () => {
   beforeAll(async () => {
     deployment = await deployCluster()
     const nodes = deployment.ports.map((port) => ({ host: '127.0.0.1', port }))
-    client = new Cluster(nodes, { retryDelayOnFailover: 0, enableOfflineQueue: false })
+    client = new Cluster(nodes, {
+      retryDelayOnFailover: 0,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => 50,
+    })
   })
   afterAll(async () => {
     client.disconnect()

@@ -31,7 +31,12 @@ describe('on a real cluster', () => {
 
   function connect(servers: readonly { port: number }[], options: object = {}): Cluster {
     const nodes = servers.map(({ port }) => ({ host: '127.0.0.1', port }))
-    return new Cluster(nodes, { retryDelayOnFailover: 0, enableOfflineQueue: false, ...options })
+    return new Cluster(nodes, {
+      retryDelayOnFailover: 0,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => 50,
+      ...options,
+    })
   }
 
   async function callsOf(command: string): Promise<number> {
@@ -97,13 +102,14 @@ describe('on a real cluster', () => {
     const nodes = mine.ports.map((port) => ({ host: '127.0.0.1', port }))
     const set5 = {
       retryDelayOnFailover: 0,
+      clusterRetryStrategy: () => 50,
       enableOfflineQueue: false,
       redisOptions: { disconnectTimeout: 100 },
     }
     const one = new Cluster(nodes, set5)
     const two = createCluster({
       rootNodes: mine.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
-      defaults: { disableOfflineQueue: true },
+      defaults: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
     })
     const clients: RedisClient[] = [one, two]
     const stores = clients.map((given) => redisStore(given, { prefix: testPrefix() }))
@@ -148,7 +154,7 @@ describe('on a real cluster', () => {
     const other = createCluster({
       rootNodes: cluster.nodes.map(({ url }) => ({ url })),
       useReplicas: true,
-      defaults: { disableOfflineQueue: true },
+      defaults: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
     })
     for (const each of [scaled, other]) {
       const store = redisStore(each, { prefix: testPrefix() })

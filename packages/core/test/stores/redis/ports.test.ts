@@ -9,8 +9,14 @@ import {
   type Deployment,
 } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
+import { Cluster as ValkeyCluster, Redis as Valkey } from 'iovalkey'
 import { createClient, createClientPool, createCluster } from 'redis'
-import { createClient as createClient5, createClientPool as createClientPool5 } from 'redis5'
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createCluster as createCluster5,
+} from 'redis5'
 import {
   createLimiter,
   redisStore,
@@ -18,6 +24,14 @@ import {
   type RedisClient,
   type StoreError,
 } from '../../../src/index.js'
+
+interface Ioredis {
+  readonly Redis: typeof Redis
+  readonly Cluster: typeof Cluster
+}
+
+/** A client, and what the warning about it says to set. */
+type Row = [what: string, make: () => RedisClient, uses: string[]]
 
 let deployment: Deployment
 beforeAll(async () => {
@@ -62,29 +76,93 @@ describe('a value that is not a client is refused, with what to pass', () => {
   })
 })
 
-describe('settings that could count requests twice cause one warning, with what to set', () => {
+describe('settings that count requests twice, lose them or are slow to come back cause one warning, with what to set', () => {
+  const soon = (times: number): number => Math.min(50 * times, 250)
+  const resends = 'autoResendUnfulfilledCommands: false'
+  const retries = 'retryStrategy: (times) => Math.min(50 * times, 250)'
   const lazy = { lazyConnect: true }
+  const once = { ...lazy, autoResendUnfulfilledCommands: false }
+  const set = { ...once, retryStrategy: soon }
+  const sentinel = { ...set, sentinels: [{ port: 1 }], name: 'mymaster' }
   const nodes = [{ port: 1 }]
+  const clusterOnce = { ...lazy, retryDelayOnFailover: 0, enableOfflineQueue: false }
+  const clusterRetries = `clusterRetryStrategy: (times) => Math.min(50 * times, 250)`
   const rootNodes = [{ url: 'redis://127.0.0.1:1' }]
   const offline = { disableOfflineQueue: true }
-  test.each<[string, () => RedisClient, string[]]>([
-    ['ioredis', () => new Redis(lazy), ['autoResendUnfulfilledCommands: false']],
-    ['ioredis, set', () => new Redis({ ...lazy, autoResendUnfulfilledCommands: false }), []],
+  const socket = { reconnectStrategy: soon }
+  const reconnects = 'socket: { reconnectStrategy: (times) => Math.min(50 * times, 250) }'
+  const ofIoredis = (name: string, { Redis: Single, Cluster: Several }: Ioredis): Row[] => [
+    [name, () => new Single(lazy), [resends, retries]],
+    [`${name}, set`, () => new Single(set), []],
+    [`${name}, with its own retries`, () => new Single(once), [retries]],
+    [`${name}, with slow retries`, () => new Single({ ...set, retryStrategy: (n) => 40 * n }), [retries]],
+    [`${name}, with one slow retry`, () => new Single({ ...set, retryStrategy: () => 1001 }), [retries]],
+    [`${name}, that gives up`, () => new Single({ ...set, retryStrategy: () => null }), []],
+    [`${name}, that never retries`, () => new Single({ ...set, retryStrategy: null as never }), []],
+    [`${name}, with Sentinel`, () => new Single(sentinel), ['failoverDetector: true']],
+    [`${name}, with Sentinel, set`, () => new Single({ ...sentinel, failoverDetector: true }), []],
     [
-      'ioredis Cluster',
-      () => new Cluster(nodes, lazy),
-      ['retryDelayOnFailover: 0', 'enableOfflineQueue: false'],
+      `${name}, with Sentinel and slow retries`,
+      () => new Single({ ...sentinel, failoverDetector: true, sentinelRetryStrategy: () => 5000 }),
+      ['sentinelRetryStrategy: (times) => Math.min(50 * times, 250)'],
     ],
     [
-      'ioredis Cluster, half set',
-      () => new Cluster(nodes, { ...lazy, enableOfflineQueue: false }),
+      `${name} Cluster`,
+      () => new Several(nodes, lazy),
+      ['retryDelayOnFailover: 0', 'enableOfflineQueue: false', clusterRetries],
+    ],
+    [
+      `${name} Cluster, half set`,
+      () => new Several(nodes, { ...lazy, enableOfflineQueue: false, clusterRetryStrategy: soon }),
       ['retryDelayOnFailover: 0'],
     ],
-    ['node-redis', () => createClient({}), ['disableOfflineQueue: true']],
-    ['node-redis, set', () => createClient(offline), []],
-    ['node-redis 5, set', () => createClient5(offline), []],
-    ['node-redis cluster', () => createCluster({ rootNodes }), ['defaults: { disableOfflineQueue: true }']],
-    ['node-redis cluster, set', () => createCluster({ rootNodes, defaults: offline }), []],
+    [`${name} Cluster, with its own retries`, () => new Several(nodes, clusterOnce), [clusterRetries]],
+    [`${name} Cluster, set`, () => new Several(nodes, { ...clusterOnce, clusterRetryStrategy: soon }), []],
+  ]
+  const ofNodeRedis = (name: string, make: typeof createClient, several: typeof createCluster): Row[] => [
+    [name, () => make({}), ['disableOfflineQueue: true', reconnects]],
+    [`${name}, with its own retries`, () => make(offline), [reconnects]],
+    [`${name}, set`, () => make({ ...offline, socket }), []],
+    [`${name}, with a time`, () => make({ ...offline, socket: { reconnectStrategy: 100 } }), []],
+    [
+      `${name}, with a long time`,
+      () => make({ ...offline, socket: { reconnectStrategy: 5000 } }),
+      [reconnects],
+    ],
+    [`${name}, that never retries`, () => make({ ...offline, socket: { reconnectStrategy: false } }), []],
+    [
+      `${name} cluster`,
+      () => several({ rootNodes }),
+      [`defaults: { disableOfflineQueue: true, ${reconnects} }`],
+    ],
+    [
+      `${name} cluster, half set`,
+      () => several({ rootNodes, defaults: { socket } }),
+      ['defaults: { disableOfflineQueue: true }'],
+    ],
+    [`${name} cluster, set`, () => several({ rootNodes, defaults: { ...offline, socket } }), []],
+  ]
+  const thrown = (): never => {
+    throw new Error('not now')
+  }
+  const strange: Row[] = [
+    thrown,
+    () => Promise.reject(new Error('later')),
+    () => 'soon',
+    () => Number.NaN,
+  ].map((retryStrategy) => [
+    `a strategy that is ${String(retryStrategy)}`,
+    () => new Redis({ ...once, retryStrategy: retryStrategy as never }),
+    [],
+  ])
+
+  test.each<Row>([
+    ...ofIoredis('ioredis 6', { Redis, Cluster }),
+    ...ofIoredis('ioredis 5', { Redis: Redis5, Cluster: Cluster5 } as never),
+    ...ofIoredis('iovalkey', { Redis: Valkey, Cluster: ValkeyCluster } as never),
+    ...ofNodeRedis('node-redis 6', createClient, createCluster),
+    ...ofNodeRedis('node-redis 5', createClient5 as never, createCluster5 as never),
+    ...strange,
   ])('%s', (_, make, uses) => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const client = make()
@@ -93,7 +171,7 @@ describe('settings that could count requests twice cause one warning, with what 
     expect(warn).toHaveBeenCalledTimes(uses.length > 0 ? 1 : 0)
     if (uses.length > 0) {
       expect(warn.mock.calls[0]).toEqual([
-        expect.stringContaining(`{ ${uses.join(', ')} }`),
+        expect.stringContaining(`Make it with { ${uses.join(', ')} }.`),
         { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_CLIENT' },
       ])
     }
@@ -101,7 +179,10 @@ describe('settings that could count requests twice cause one warning, with what 
 })
 
 test('a reply lost with its connection is an error at once, and its command is not sent again', async () => {
-  const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+  const client = new Redis(deployment.ports[0] as number, {
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  })
   const { limiter, errors } = limiterOn(client)
   await limiter.consume('acme')
   deployment.pause()
@@ -122,10 +203,17 @@ test('a reply lost with its connection is an error at once, and its command is n
 const QUICK_TO_END = { cleanupDelay: 100 }
 
 test.each<[string, () => RedisClient & { destroy(): unknown }]>([
-  ['node-redis', () => createClient({ url: testRedisUrl(), disableOfflineQueue: true })],
+  [
+    'node-redis',
+    () => createClient({ url: testRedisUrl(), disableOfflineQueue: true, socket: { reconnectStrategy: 50 } }),
+  ],
   [
     'a pool of node-redis',
-    () => createClientPool({ url: testRedisUrl(), disableOfflineQueue: true }, QUICK_TO_END),
+    () =>
+      createClientPool(
+        { url: testRedisUrl(), disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
+        QUICK_TO_END,
+      ),
   ],
 ])('%s: connected by its owner, or by the store', async (_, make) => {
   for (const connects of [true, false]) {
@@ -189,7 +277,11 @@ test('a client that gives up after its first try is started again by later reque
 })
 
 test('all stores of a client share its listeners', () => {
-  const client = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
+  const client = new Redis({
+    lazyConnect: true,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  })
   redisStore(client)
   const before = client.eventNames().map((name) => client.listenerCount(name))
   for (let i = 0; i < 20; i += 1) redisStore(client, { prefix: `p${i}` })

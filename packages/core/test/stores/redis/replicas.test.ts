@@ -20,7 +20,10 @@ test.each(['ioredis', 'node-redis'])('%s: a decision is there when the replica h
   const client =
     kind === 'ioredis'
       ? connect(port)
-      : createClient({ socket: { port, host: '127.0.0.1' }, disableOfflineQueue: true })
+      : createClient({
+          socket: { port, host: '127.0.0.1', reconnectStrategy: 50 },
+          disableOfflineQueue: true,
+        })
   if ('destroy' in client) endsWithTest({ disconnect: () => client.destroy() })
   const store = redisStore(client as never, { waitForReplicas: { count: 1, timeoutMs: 1000 } })
   const limiter = createLimiter({ limit: '100/min', store, deadlineMs: 5000, local: { instances: 1 } })

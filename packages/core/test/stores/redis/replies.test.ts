@@ -111,7 +111,10 @@ describe('real servers', () => {
   beforeAll(async () => {
     deployment = await deployOne()
     operator = deployment.operators[0] as Redis
-    client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    client = new Redis(deployment.ports[0] as number, {
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+    })
   })
   afterEach(async () => {
     for (const end of ends.splice(0)) await end()
@@ -170,8 +173,11 @@ describe('real servers', () => {
       socket.on('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
     }).listen(port, '127.0.0.1')
     await once(server, 'listening')
-    const stranger = new Redis(port, { autoResendUnfulfilledCommands: false })
-    const other = createClient({ socket: { host: '127.0.0.1', port }, disableOfflineQueue: true })
+    const stranger = new Redis(port, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
+    const other = createClient({
+      socket: { host: '127.0.0.1', port, reconnectStrategy: 50 },
+      disableOfflineQueue: true,
+    })
     ends.push(
       () => stranger.disconnect(),
       () => other.destroy(),
@@ -183,7 +189,9 @@ describe('real servers', () => {
 
   test('one server of a cluster, with a client for a single server', async () => {
     const cluster = await deployCluster()
-    const plain = cluster.ports.map((port) => new Redis(port, { autoResendUnfulfilledCommands: false }))
+    const plain = cluster.ports.map(
+      (port) => new Redis(port, { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 }),
+    )
     ends.push(
       () => plain.forEach((one) => one.disconnect()),
       () => cluster.end(),
@@ -199,7 +207,12 @@ describe('real servers', () => {
 test('the arguments of the command that failed are not printed with the error: a password, or ids', async () => {
   const { hostname, port } = new URL(testRedisUrl())
   const password = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'
-  const options = { username: 'nobody', password, autoResendUnfulfilledCommands: false }
+  const options = {
+    username: 'nobody',
+    password,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  }
   const redis = new Redis({ ...options, host: hostname, port: Number(port) })
   // The client's own errors, which have it, are the application's.
   redis.on('error', () => {})

@@ -46,11 +46,18 @@ test('clients of Sentinel: before it is up, then with the primary, then with its
     name: NAME,
     sentinelRootNodes: nodes,
     maxCommandRediscovers: 0,
+    scanInterval: 250,
     // A client that waits to reconnect keeps the process alive, even when it has been destroyed.
     nodeClientOptions: { disableOfflineQueue: true, socket: { reconnectStrategy: 50 } },
     sentinelClientOptions: { socket: { reconnectStrategy: 50 } },
   }
-  const ioredis = new Redis({ sentinels: nodes, name: NAME, autoResendUnfulfilledCommands: false })
+  const ioredis = new Redis({
+    sentinels: nodes,
+    name: NAME,
+    failoverDetector: true,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => 50,
+  })
   const sentinels = [createSentinel(options), createSentinel5(options)]
   const clients: RedisClient[] = [ioredis, ...sentinels]
   const limiters = clients.map((client, i) => {

@@ -124,7 +124,13 @@ describe('a user with the rule of docs/redis.md', () => {
 
   function connect(username: string): Redis {
     const port = deployment.ports[0] as number
-    return new Redis({ port, username, password: 'secret', autoResendUnfulfilledCommands: false })
+    return new Redis({
+      port,
+      username,
+      password: 'secret',
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+    })
   }
 })
 
@@ -193,6 +199,7 @@ describe('the version of the server', () => {
     const { port } = server.address() as { port: number }
     const settings = {
       autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
       enableReadyCheck: false,
       disableClientInfo: true,
     }
@@ -213,7 +220,10 @@ describe('the version of the server', () => {
 
   test('the server of this test run is new enough, and causes no warning', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    const client = new Redis(deployment.ports[0] as number, {
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+    })
     const store = redisStore(client, { prefix: testPrefix() })
     await store.consume([requestOf('acme', setOf('9/min'))])
     // Redis answers in order, and INFO was sent before this.

@@ -28,11 +28,20 @@ describe('shards', () => {
   })
 
   test('are for cluster clients only, and a whole number', () => {
-    const single = new Redis({ lazyConnect: true, autoResendUnfulfilledCommands: false })
+    const single = new Redis({
+      lazyConnect: true,
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+    })
     expect(() => redisStore(single, { shards: 16 })).toThrow(
       /^shards: only a cluster client has shards.*leave `shards` out/,
     )
-    const options = { lazyConnect: true, retryDelayOnFailover: 0, enableOfflineQueue: false }
+    const options = {
+      lazyConnect: true,
+      retryDelayOnFailover: 0,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => 50,
+    }
     const cluster = new Cluster([{ port: 1 }], options)
     for (const shards of [0, 1.5, 1025, '4']) {
       expect(() => redisStore(cluster, { shards: shards as number })).toThrow(/^shards: got/)

@@ -1,5 +1,5 @@
 import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
-import { warnOf, type Setting } from './settings.js'
+import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 import { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
 import { pause, setImmediate } from '../../../base/timers.js'
@@ -23,6 +23,7 @@ export interface Cluster extends Commands {
 export interface ClusterSettings {
   readonly retryDelayOnFailover?: number
   readonly enableOfflineQueue?: boolean
+  readonly clusterRetryStrategy?: unknown
 }
 
 const SETTINGS: readonly Setting<ClusterSettings>[] = [
@@ -35,6 +36,11 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
     use: 'enableOfflineQueue: false',
     isSo: ({ enableOfflineQueue }) => enableOfflineQueue === false,
     else: 'it keeps commands for servers that it cannot reach, and requests count long after they were answered',
+  },
+  {
+    use: `clusterRetryStrategy: ${SOON}`,
+    isSo: ({ clusterRetryStrategy }) => triesSoon(clusterRetryStrategy),
+    else: WAITS_LONG,
   },
 ]
 

@@ -2,7 +2,7 @@ import type { StoreError } from '../../../base/errors.js'
 import { storeErrorOf } from '../replies.js'
 import { ClientFaults } from './client-faults.js'
 import { shared, type RedisPort } from './port.js'
-import { warnOf, type Setting } from './settings.js'
+import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
 import { ioredisClusterPort, type Cluster } from './ioredis-cluster.js'
 
@@ -14,6 +14,10 @@ interface Single extends Commands {
 
 interface SingleSettings {
   readonly autoResendUnfulfilledCommands?: boolean
+  readonly retryStrategy?: unknown
+  readonly sentinels?: unknown
+  readonly sentinelRetryStrategy?: unknown
+  readonly failoverDetector?: boolean
 }
 
 const SINGLE_SETTINGS: readonly Setting<SingleSettings>[] = [
@@ -21,6 +25,17 @@ const SINGLE_SETTINGS: readonly Setting<SingleSettings>[] = [
     use: 'autoResendUnfulfilledCommands: false',
     isSo: ({ autoResendUnfulfilledCommands }) => autoResendUnfulfilledCommands === false,
     else: 'it sends commands again when a connection was lost before their replies came, so that requests can count twice',
+  },
+  {
+    use: 'failoverDetector: true',
+    isSo: ({ sentinels, failoverDetector }) => !sentinels || failoverDetector !== false,
+    else: 'it stays on the old primary for seconds after a failover, and what that counts is lost',
+  },
+  { use: `retryStrategy: ${SOON}`, isSo: ({ retryStrategy }) => triesSoon(retryStrategy), else: WAITS_LONG },
+  {
+    use: `sentinelRetryStrategy: ${SOON}`,
+    isSo: ({ sentinels, sentinelRetryStrategy }) => !sentinels || triesSoon(sentinelRetryStrategy),
+    else: 'it can wait longer than a second before it asks the sentinels again',
   },
 ]
 

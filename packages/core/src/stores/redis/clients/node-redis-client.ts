@@ -28,5 +28,6 @@ export interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeL
 
 export interface ClientSettings {
   readonly disableOfflineQueue?: boolean
+  readonly socket?: { readonly reconnectStrategy?: unknown }
   readonly keyPrefix?: unknown
 }

@@ -1,7 +1,7 @@
 import { slotOf } from '../slots.js'
 import { ClientFaults } from './client-faults.js'
 import type { RedisPort, ScriptArg } from './port.js'
-import { warnOf, type Setting } from './settings.js'
+import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 import type { Client, ClientSettings, ScriptCall } from './node-redis-client.js'
 import { readiness } from './node-redis-readiness.js'
 
@@ -25,22 +25,18 @@ interface Cluster extends Client {
   sendCommand(key: undefined, isReadonly: boolean, args: readonly string[]): Promise<unknown>
 }
 
-const KEEPS_COMMANDS =
-  'it keeps commands while it is not connected, and requests count long after they were answered'
-
-const CLIENT_SETTINGS: readonly Setting<ClientSettings>[] = [
+const SETTINGS: readonly Setting<ClientSettings>[] = [
   {
     use: 'disableOfflineQueue: true',
     isSo: ({ disableOfflineQueue }) => disableOfflineQueue === true,
-    else: KEEPS_COMMANDS,
+    else: 'it keeps commands while it is not connected, and requests count long after they were answered',
   },
-]
-
-const CLUSTER_SETTINGS: readonly Setting<ClientSettings>[] = [
   {
-    use: 'defaults: { disableOfflineQueue: true }',
-    isSo: ({ disableOfflineQueue }) => disableOfflineQueue === true,
-    else: KEEPS_COMMANDS,
+    use: `socket: { reconnectStrategy: ${SOON} }`,
+    // Its own waits up to 2 s.
+    isSo: ({ socket: { reconnectStrategy } = {} }) =>
+      reconnectStrategy !== undefined && triesSoon(reconnectStrategy),
+    else: WAITS_LONG,
   },
 ]
 
@@ -86,11 +82,9 @@ function evalshaOf(client: Single): RedisPort['evalsha'] {
 
 function singlePort(client: Single): RedisPort {
   // Only plain clients have options; those of pools and sentinels cannot be read.
-  if (client.options) warnOf('This node-redis client', client.options, CLIENT_SETTINGS)
+  if (client.options) warnOf('This node-redis client', client.options, SETTINGS)
   const isReady = (): boolean => client.isReady ?? client.isOpen
   const faults = new ClientFaults(client, { ready: 'ready', connected: 'connect' }, isReady())
-  // A sentinel client tells so of the servers that it found, and by its event `error` only if it is asked to.
-  client.on('client-error', (event) => void faults.note((event as { readonly error: unknown }).error))
   return {
     isCluster: false,
     observe: (listener) => faults.observe(listener),
@@ -108,7 +102,8 @@ function singlePort(client: Single): RedisPort {
 }
 
 function clusterPort(client: Cluster): RedisPort {
-  warnOf('This node-redis cluster client', client._options?.defaults ?? {}, CLUSTER_SETTINGS)
+  const { defaults = {} } = client._options ?? {}
+  warnOf('This node-redis cluster client', defaults, SETTINGS, (uses) => `defaults: { ${uses} }`)
   // A cluster client of node-redis 5 has no isReady; only its events say that it is connected.
   let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
   client.on('connect', () => (isConnected = true))
