@@ -25,8 +25,8 @@ export interface CallListener {
 export interface CallOptions {
   readonly listener: CallListener
   readonly deadlines: Deadlines
-  /** The error for a call that could not be sent by its deadline, if it is known. */
-  readonly whyNotSent: () => StoreError | undefined
+  /** Why the store does not answer, if that is known. */
+  readonly whySilent: () => StoreError | undefined
   /** Whether it is sent even while the breaker is open. No request waits for such a call. */
   readonly isForced: boolean
 }
@@ -47,14 +47,14 @@ export class DeadlineCall<T> implements Call, Timed {
   readonly #question: Question<T>
   readonly #listener: CallListener
   readonly #deadlines: Deadlines
-  readonly #whyNotSent: CallOptions['whyNotSent']
+  readonly #whySilent: CallOptions['whySilent']
 
   /** The deadline begins now. */
-  constructor(question: Question<T>, { listener, deadlines, whyNotSent, isForced }: CallOptions) {
+  constructor(question: Question<T>, { listener, deadlines, whySilent, isForced }: CallOptions) {
     this.#question = question
     this.#listener = listener
     this.#deadlines = deadlines
-    this.#whyNotSent = whyNotSent
+    this.#whySilent = whySilent
     this.isForced = isForced
     this.isAwaited = !isForced
     deadlines.add(this, elapsedMs())
@@ -88,9 +88,8 @@ export class DeadlineCall<T> implements Call, Timed {
   /** Called by the deadlines, which have removed it. */
   expire(): void {
     this.isOver = true
-    const cause = this.isSent ? undefined : this.#whyNotSent()
     const message = `the store did not answer within ${this.#deadlines.deadlineMs} ms`
-    this.#end(cause ?? new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+    this.#end(this.#whySilent() ?? new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
   }
 
   #end(error: StoreError): void {

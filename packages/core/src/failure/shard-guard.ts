@@ -48,9 +48,9 @@ export class ShardGuard implements CallListener {
     this.#shard = shard
     this.#store = store
     this.#queue = queue
-    const whyNotSent = (): StoreError | undefined => whyNotReady(store)
-    this.#awaited = { listener: this, deadlines, whyNotSent, isForced: false }
-    this.#forced = { listener: this, deadlines, whyNotSent, isForced: true }
+    const whySilent = (): StoreError | undefined => whyNotReady(store)
+    this.#awaited = { listener: this, deadlines, whySilent, isForced: false }
+    this.#forced = { listener: this, deadlines, whySilent, isForced: true }
     this.breaker = new Breaker({
       probe: () => this.#probe(),
       recover: () => options.recover(shard),

@@ -193,7 +193,7 @@ export interface StoreAbilities {
 export interface Store extends StoreAbilities {
   /** A promise while the store cannot be called yet, which may reject; undefined once it can. Default: always ready. */
   ready?(): Promise<void> | undefined
-  /** Why it is not ready, if that is known: the error for calls that it could not be asked by their deadline. */
+  /** Why it is not ready, if that is known: the error for calls that it did not answer by their deadline. */
   whyNotReady?(): StoreError | undefined
   consume(batch: readonly StoreRequest[], call?: Call): MaybePromise<readonly Answer[]>
   /** The answers that `consume` would give, but takes nothing. Only for requests with grant `all`. */

@@ -56,6 +56,7 @@ function singlePort(client: Single): RedisPort {
   warnOf('This ioredis client', client.options ?? {}, SINGLE_SETTINGS)
   const faults = new ClientFaults(client, { ready: 'ready', connected: 'connect' }, client.status === 'ready')
   client.on('close', () => void faults.note(new Error(LOST_CONNECTION)))
+  if (client.options?.failoverDetector === true) goOn(client)
   const becoming = shared(() => becomeReady(client, faults))
   const isReady = (): boolean => client.status === 'ready' && client.stream?.writable !== false
   const { evalsha, eval: evaluate, del, info } = commandsOf(client)
@@ -72,6 +73,21 @@ function singlePort(client: Single): RedisPort {
     info: (section) => answered(info(section)),
     wait: (replicas, timeoutMs) => answered(client.wait(replicas, timeoutMs)),
   }
+}
+
+/**
+ * A client that hears of a failover while it asks the sentinels for the primary ends for good. This connects it again. It
+ * gives an error then, as it does not when its owner closes it.
+ */
+function goOn(client: Single): void {
+  let isCut = false
+  client.on('connecting', () => (isCut = false))
+  client.on('error', (thrown) => {
+    isCut = client.status === 'connecting' && (thrown as Partial<Error>).message === 'Connection is closed.'
+  })
+  client.on('end', () => {
+    if (isCut && client.status === 'end') client.connect().catch(() => {})
+  })
 }
 
 const LOST_CONNECTION = 'the connection was lost before the reply came'
