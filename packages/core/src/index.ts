@@ -29,7 +29,7 @@ export type {
 } from './limiter/stats.js'
 export type { Reconciled } from './failure/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
-export type { ConsumeOptions, Consumer, Limiter } from './limiter/limiter.js'
+export type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter/limiter.js'
 export type { Reservation } from './limiter/reservation.js'
 export type { ReserveOptions } from './limiter/reserve-options.js'
 export type { WaitingChange } from './limiter/waiting/waiting-change.js'

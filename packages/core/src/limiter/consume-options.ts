@@ -3,13 +3,14 @@ import { isPromise } from '../base/maybe-promise.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { needCost } from '../requests/cost.js'
 import type { Request } from '../requests/request.js'
-import type { ConsumeOptions } from './limiter.js'
+import type { ConsumeOptions, PeekOptions } from './limiter.js'
 
 const KNOWN: KnownOptions = {
   names: ['cost', 'context', 'signal'],
   example: '{ cost: 5 }',
-  remedyOf: () => undefined,
+  remedyOf: (name) => (name === 'onStoreFailure' ? 'it goes to createLimiter, or to peek' : undefined),
 }
+const OF_PEEK: KnownOptions = { ...KNOWN, names: [...KNOWN.names, 'onStoreFailure'] }
 
 /**
  * Checks all options. Returns the cost.
@@ -17,14 +18,23 @@ const KNOWN: KnownOptions = {
  * @throws {ConfigError} when an option is wrong
  * @throws {TollgateError} ERR_TOLLGATE_COST
  */
-export function readConsumeOptions(options: ConsumeOptions | undefined): number {
+export function readConsumeOptions(options: ConsumeOptions | undefined, known = KNOWN): number {
   if (options === undefined) return 1
-  needOptions(options, KNOWN)
+  needOptions(options, known)
   const { cost = 1, context, signal } = options
   needCost(cost, 1)
   if (context !== undefined) needContext(context)
   if (signal !== undefined) needSignal(signal)
   return cost
+}
+
+/** As `readConsumeOptions`, for a look. */
+export function readPeekOptions(options: PeekOptions | undefined): number {
+  const cost = readConsumeOptions(options, OF_PEEK)
+  const { onStoreFailure = 'throw' } = options ?? {}
+  if (onStoreFailure === 'throw') return cost
+  const expected = "'throw', or no option: the limiter's onStoreFailure then answers"
+  throw ConfigError.wrong('onStoreFailure', onStoreFailure, expected)
 }
 
 export function needContext(given: unknown): void {

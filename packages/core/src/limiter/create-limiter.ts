@@ -22,7 +22,7 @@ import type { BackingOptions } from './backing.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
 import { INTERNALS, type Internals } from './internals.js'
-import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
+import type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter.js'
 import { needFreeName, takeName } from './names.js'
 import { Pipeline } from './pipeline.js'
 import type { Reservation } from './reservation.js'
@@ -139,7 +139,7 @@ class StoreLimiter implements Limiter {
     return this.#common.consume(subjects, options)
   }
 
-  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+  peek(subjects: Subjects, options?: PeekOptions): MaybePromise<Decision> {
     return this.#common.peek(subjects, options)
   }
 

@@ -25,6 +25,14 @@ export interface ConsumeOptions {
   readonly signal?: AbortSignal
 }
 
+export interface PeekOptions extends ConsumeOptions {
+  /**
+   * `throw`: the store's error in place of the failure policy's answer, for a script that shows numbers. Without it, `source`
+   * of a decision that the policy made says so, and its `limits` are empty.
+   */
+  readonly onStoreFailure?: 'throw'
+}
+
 /** Decides requests, for the whole application or for one scope of it. */
 export interface Consumer<Plans extends string = string> {
   /**
@@ -42,8 +50,14 @@ export interface Consumer<Plans extends string = string> {
    *                         nothing has been taken then
    */
   consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
-  /** The decision that `consume` would give, but takes nothing. Write `await` as for `consume`. Throws as `consume` does. */
-  peek(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
+  /**
+   * Returns the decision that `consume` would, but takes nothing. Write `await` as for `consume`. Throws as `consume` does;
+   * with `onStoreFailure: 'throw'` also a StoreError when the store does not answer within the deadline.
+   *
+   * @example
+   * const { limits } = await limiter.peek('acme', { onStoreFailure: 'throw' })
+   */
+  peek(subjects: Subjects<Plans>, options?: PeekOptions): MaybePromise<Decision>
   /**
    * Holds `cost` units of every limit until the cost is known: nobody else can take them. Then `commit` counts what it was.
    * Never waits.

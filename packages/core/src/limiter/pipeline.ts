@@ -8,7 +8,7 @@ import type { FastPath } from '../fast-path/fast-path.js'
 import { FastPaths } from '../fast-path/fast-paths.js'
 import type { InFlight } from '../in-flight/in-flight.js'
 import { isPlain, type Request } from '../requests/request.js'
-import { verdictOf, type Verdict } from '../requests/verdict.js'
+import { errorIn, verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
@@ -21,6 +21,7 @@ import type { EventContext } from './events.js'
 import { healthOf } from './health.js'
 import { holdSlots, inFlightOf } from './slots-of-decisions.js'
 import type { Holds } from './holds/holds.js'
+import type { PeekOptions } from './limiter.js'
 import type { Origin } from './origin.js'
 import { PathHost } from './path-host.js'
 import type { Settlement } from './settlement.js'
@@ -102,12 +103,19 @@ export class Pipeline {
     return this.#store.consume(request, this.#concludeAnswer)
   }
 
-  /** Returns the decision that `consume` would, but takes nothing. */
-  peek(request: Request): MaybePromise<Decision> {
+  /**
+   * Returns the decision that `consume` would, but takes nothing.
+   *
+   * @throws {StoreError} with `onStoreFailure: 'throw'`, when the store does not answer
+   */
+  peek(request: Request, { onStoreFailure }: PeekOptions = {}): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(request, true)
     const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
-    const decide = (all: readonly Verdict[]): Decision =>
-      decisionOf(request, { isPeek: true, by: this, verdicts: all })
+    const decide = (all: readonly Verdict[]): Decision => {
+      const failed = onStoreFailure === 'throw' ? errorIn(all) : undefined
+      if (failed) throw failed
+      return decisionOf(request, { isPeek: true, by: this, verdicts: all })
+    }
     if (this.#store.answersAtOnce) return decide(verdicts as readonly Verdict[])
     return Promise.all(verdicts).then(decide)
   }
@@ -238,8 +246,7 @@ export class Pipeline {
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = decisionOf(request, { isPeek: false, by: this, verdicts })
     if (request.inFlight) holdSlots(decision, request.inFlight)
-    const failed = verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
-    this.#telling.decision(decision, failed, request.context as EventContext)
+    this.#telling.decision(decision, errorIn(verdicts), request.context as EventContext)
     return decision
   }
 

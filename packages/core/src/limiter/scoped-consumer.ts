@@ -1,4 +1,4 @@
-import type { ConsumeOptions, Consumer } from './limiter.js'
+import type { ConsumeOptions, Consumer, PeekOptions } from './limiter.js'
 import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline.js'
 import type { Request } from '../requests/request.js'
@@ -11,7 +11,7 @@ import { needUnitsBack } from '../requests/cost.js'
 import { newLeaseId } from '../failure/ids.js'
 import { atCaller, fromCaller } from '../base/at-caller.js'
 import { quiet } from '../base/quiet.js'
-import { readConsumeOptions, withOptions } from './consume-options.js'
+import { readConsumeOptions, readPeekOptions, withOptions } from './consume-options.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
 import { readReserveOptions, type ReserveOptions } from './reserve-options.js'
 import { Settling } from './settling.js'
@@ -24,7 +24,7 @@ interface Asking<Options> {
 }
 
 const CONSUME: Asking<ConsumeOptions> = { name: 'consume', costOf: readToConsume }
-const PEEK: Asking<ConsumeOptions> = { name: 'peek', costOf: readConsumeOptions }
+const PEEK: Asking<PeekOptions> = { name: 'peek', costOf: readPeekOptions }
 
 /** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
@@ -60,11 +60,11 @@ export class ScopedConsumer implements Consumer {
     return this.#pipeline.consume(withOptions(request, options))
   }
 
-  peek(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
+  peek(subjects: Subjects, options?: PeekOptions): MaybePromise<Decision> {
     const request = this.#build(subjects, options, PEEK)
     return request instanceof Promise
-      ? request.then((built) => this.#pipeline.peek(built))
-      : this.#pipeline.peek(request)
+      ? request.then((built) => this.#pipeline.peek(built, options))
+      : this.#pipeline.peek(request, options)
   }
 
   async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {

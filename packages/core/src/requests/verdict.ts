@@ -64,3 +64,8 @@ export function unitsTaken(
   if (grant === 'upTo') return outcome.limits[0]?.granted ?? 0
   return isTaken(outcome) ? (parts[0]?.cost ?? 0) : 0
 }
+
+/** The error because of which the store did not decide all of them. */
+export function errorIn(verdicts: readonly Verdict[]): StoreError | undefined {
+  return verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
+}
