@@ -55,7 +55,7 @@ export type { EventContextOption, RequestContext } from './http/event-context.js
 export { refuseUpgrade } from './http/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
 export type { LimitOf } from './http/limits-of-request.js'
-export type { PlaceOptions, RateLimitOptions } from './http/options.js'
+export type { RouteOptions, RateLimitOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'
 export type { HeaderOptions } from './http/header-options.js'
 export type { ListOption } from './http/lists.js'

@@ -2,7 +2,7 @@ import {
   ConfigError,
   type Decision,
   type Limiter,
-  type PlaceOptions,
+  type RouteOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
 import { atCaller, createHttpLimiter, groupOfRoute } from '@tollgate/core/adapter'
@@ -27,7 +27,7 @@ export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest,
 }
 
 /** The options that a route or a hook can override: all except those that make the limiter. */
-export type RouteRateLimitOptions = PlaceOptions<FastifyRequest, FastifyReply>
+export type RouteRateLimitOptions = RouteOptions<FastifyRequest, FastifyReply>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -130,7 +130,7 @@ function registeredIn({ pluginName }: FastifyInstance, error: unknown): unknown 
 const PATH = 'config.rateLimit'
 
 function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
-  if (own?.hook === undefined) return http.at(own, path)
+  if (own?.hook === undefined) return http.route(own, path)
   const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
   throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
 }

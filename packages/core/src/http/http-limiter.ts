@@ -19,8 +19,8 @@ import { watchIdentity, type IdentityWatch } from './identity-watch.js'
 import { compileList, type List } from './lists.js'
 import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
 import { makeLimiter } from './make-limiter.js'
-import { placeOptions, scopeOptions, type PlaceOptions, type RateLimitOptions } from './options.js'
-import { checkHttpOptions, checkPlaceOptions } from './option-checks.js'
+import { routeOptions, scopeOptions, type RouteOptions, type RateLimitOptions } from './options.js'
+import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { limitOfRequest, LimitsOfRequest } from './limits-of-request.js'
@@ -38,12 +38,12 @@ export interface HttpLimiter<Req, Res> {
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
   /**
-   * The same limiter for one place, such as a route. The options of the place override those of this limiter.
+   * The same limiter for one route. The options of the route override those of this limiter.
    *
    * @param path where the user wrote the options, for errors: `config.rateLimit`
    * @throws {ConfigError} when an option is wrong
    */
-  at(own: PlaceOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
+  route(own: RouteOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
 }
 
 /**
@@ -117,13 +117,13 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return chain(this.#await(req, skip(req)), (skipped) => (skipped ? true : this.#identify(req, res)))
   }
 
-  at(own: PlaceOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
+  route(own: RouteOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
-      checkPlaceOptions(own)
-      const place = new RequestLimiter(this.#adapter, placeOptions(this.#options, own, this.limiter))
-      // A place within another may be meant to count on top of it, such as a hook of Fastify's routes.
-      place.#countedIn = { limiter: place, group: undefined }
-      return place
+      checkRouteOptions(own)
+      const route = new RequestLimiter(this.#adapter, routeOptions(this.#options, own, this.limiter))
+      // A route may be meant to count on top of the limiter around it, such as a hook of Fastify's routes.
+      route.#countedIn = { limiter: route, group: undefined }
+      return route
     } catch (error) {
       throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.at)
     }

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, placeRemedyOf } from '../limiter/limiter-options.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/limiter-options.js'
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/option-remedies.js'
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
@@ -15,7 +15,7 @@ import { checkMethods } from './limited-methods.js'
 import { readShed } from './shedding/shed-option.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
-const PLACE_OPTIONS = ['limit', ...HTTP_OPTIONS]
+const ROUTE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 /** The options that are functions, each with an example for its error message. */
 const FUNCTIONS = {
   identify: "(req) => req.user?.id, or byHeader('x-api-key')",
@@ -31,12 +31,12 @@ const KNOWN: KnownOptions = {
   errorOfWhole,
   remedyOf,
 }
-/** The options of one place, such as a route. Options that make the limiter are the same for all places. */
-const KNOWN_AT_PLACE: KnownOptions = {
-  names: PLACE_OPTIONS,
+/** The options of one route. Options that make the limiter are the same for all routes. */
+const KNOWN_AT_ROUTE: KnownOptions = {
+  names: ROUTE_OPTIONS,
   example: '{ cost: 5 }',
   errorOf: errorOfKnown,
-  remedyOf: placeRemedyOf,
+  remedyOf: routeRemedyOf,
 }
 
 /**
@@ -74,11 +74,11 @@ export function checkHttpOptions<Req, Res>(
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
-/** @throws {ConfigError} when a place, such as a route, cannot have one of the options */
-export function checkPlaceOptions(own: unknown): void {
+/** @throws {ConfigError} when a route cannot have one of the options */
+export function checkRouteOptions(own: unknown): void {
   if (!isOptions(own))
-    throw ConfigError.wrong('', own, `an object of options, such as ${KNOWN_AT_PLACE.example}`)
-  needOptions(own, KNOWN_AT_PLACE)
+    throw ConfigError.wrong('', own, `an object of options, such as ${KNOWN_AT_ROUTE.example}`)
+  needOptions(own, KNOWN_AT_ROUTE)
 }
 
 /** Properties of requests in most frameworks, also those that plugins add. A decision stored there would overwrite them. */

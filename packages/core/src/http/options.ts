@@ -75,8 +75,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly eventContext?: EventContextOption<Req>
 }
 
-/** The options that a place, such as a route, can override: all except those that make the limiter. */
-export type PlaceOptions<Req, Res = unknown> = Omit<
+/** The options that a route can override: all except those that make the limiter. */
+export type RouteOptions<Req, Res = unknown> = Omit<
   RateLimitOptions<Req, Res>,
   Exclude<keyof LimiterOptions, keyof ScopeOptions>
 >
@@ -97,10 +97,10 @@ export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, ne
   return pick(options, hasOwn ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
-/** The options for a place: its own, and for the rest those around it. Both places share one limiter. */
-export function placeOptions<Req, Res>(
+/** The options of a route: its own, and for the rest those of the limiter around it, which it shares. */
+export function routeOptions<Req, Res>(
   outer: RateLimitOptions<Req, Res>,
-  own: PlaceOptions<Req, Res>,
+  own: RouteOptions<Req, Res>,
   limiter: Limiter,
 ): RateLimitOptions<Req, Res> {
   const ofLimiter = limitOfRequest(outer) ? NOT_LIMIT : LIMITER_OPTIONS

@@ -108,10 +108,10 @@ const KNOWN: KnownOptions = {
   },
 }
 
-/** What to type in place of an option that one place, such as a route, cannot have. */
-export function placeRemedyOf(name: string): string | undefined {
+/** What to type in place of an option that a route cannot have. */
+export function routeRemedyOf(name: string): string | undefined {
   if (LIMITER_OPTIONS.includes(name)) {
-    return `give it where the limiter is made: app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+    return `give it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
   }
   const option = replacementOf(name) ?? 'limit'
   const isOfAll = option !== 'limit' && LIMITER_OPTIONS.includes(option)

@@ -146,7 +146,7 @@ describe('an option that goes elsewhere', () => {
 
   test('those of the limiter at one place', () => {
     const http = createHttpLimiter({} as never, { limit: '5/min' })
-    expect(() => http.at({ deadlineMs: 5 } as never, 'config.rateLimit')).toThrow(
+    expect(() => http.route({ deadlineMs: 5 } as never, 'config.rateLimit')).toThrow(
       'config.rateLimit.deadlineMs: there is no such option here; give it where the limiter is made',
     )
   })

@@ -200,8 +200,8 @@ describe('a group has the same limit wherever it is named', () => {
   test('also in HTTP adapters, with the path of the option', () => {
     const limiter = createLimiter({ limit: '100/min' })
     const http = createHttpLimiter({} as never, { limiter, group: 'g', limit: '5/min' })
-    expect(() => http.at({ group: 'g', limit: '5/min' }, 'config.rateLimit')).not.toThrow()
-    const other = (): unknown => http.at({ group: 'g', limit: '6/min' }, 'config.rateLimit')
+    expect(() => http.route({ group: 'g', limit: '5/min' }, 'config.rateLimit')).not.toThrow()
+    const other = (): unknown => http.route({ group: 'g', limit: '6/min' }, 'config.rateLimit')
     expect(other).toThrow(expect.objectContaining({ path: 'config.rateLimit.limit' }))
     expect(other).toThrow("got '6/min'")
     expect(() => createHttpLimiter({} as never, { limiter, group: 'g' })).toThrow('or take another name')

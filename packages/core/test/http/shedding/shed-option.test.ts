@@ -50,10 +50,10 @@ test('plans of a limiter that is shared are checked, too, and those of a place',
   const options = { limiter, shed: ['gold'] }
   expect(() => createHttpLimiter(adapter, options)).toThrow(expect.objectContaining({ path: 'shed[0]' }))
   const http = createHttpLimiter(adapter, { limiter, shed: ['free'] })
-  expect(() => http.at({ shed: ['gold'] }, 'config.rateLimit')).toThrow(
+  expect(() => http.route({ shed: ['gold'] }, 'config.rateLimit')).toThrow(
     expect.objectContaining({ path: 'config.rateLimit.shed[0]' }),
   )
-  expect(() => http.at({ shed: false })).not.toThrow()
+  expect(() => http.route({ shed: false })).not.toThrow()
 })
 
 test('without HTTP it says where it goes', () => {
