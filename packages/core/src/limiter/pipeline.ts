@@ -1,4 +1,3 @@
-import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { elapsedMs } from '../base/timers.js'
 import type { Fallback } from '../failure/fallback.js'
@@ -9,11 +8,9 @@ import { FastPaths } from '../fast-path/fast-paths.js'
 import type { InFlight } from '../in-flight/in-flight.js'
 import { isPlain, type Request } from '../requests/request.js'
 import { errorIn, verdictOf, type Verdict } from '../requests/verdict.js'
-import type { Outcome } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { ByKey } from './by-key.js'
-import { closedError } from './closed-error.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision } from './decision.js'
 import { decisionOf } from './decision-of.js'
@@ -29,6 +26,7 @@ import type { LimiterHealth, LimiterStats } from './stats.js'
 import { askAfter, askTwice, consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
+import { StoreVerdicts } from './store-verdicts.js'
 import type { Telling } from './telling.js'
 import { Turns } from './turns.js'
 import { UnitsBack } from './units-back.js'
@@ -51,6 +49,7 @@ export class Pipeline {
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
+  readonly #verdicts: StoreVerdicts
   readonly #fallback: Fallback
   readonly #room: WaitingRoom
   readonly #unitsBack: UnitsBack
@@ -61,7 +60,6 @@ export class Pipeline {
   readonly #turns = new Turns()
   /** Of all decisions that the store makes in one step. */
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
-  #closed = false
   #closing: Promise<void> | undefined
 
   constructor(options: PipelineOptions, telling: Telling) {
@@ -76,11 +74,13 @@ export class Pipeline {
     this.#store = store
     this.#fallback = fallback
     this.holds = holds
-    this.byKey = new ByKey({ ...backing, fastPaths: this.#fastPaths, inFlight: this.#inFlight })
+    const learning = { fastPaths: this.#fastPaths, inFlight: this.#inFlight }
+    this.#verdicts = new StoreVerdicts({ ...backing, ...learning, telling })
+    this.byKey = new ByKey({ ...backing, ...learning })
     this.#unitsBack = new UnitsBack(backing, options.store.testClock ?? elapsedMs)
     this.#steps = stepsOptionsOf(backing, this.#unitsBack, { fastPaths: this.#fastPaths, ask: this.#ask })
     const host = waitingHostOf(this.#inFlight, this.#unitsBack, {
-      isRefused: ({ shard }) => this.#closed || store.refusal(shard) !== undefined,
+      isRefused: ({ shard }) => this.#verdicts.isEnded || store.refusal(shard) !== undefined,
       ask: (request) => askTwice(request, this.#steps),
       conclude: (request, verdict) => this.#conclude(request, [verdict]),
       told: this.#telling,
@@ -98,7 +98,7 @@ export class Pipeline {
     if (known) return this.#inKind(this.#conclude(given, [known]))
     const request = isPlain(given) ? given : this.#inFlight.begin(given)
     if (request.steps) return this.#consumeInTurn(request)
-    const refused = this.#refusal(request)
+    const refused = this.#verdicts.refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
     return this.#store.consume(request, this.#concludeAnswer)
   }
@@ -110,7 +110,7 @@ export class Pipeline {
    */
   peek(request: Request, { onStoreFailure }: PeekOptions = {}): MaybePromise<Decision> {
     const known = this.#fastPaths.answer(request, true)
-    const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#peek(step))
+    const verdicts = known ? [known] : (request.steps ?? [request]).map((step) => this.#verdicts.peek(step))
     const decide = (all: readonly Verdict[]): Decision => {
       const failed = onStoreFailure === 'throw' ? errorIn(all) : undefined
       if (failed) throw failed
@@ -144,7 +144,7 @@ export class Pipeline {
   }
 
   health(): LimiterHealth {
-    return healthOf(this.#store.states(), this.#closed)
+    return healthOf(this.#store.states(), this.#verdicts.isEnded)
   }
 
   /** Waits for pending requests, and charges the store for what was admitted without it. */
@@ -154,7 +154,7 @@ export class Pipeline {
   }
 
   async #close(): Promise<void> {
-    this.#closed = true
+    this.#verdicts.end()
     this.byKey.end()
     this.#fastPaths.forget('closed')
     this.#inFlight.end()
@@ -188,34 +188,15 @@ export class Pipeline {
 
   /** Decides one step of a request, by the store or its fallback. */
   readonly #ask = (step: Request): MaybePromise<Verdict> => {
-    const refused = this.#refusal(step)
+    const refused = this.#verdicts.refusal(step)
     return refused ? this.#fallback.decide(step, refused) : this.#store.consume(step, this.#readAnswer)
-  }
-
-  #peek(step: Request): MaybePromise<Verdict> {
-    const refused = this.#refusal(step)
-    if (refused) return this.#fallback.peek(step, refused)
-    return this.#store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step))
-        return this.#fallback.peek(step, this.#telling.errorOf(given, this.#store.answersAtOnce))
-      this.#learn(step, given, sentAtMs, true)
-      return verdictOf('store', step, given)
-    })
-  }
-
-  /** Why the store must not be asked; undefined if it can be. */
-  #refusal({ shard }: Request): StoreError | undefined {
-    if (!this.#closed) return this.#store.refusal(shard)
-    const error = closedError()
-    this.#telling.storeError(error, 1)
-    return error
   }
 
   // Made once: a function for each request would cost time.
   readonly #concludeAnswer = (request: Request, given: unknown, sentAtMs: number): MaybePromise<Decision> => {
     if (!isOutcome(given, request))
       return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
-    this.#learn(request, given, sentAtMs)
+    this.#verdicts.learn(request, given, sentAtMs)
     const decision = new CountedDecision(request, given, this.#origin)
     const room = decision.allowed ? undefined : this.#fastPaths.makeRoom(request, given)
     if (room) return this.#askAfter(room, verdictOf('store', request, given), sentAtMs)
@@ -227,7 +208,7 @@ export class Pipeline {
   /** The verdict for a store's answer; if that is not an outcome, the failure policy's. */
   readonly #readAnswer = (step: Request, given: unknown, sentAtMs: number): Verdict => {
     if (isOutcome(given, step)) {
-      this.#learn(step, given, sentAtMs)
+      this.#verdicts.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     }
     const error = this.#telling.errorOf(given, this.#store.answersAtOnce)
@@ -235,12 +216,6 @@ export class Pipeline {
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.#fallback.decide(step, error)
-  }
-
-  #learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
-    if (!this.#store.answersAtOnce) this.#fallback.note(step, outcome, sentAtMs)
-    if (step.inFlight) this.#inFlight.learn(step, outcome, sentAtMs)
-    this.#fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
