@@ -110,7 +110,7 @@ export class Fallback {
       const answer: unknown = answers[i]
       if (this.#letPass.has(request) || !isOutcome(answer, request)) return
       const units = unitsTaken(request, answer)
-      if (units > 0) void this.#options.giveBack(refundOf(request, answer, units))
+      if (units > 0) void this.#options.giveBack(refundOf(request, answer, unitsOfEach(request, units)))
     })
   }
 
@@ -192,6 +192,11 @@ interface Choice {
 
 function mayLimit(policy: FailurePolicyOption): boolean {
   return policy !== 'open' && policy !== 'closed'
+}
+
+/** For each limit of a request the units that it took, which can differ between parts: `units`, unless parts ask for their own. */
+function unitsOfEach({ parts, grant }: StoreRequest, units: number): number[] {
+  return parts.flatMap(({ set, cost }) => set.limits.map(() => (grant === 'all' ? cost : units)))
 }
 
 function isGiven({ grant }: StoreRequest, outcome: Outcome): boolean {

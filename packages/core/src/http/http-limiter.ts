@@ -125,7 +125,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       route.#countedIn = { limiter: route, group: undefined }
       return route
     } catch (error) {
-      throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.at)
+      throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.route)
     }
   }
 

@@ -75,7 +75,7 @@ class StoreLimiter implements Limiter {
   readonly #plans: PlanResolver
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
-  readonly #common: Consumer
+  readonly #common: ScopedConsumer
   readonly #settling: Settling
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
@@ -118,6 +118,7 @@ class StoreLimiter implements Limiter {
       planNames: () => this.#plans.names,
       planOf: (subject) => this.#plans.nameOf(subject),
       shed: (shed) => telling.shed(shed),
+      ...this.#forRoutes(),
     }
   }
 
@@ -166,6 +167,14 @@ class StoreLimiter implements Limiter {
       StoreLimiter.prototype.scope,
       () => new ScopedConsumer(this.#builder, this.#pipeline, { scope: this.#compile(options) }),
     )
+  }
+
+  #forRoutes(): Pick<Internals, 'onTop' | 'amend'> {
+    const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
+    return {
+      onTop: (outer, own) => scoped(outer).under(scoped(own)),
+      amend: (consumer, { first, subjects, options }) => scoped(consumer).amend(first, subjects, options),
+    }
   }
 
   #compile(options: ScopeOptions): Scope {

@@ -3,8 +3,18 @@ import { warn, type Warn } from '../base/warnings.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
+import type { Decision } from './decision.js'
 import type { Shed } from './events.js'
-import type { Limiter } from './limiter.js'
+import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
+
+/** A request that was let in, and what it asks for in all. */
+export interface Amended {
+  /** The limiter that let it in. */
+  readonly limiter: Limiter
+  readonly first: Decision
+  readonly subjects: readonly Subject[]
+  readonly options: ConsumeOptions
+}
 
 /** What other parts of Tollgate need to know about a limiter, and users do not. */
 export interface Internals {
@@ -20,6 +30,13 @@ export interface Internals {
   readonly planNames: () => readonly string[] | undefined
   /** The name of the plan that applies to a subject, without any event. `planOf` is asked as for a decision. */
   readonly planOf: (subject: Subject) => MaybePromise<string | undefined>
+  /**
+   * The consumer of requests that one consumer has let in, and for which another says more: more limits, or a group.
+   * Undefined where it is not known what a consumer counts.
+   */
+  readonly onTop: ((outer: Consumer, own: Consumer) => Consumer) | undefined
+  /** Has a consumer decide a request anew. Returns the first decision if that has taken all already. */
+  readonly amend: (consumer: Consumer, amended: Amended) => MaybePromise<Decision>
   /** Counts and emits that a request was refused since the process is overloaded. */
   readonly shed: (shed: Shed) => void
 }
@@ -40,4 +57,10 @@ const NONE: Internals = {
   planOf: ({ plan }) => plan ?? undefined,
   shed: () => {},
   canWait: () => false,
+  onTop: undefined,
+  async amend(consumer, { limiter, first, subjects, options }) {
+    await limiter.refund(first)
+    first.release()
+    return consumer.consume(subjects, options)
+  },
 }

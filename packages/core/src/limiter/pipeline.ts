@@ -9,6 +9,7 @@ import type { InFlight } from '../in-flight/in-flight.js'
 import { isPlain, type Request } from '../requests/request.js'
 import { errorIn, verdictOf, type Verdict } from '../requests/verdict.js'
 import { isOutcome } from '../stores/outcome-check.js'
+import { Amending } from './amending.js'
 import { makeBacking, type BackingOptions } from './backing.js'
 import { ByKey } from './by-key.js'
 import { CountedDecision } from './counted-decision.js'
@@ -21,7 +22,7 @@ import type { Holds } from './holds/holds.js'
 import type { PeekOptions } from './limiter.js'
 import type { Origin } from './origin.js'
 import { PathHost } from './path-host.js'
-import type { Settlement } from './settlement.js'
+import { unitsBackOf, type Settlement } from './settlement.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { askAfter, askTwice, consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
 import { stepsOptionsOf } from './steps-options.js'
@@ -46,6 +47,7 @@ export interface PipelineOptions extends BackingOptions {
 export class Pipeline {
   readonly holds: Holds
   readonly byKey: ByKey
+  readonly amending: Amending
   readonly #telling: Telling
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
@@ -86,6 +88,18 @@ export class Pipeline {
       told: this.#telling,
     })
     this.#room = new WaitingRoom(host, newLeaseId, options.store.testClock)
+    this.amending = new Amending({
+      by: this,
+      take: (request) => this.#verdicts.take(this.#inFlight.begin(request)),
+      fallBack: (given, error) => {
+        const request = this.#inFlight.begin(given)
+        return this.#conclude(request, [fallback.decide(request, error)])
+      },
+      consume: (request) => this.consume(request),
+      conclude: (request, verdicts) => this.#conclude(request, verdicts),
+      refund: (settlement) => this.refund(settlement),
+      track: (asked) => this.#track(asked),
+    })
     this.#unobserve = options.store.observe?.(this.#telling)
   }
 
@@ -121,8 +135,10 @@ export class Pipeline {
   }
 
   /** Gives the units of each step back. Resolves to the result for each. */
-  refund({ verdicts, units }: Settlement): Promise<GivenBack[]> {
-    return Promise.all(verdicts.map((verdict) => this.#unitsBack.give(verdict, units)))
+  refund(settlement: Settlement): Promise<GivenBack[]> {
+    return Promise.all(
+      unitsBackOf(settlement).map(([verdict, units]) => this.#unitsBack.give(verdict, units)),
+    )
   }
 
   /** Takes up to `cost` more units: as many as fit every limit of the request. Resolves to their number. */

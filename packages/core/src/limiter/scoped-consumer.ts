@@ -2,7 +2,7 @@ import type { ConsumeOptions, Consumer, PeekOptions } from './limiter.js'
 import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline.js'
 import type { Request } from '../requests/request.js'
-import type { Scope } from '../requests/scope.js'
+import { onTopOf, type Scope } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from './decision.js'
@@ -10,6 +10,7 @@ import type { Subject, SubjectOf } from '../plans/subject.js'
 import { needUnitsBack } from '../requests/cost.js'
 import { newLeaseId } from '../failure/ids.js'
 import { atCaller, fromCaller } from '../base/at-caller.js'
+import { chain } from '../base/maybe-promise.js'
 import { quiet } from '../base/quiet.js'
 import { readConsumeOptions, readPeekOptions, withOptions } from './consume-options.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
@@ -34,6 +35,8 @@ export class ScopedConsumer implements Consumer {
   /** The methods that users call: those of this class, or of one that passes calls on. */
   readonly #face: Consumer
   readonly #settling: Settling
+  /** Of each scope that another was put on top of. */
+  readonly #onTop = new WeakMap<Scope, ScopedConsumer>()
 
   constructor(
     builder: RequestBuilder,
@@ -65,6 +68,25 @@ export class ScopedConsumer implements Consumer {
     return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built, options))
       : this.#pipeline.peek(request, options)
+  }
+
+  /** The consumer of requests that this one has let in, and for which another says more. */
+  under(own: ScopedConsumer): ScopedConsumer {
+    const scope = onTopOf(this.#scope, own.#scope)
+    if (scope === this.#scope) return this
+    const known = this.#onTop.get(own.#scope)
+    if (known) return known
+    const made = new ScopedConsumer(this.#builder, this.#pipeline, { scope })
+    this.#onTop.set(own.#scope, made)
+    return made
+  }
+
+  /** Decides a request anew that was let in, for all that it costs here. Returns the same decision if that has taken it all. */
+  amend(first: Decision, subjects: Subjects, options: ConsumeOptions): MaybePromise<Decision> {
+    return chain(this.#build(subjects, options, CONSUME), (request) => {
+      options.signal?.throwIfAborted()
+      return this.#pipeline.amending.amend(first, withOptions(request, options))
+    })
   }
 
   async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {

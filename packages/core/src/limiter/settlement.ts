@@ -36,6 +36,17 @@ export function settleDecision(decision: Decision, units: number, by: object): S
   return { request, verdicts: CountedDecision.verdictsOf(decision), units: Math.max(request.cost - units, 0) }
 }
 
+/** The verdicts that give units back, and how many. Of several on the same parts those that took last give back first. */
+export function unitsBackOf({ request, verdicts, units }: Settlement): (readonly [Verdict, number])[] {
+  const cost = request.cost - units
+  return verdicts
+    .map((verdict) => {
+      const { step, above = 0 } = verdict
+      return [verdict, above + step.cost - Math.max(cost, above)] as const
+    })
+    .filter(([, back]) => back > 0)
+}
+
 /**
  * The units that a request has taken in all, as of now: a pending settlement may still change that.
  *

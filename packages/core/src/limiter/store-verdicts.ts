@@ -54,6 +54,22 @@ export class StoreVerdicts {
     fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
+  /** Has the store decide one step; the error if it cannot. */
+  take(step: Request): MaybePromise<Verdict | StoreError> {
+    const { store, telling } = this.#options
+    const failed = (error: StoreError): StoreError => {
+      step.inFlight?.conclude(false)
+      return error
+    }
+    const refused = this.refusal(step)
+    if (refused) return failed(refused)
+    return store.consume(step, (_, given, sentAtMs) => {
+      if (!isOutcome(given, step)) return failed(telling.errorOf(given, store.answersAtOnce))
+      this.learn(step, given, sentAtMs)
+      return verdictOf('store', step, given)
+    })
+  }
+
   /** The verdict that a request would get, by the failure policy if the store cannot say. */
   peek(step: Request): MaybePromise<Verdict> {
     const { store, fallback, telling } = this.#options

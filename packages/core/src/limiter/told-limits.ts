@@ -80,7 +80,11 @@ export function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
   for (const verdict of verdicts) {
     const states = statesOf(verdict)
     let next = 0
-    for (const part of verdict.step.parts) ofPart.set(part, states.slice(next, (next += part.limits.length)))
+    for (const part of verdict.step.parts) {
+      const own = states.slice(next, (next += part.limits.length))
+      // Of several verdicts on a part the first is the latest.
+      if (!ofPart.has(part)) ofPart.set(part, own)
+    }
   }
   return parts.flatMap((part) => ofPart.get(part) ?? [])
 }

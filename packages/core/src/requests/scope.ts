@@ -81,6 +81,15 @@ export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm
   }
 }
 
+/** What a scope says on top of another: its stacked limits are added, and its group counts instead. */
+export function onTopOf(outer: Scope, own: Scope): Scope {
+  const names = outer.stacked.map(({ name }) => name)
+  const added = own.stacked.filter(({ name }) => !names.includes(name))
+  const isGroup = own.name !== undefined && own.name !== outer.name
+  if (!isGroup && added.length === 0) return outer
+  return { ...(isGroup ? own : outer), stacked: [...outer.stacked, ...added] }
+}
+
 /** Refuses `blocked` and `wait`, which are for the plan of a subject and not for a part of the application. */
 function compileLimits(
   name: string,

@@ -166,7 +166,7 @@ test('places with one identify share its watch, and the number of looks', async 
   const http = createHttpLimiter(adapter, { limiter, identify: asked })
   const places = [
     http,
-    http.at({ cost: 2 }),
+    http.route({ cost: 2 }),
     createHttpLimiter(adapter, { limiter, identify: asked, group: 'a' }),
   ]
   for (let i = 0; i < 600; i += 1) await places[i % 3]?.admit({ originalUrl: '/', headers: {} }, {})

@@ -96,7 +96,7 @@ describe('an option by another name', () => {
     ['weight', 'write cost: 5, or cost: (req) => ...'],
   ])('%s at one place', (name, remedy) => {
     const http = createHttpLimiter({} as never, { limit: '5/min' })
-    expect(() => http.at({ [name]: 1 } as never, 'config.rateLimit')).toThrow(
+    expect(() => http.route({ [name]: 1 } as never, 'config.rateLimit')).toThrow(
       new RegExp(
         `^config\\.rateLimit\\.${name}: there is no such option here; ${remedy.replace(/[.()]/g, '\\$&')}$`,
       ),

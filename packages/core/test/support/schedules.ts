@@ -13,13 +13,17 @@ export interface Step {
 export const CASES = 250
 const AT_ONCE = 50
 
-/** Checks `CASES` random cases, 50 at a time, because a case mostly waits for Redis. */
-export async function forAll<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
+/** Checks random cases, 50 at a time, because a case mostly waits for Redis. */
+export async function forAll<T>(
+  cases: fc.Arbitrary<T>,
+  holds: (value: T) => Promise<void>,
+  count = CASES,
+): Promise<void> {
   const some = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE })
   const property = fc.asyncProperty(some, async (values) => {
     await Promise.all(values.map(holds))
   })
-  await fc.assert(property, { numRuns: CASES / AT_ONCE })
+  await fc.assert(property, { numRuns: count / AT_ONCE })
 }
 
 /** Steps over some windows, with many gaps and costs right at the edges of window and quota. */

@@ -1,0 +1,27 @@
+// Requests that were let in, and that a route then asks more for.
+import type { ConsumeOptions, Decision, Limiter, ScopeOptions, Subject } from '../../src/index.js'
+import { internalsOf } from '../../src/limiter/internals.js'
+
+export const acme: Subject = { id: 'acme' }
+
+/** What a route asks for in all. */
+export interface Route extends ScopeOptions, ConsumeOptions {
+  /** Default: acme. */
+  readonly subjects?: readonly Subject[]
+  /** The routes around it. */
+  readonly within?: readonly ScopeOptions[]
+}
+
+/** Decides a request of a route that was let in before, as an adapter does. */
+export async function amend(limiter: Limiter, first: Decision, route: Route): Promise<Decision> {
+  const { subjects = [acme], cost = first.cost, signal, within = [], ...own } = route
+  const { onTop, amend: decide } = internalsOf(limiter)
+  const scopes = [...within, own].map((scope) => limiter.scope(scope))
+  const consumer = onTop ? scopes.reduce(onTop, limiter) : limiter.scope(own)
+  return decide(consumer, { limiter, first, subjects, options: { cost, ...(signal && { signal }) } })
+}
+
+/** How many units of each limit acme has left. */
+export async function left(limiter: Limiter, scope: ScopeOptions = {}): Promise<number[]> {
+  return (await limiter.scope(scope).peek(acme)).limits.map(({ remaining }) => remaining)
+}
