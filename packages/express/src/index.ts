@@ -1,4 +1,4 @@
-import type { Decision, Limiter, RateLimitOptions } from '@tollgate/core'
+import type { Decision, Limiter, RateLimitOptions, RouteOptions } from '@tollgate/core'
 import {
   admitThen,
   atCaller,
@@ -6,6 +6,7 @@ import {
   hasLeft,
   onResponseEnd,
   type HttpAdapter,
+  type HttpLimiter,
 } from '@tollgate/core/adapter'
 import type { Request, RequestHandler, Response } from 'express'
 
@@ -45,6 +46,7 @@ const express: HttpAdapter<Request, Response> = {
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
+  removeHeader: (res, name) => res.removeHeader(name),
   // Node's methods, since Express's add a charset and an ETag.
   end: (res, { status, contentType, body }) => {
     res.statusCode = status
@@ -57,6 +59,17 @@ const express: HttpAdapter<Request, Response> = {
 /** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
 export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
   readonly limiter: Limiter<Plans>
+  /**
+   * Middleware for a route that costs more, has limits on top, or counts in another group. What the limiter has taken for the
+   * request is part of that. If the rest does not fit, the request is denied, and all goes back. It can also stand alone.
+   *
+   * @throws {ConfigError} when an option is wrong
+   * @example
+   * app.use(limit)
+   * app.post('/export', limit.route({ cost: 10 }), handler)
+   * app.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
+   */
+  route(options: RouteOptions<Request, Response>): RequestHandler
 }
 
 /**
@@ -75,6 +88,12 @@ export function rateLimit<Plans extends string = string>(
   options: RateLimitOptions<Request, Response, Plans>,
 ): RateLimitHandler<Plans> {
   const http = atCaller(rateLimit, () => createHttpLimiter(express, options))
-  const handler: RequestHandler = (req, res, next) => admitThen(() => http.admit(req, res), next)
-  return Object.assign(handler, { limiter: http.limiter })
+  const { limiter } = http
+  const route = (own: RouteOptions<Request, Response>): RequestHandler =>
+    handlerOf(atCaller(route, () => http.route(own, 'route')))
+  return Object.assign(handlerOf(http), { limiter, route })
+}
+
+function handlerOf(http: HttpLimiter<Request, Response>): RequestHandler {
+  return (req, res, next) => admitThen(() => http.admit(req, res), next)
 }

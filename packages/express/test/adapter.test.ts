@@ -1,18 +1,24 @@
 import { pipeline, Readable } from 'node:stream'
 import { adapterContract, serveHandler, type Serve } from '@tollgate/testing'
-import express5, { type ErrorRequestHandler, type Express } from 'express'
+import express5, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import express4 from 'express4'
-import { rateLimit, type RateLimitOptions } from '../src/index.js'
+import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/index.js'
+
+const ownOf = (given: object): RouteOptions<express5.Request, express5.Response> => given
 
 const serveWith =
-  (framework: () => Express): Serve =>
-  ({ options, more = [], look, handle, hold, trustProxy, before, onHandled, onError }) => {
+  (framework: typeof express5): Serve =>
+  ({ options, more = [], routes = [], ...rest }) => {
+    const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
+    const isUnlimited = routes.some(({ isAlone }) => isAlone)
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
-    for (const one of [options, ...more])
+    const limit = rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>)
+    if (!isUnlimited) app.use(limit)
+    for (const one of more)
       app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
-    app.get('/', async (req, res, next) => {
+    const handler: RequestHandler = async (req, res, next) => {
       onHandled?.()
       if (handle) {
         void handle(req, res).then((made) => {
@@ -25,7 +31,17 @@ const serveWith =
       res.json(
         look?.(req, req as unknown as Record<string, unknown>) ?? { ok: true, decision: req.rateLimit },
       )
-    })
+    }
+    app.get('/', handler)
+    for (const { path, options: own, within } of routes) {
+      const router = framework.Router()
+      if (within) router.use(path, limit.route(ownOf(within)))
+      router
+        .route(path)
+        .get(limit.route(ownOf(own)), handler)
+        .post(limit.route(ownOf(own)), handler)
+      app.use(router)
+    }
     app.get('/error', () => {
       throw new Error('of the application')
     })

@@ -1,7 +1,7 @@
 import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
 import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { setHeader } from './held-headers.js'
+import { removeHeader, setHeader } from './held-headers.js'
 import { configOf } from './last.js'
 
 /** A hook for any stage before the handler. */
@@ -41,6 +41,7 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   isSent: (reply) => reply.sent || reply.raw.headersSent,
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setHeader,
+  removeHeader,
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
     // Without a serializer Fastify adds a charset to strings, which this media type does not have. Node sends a string

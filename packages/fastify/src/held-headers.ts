@@ -13,7 +13,7 @@ const HELD = Symbol('tollgate.held')
 interface Held {
   readonly reply: FastifyReply
   /** In lower case. */
-  readonly names: string[]
+  names: string[]
   /** The method before ours. */
   readonly writeHead: WriteHead
 }
@@ -43,6 +43,13 @@ export function setHeader(reply: FastifyReply, name: string, value: string): voi
   }
   raw[HELD] = { reply, names: [kept], writeHead: raw.writeHead }
   raw.writeHead = writeHead
+}
+
+export function removeHeader(reply: FastifyReply, name: string): void {
+  const kept = KEPT_AS.get(name) ?? name.toLowerCase()
+  reply.removeHeader(kept)
+  const held = (reply.raw as Raw)[HELD]
+  if (held) held.names = held.names.filter((one) => one !== kept)
 }
 
 /** Node calls this however the response is written. */

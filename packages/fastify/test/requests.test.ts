@@ -22,7 +22,8 @@ test('listeners get the pattern of the route; undefined if no route matches', as
 
 test('a decision has the property that the plugin or route names; decisionsOf gives all in order', async () => {
   await app.register(rateLimit, { limit: '9/min', requestProperty: 'planLimit' })
-  const onTop = app.rateLimit({ group: 'login', limit: '5/min', requestProperty: 'loginLimit' })
+  const limiter = createLimiter({ plans: { login: '5/min' } })
+  const onTop = app.rateLimit({ limiter, requestProperty: 'loginLimit' })
   app.get(
     '/',
     { preHandler: onTop },

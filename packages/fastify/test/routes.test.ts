@@ -153,12 +153,16 @@ describe('requests that match no route', () => {
 })
 
 describe('app.rateLimit', () => {
-  test('with options decides in addition to the plugin, which causes no warning', async () => {
+  test('with options goes on from what the plugin decided, as options of the route do, without a warning', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
     await app.register(rateLimit, { limit: '10/min' })
     const twice = app.rateLimit({ cost: 3 })
     app.post('/', { onRequest: twice, preParsing: twice as never }, ok)
-    expect(await remaining('/', { method: 'POST' })).toBe('6')
+    app.post('/five', { config: { rateLimit: { cost: 2 } }, preHandler: app.rateLimit({ cost: 5 }) }, ok)
+    app.post('/free', { config: { rateLimit: false }, preHandler: app.rateLimit({ cost: 2 }) }, ok)
+    expect(await remaining('/', { method: 'POST' })).toBe('7')
+    expect(await remaining('/five', { method: 'POST' })).toBe('2')
+    expect(await remaining('/free', { method: 'POST' })).toBe('0')
     expect(warned).not.toHaveBeenCalled()
     warned.mockRestore()
     expect(() => app.rateLimit({ cost: 0 })).toThrow('cost: got 0')

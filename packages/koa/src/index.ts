@@ -1,4 +1,10 @@
-import { RATE_LIMIT_HEADERS, type Decision, type Limiter, type RateLimitOptions } from '@tollgate/core'
+import {
+  RATE_LIMIT_HEADERS,
+  type Decision,
+  type Limiter,
+  type RateLimitOptions,
+  type RouteOptions,
+} from '@tollgate/core'
 import {
   atCaller,
   createHttpLimiter,
@@ -6,6 +12,7 @@ import {
   onResponseEnd,
   toThrown,
   type HttpAdapter,
+  type HttpLimiter,
 } from '@tollgate/core/adapter'
 import type { Context, Middleware, Response } from 'koa'
 
@@ -36,6 +43,7 @@ const koa: HttpAdapter<Context, Response> = {
   getHeader: (response, name) => response.res.getHeader(name)?.toString(),
   // Koa's `set` checks again whether headers were sent.
   setHeader: (response, name, value) => void response.res.setHeader(name, value),
+  removeHeader: (response, name) => response.res.removeHeader(name),
   end: (response, { status, contentType, body }) => {
     // An earlier middleware may have set this to false, to answer through Node's response itself.
     response.ctx.respond = true
@@ -83,6 +91,17 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
 /** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
 export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
   readonly limiter: Limiter<Plans>
+  /**
+   * Middleware for a route that costs more, has limits on top, or counts in another group. What the limiter has taken for the
+   * request is part of that. If the rest does not fit, the request is denied, and all goes back. It can also stand alone.
+   *
+   * @throws {ConfigError} when an option is wrong
+   * @example
+   * app.use(limit)
+   * router.post('/export', limit.route({ cost: 10 }), handler)
+   * router.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
+   */
+  route(options: RouteOptions<Context, Response>): Middleware
 }
 
 /**
@@ -101,7 +120,14 @@ export function rateLimit<Plans extends string = string>(
   options: RateLimitOptions<Context, Response, Plans>,
 ): RateLimitMiddleware<Plans> {
   const http = atCaller(rateLimit, () => createHttpLimiter(koa, options))
-  const middleware: Middleware = async (ctx, next) => {
+  const { limiter } = http
+  const route = (own: RouteOptions<Context, Response>): Middleware =>
+    middlewareOf(atCaller(route, () => http.route(own, 'route')))
+  return Object.assign(middlewareOf(http), { limiter, route })
+}
+
+function middlewareOf(http: HttpLimiter<Context, Response>): Middleware {
+  return async (ctx, next) => {
     try {
       const admitted = http.admit(ctx, ctx.response)
       if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
@@ -116,5 +142,4 @@ export function rateLimit<Plans extends string = string>(
       throw error
     }
   }
-  return Object.assign(middleware, { limiter: http.limiter })
 }

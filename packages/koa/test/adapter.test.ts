@@ -1,18 +1,23 @@
 import { adapterContract, serveHandler, type Serve } from '@tollgate/testing'
-import Koa3, { type Context, type Response } from 'koa'
+import Router from '@koa/router'
+import Koa3, { type Context, type Middleware, type Response } from 'koa'
 import Koa2 from 'koa2'
-import { rateLimit, type RateLimitOptions } from '../src/index.js'
+import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/index.js'
+
+const ownOf = (given: object): RouteOptions<Context, Response> => given
 
 const serveWith =
   (Koa: typeof Koa3): Serve =>
-  ({ options, more = [], look, handle, hold, trustProxy, before, onHandled, onError }) => {
+  ({ options, more = [], routes = [], ...rest }) => {
+    const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
+    const isUnlimited = routes.some(({ isAlone }) => isAlone)
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
     if (before) app.use((ctx, next) => before(ctx).then(next))
-    for (const one of [options, ...more])
-      app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
-    app.use(async (ctx) => {
-      if (ctx.path === '/error') throw new Error('of the application')
+    const limit = rateLimit(options as unknown as RateLimitOptions<Context, Response>)
+    if (!isUnlimited) app.use(limit)
+    for (const one of more) app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
+    const handler: Middleware = async (ctx) => {
       onHandled?.()
       if (handle) {
         const made = await handle(ctx, ctx.res)
@@ -22,6 +27,17 @@ const serveWith =
       }
       if (hold) await hold()
       ctx.body = look?.(ctx, ctx.state) ?? { ok: true, decision: ctx.state.rateLimit }
+    }
+    for (const { path, options: own, within } of routes) {
+      const router = new Router()
+      if (within) router.use(path, limit.route(ownOf(within)))
+      router.get(path, limit.route(ownOf(own)), handler).post(path, limit.route(ownOf(own)), handler)
+      app.use(router.routes())
+    }
+    app.use(async (ctx, next) => {
+      if (routes.length > 0 && ctx.path !== '/') return
+      if (ctx.path === '/error') throw new Error('of the application')
+      await handler(ctx, next)
     })
     return serveHandler(app.callback())
   }

@@ -15,6 +15,7 @@ const adapter = {
   isSent: () => false,
   getHeader: () => undefined,
   setHeader: () => {},
+  removeHeader: () => {},
   end: () => {},
   onEnd: () => {},
 }

@@ -53,6 +53,8 @@ export interface HttpAdapter<Req, Res> {
   /** The value of a response header that is set already. */
   getHeader(res: Res, name: string): string | undefined
   setHeader(res: Res, name: string, value: string): void
+  /** Does nothing if the header is not set. */
+  removeHeader(res: Res, name: string): void
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpAnswer): void
   /** Calls the listener once, when the response was sent or its connection closed. */

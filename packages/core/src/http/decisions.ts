@@ -1,19 +1,28 @@
 import type { Decision } from '../limiter/decision.js'
+import type { Consumer } from '../limiter/limiter.js'
 import { isUntold } from '../limiter/settlement.js'
+import type { Subject } from '../plans/subject.js'
 
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** The counters that a decision used: those of one limiter, in one group. */
-export interface CountedIn {
+/** What decided a request, and the counters it used: those of one limiter, in one group. */
+export interface CountedBy {
   readonly limiter: object
   readonly group: string | undefined
+  /** What counted. */
+  readonly consumer: Consumer
+  /** The same for a limiter of requests and its routes: they decide a request once, together. */
+  readonly family: object
+  /** Whether it was decided for all that a route asks for. */
+  readonly isOfRoute: boolean
 }
 
-/** A decision on a request, and the counters it used. */
-interface Passed {
-  readonly decision: Decision
-  readonly by: CountedIn
+/** A decision on a request. A route of the same family can put another in its place. */
+export interface Passed {
+  decision: Decision
+  by: CountedBy
+  subjects: readonly [Subject, ...Subject[]]
 }
 
 /** A long request, such as that of a socket, can be decided again and again. */
@@ -40,9 +49,8 @@ export function decisionsOf(req: object): readonly Decision[] {
  *
  * @returns whether the same counters have counted this request before
  */
-export function noteDecision(req: object, decision: Decision, by: CountedIn): boolean {
+export function noteDecision(req: object, now: Passed): boolean {
   const { [PASSED]: before } = req as WithDecisions
-  const now = { decision, by }
   if (!before) {
     ;(req as WithDecisions)[PASSED] = now
     return false
@@ -53,6 +61,29 @@ export function noteDecision(req: object, decision: Decision, by: CountedIn): bo
   if (passed.length > MOST_KEPT) passed.shift()
   ;(req as WithDecisions)[PASSED] = passed
   return isAgain
+}
+
+/** The latest decision of a family that let the request in. */
+export function lastOf(req: object, family: object): Passed | undefined {
+  const { [PASSED]: passed } = req as WithDecisions
+  if (!passed) return undefined
+  const last = Array.isArray(passed) ? passed.findLast(({ by }) => by.family === family) : passed
+  return last?.by.family === family && last.decision.allowed ? last : undefined
+}
+
+/** Decisions that another was put in place of. */
+const replaced = new WeakSet<Decision>()
+
+/** Puts another decision in place of one. */
+export function replaceDecision(passed: Passed, { decision, by, subjects }: Passed): void {
+  replaced.add(passed.decision)
+  passed.decision = decision
+  passed.by = by
+  passed.subjects = subjects
+}
+
+export function isReplaced(decision: Decision): boolean {
+  return replaced.has(decision)
 }
 
 /** Of a plan without limits nothing was counted. */

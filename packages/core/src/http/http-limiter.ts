@@ -1,32 +1,32 @@
-import type { Decision } from '../limiter/decision.js'
 import { decideBlocked } from '../limiter/uncounted-decision.js'
 import { atCaller, fromCaller } from '../base/at-caller.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'
-import type { Consumer, Limiter } from '../limiter/limiter.js'
-import { needCost, USE_SKIP } from '../requests/cost.js'
+import type { Limiter } from '../limiter/limiter.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter } from './adapter.js'
-import { noteDecision, type CountedIn } from './decisions.js'
-import { DenialAnswers } from './denial-answers.js'
-import { contextOf } from './event-context.js'
-import { headerWriter, type HeaderWriter } from './headers.js'
+import { Deciding, type GoingOn } from './deciding.js'
+import { lastOf, type Passed } from './decisions.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
 import { watchIdentity, type IdentityWatch } from './identity-watch.js'
 import { compileList, type List } from './lists.js'
-import { MakingWatch, warnOfCountedTwice } from './mistakes.js'
+import { MakingWatch } from './mistakes.js'
 import { makeLimiter } from './make-limiter.js'
-import { routeOptions, scopeOptions, type RouteOptions, type RateLimitOptions } from './options.js'
+import {
+  onTopOptions,
+  routeOptions,
+  scopeOptions,
+  type RouteOptions,
+  type RateLimitOptions,
+} from './options.js'
 import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
 import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { limitOfRequest, LimitsOfRequest } from './limits-of-request.js'
-import { refundLater, releaseLater } from './refund-later.js'
 import { shedderOf, type Shedder } from './shedding/shedder.js'
-import { whileHere, type Asked } from './while-here.js'
 
 export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
@@ -38,7 +38,9 @@ export interface HttpLimiter<Req, Res> {
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
   /**
-   * The same limiter for one route. The options of the route override those of this limiter.
+   * The same limiter for one route. The options of the route override those of this limiter; its stacked limits are added.
+   * A request that this limiter has let in takes what is missing of what the route asks for. If that does not fit, it is
+   * denied, and all that it took goes back.
    *
    * @param path where the user wrote the options, for errors: `config.rateLimit`
    * @throws {ConfigError} when an option is wrong
@@ -56,21 +58,27 @@ export function createHttpLimiter<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   options: RateLimitOptions<Req, Res>,
 ): HttpLimiter<Req, Res> {
-  const watch = options?.limiter || options?.store ? undefined : new MakingWatch()
-  return atCaller(createHttpLimiter, () => new RequestLimiter(adapter, options, watch))
+  const making = options?.limiter || options?.store ? undefined : new MakingWatch()
+  return atCaller(createHttpLimiter, () => new RequestLimiter(adapter, options, { making }))
+}
+
+/** What is known of a limiter beside its options. */
+interface Origin<Req> {
+  readonly making?: MakingWatch | undefined
+  /** Of a route: as in CountedBy. Default: the limiter itself. */
+  readonly family?: object
+  /** Of a route, for requests that its family has let in. */
+  readonly goingOn?: GoingOn<Req>
 }
 
 class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   readonly isByAddress: boolean
-  readonly #consumer: Consumer
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
   readonly #identity: IdentityWatch<Req> | undefined
-  readonly #writeHeaders: HeaderWriter<Res>
-  readonly #denials: DenialAnswers<Req, Res>
-  readonly #property: string
+  readonly #deciding: Deciding<Req, Res>
   readonly #shedder: Shedder<Req, Res> | undefined
   /** Set if `limit` is a function. */
   readonly #limits: LimitsOfRequest<Req> | undefined
@@ -78,16 +86,26 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
-  #countedIn: CountedIn
+  readonly #family: object
+  /** Whether requests may have been decided by another of the family before. */
+  #hasFamily: boolean
+  /** Of a route: for requests that its family has let in already. */
+  #onTop: RequestLimiter<Req, Res> | undefined
   /** Undefined with a shared limiter or a store, since their counters outlive this object. */
   readonly #making: MakingWatch | undefined
 
   /** @throws {ConfigError} when an option is wrong */
-  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, making?: MakingWatch) {
+  constructor(
+    adapter: HttpAdapter<Req, Res>,
+    options: RateLimitOptions<Req, Res>,
+    { making, family = this, goingOn }: Origin<Req>,
+  ) {
     checkHttpOptions(options, adapter)
-    const { allowList, blockList, headers, limiter, identify, requestProperty = 'rateLimit' } = options
+    const { allowList, blockList, limiter, identify } = options
     this.#adapter = adapter
     this.#making = making
+    this.#family = family
+    this.#hasFamily = family !== this && !goingOn
     // A copy, so that nobody changes the options after they were checked.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
@@ -95,22 +113,27 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     // After all else that can be wrong: nobody could close a limiter that the caller never gets.
     this.limiter = limiter ?? makeLimiter(options)
     this.#shedder = shedderOf(adapter, options.shed, this.limiter)
-    this.#countedIn = { limiter: this.limiter, group: options.group }
-    const internals = internalsOf(this.limiter)
-    this.#warn = internals.warn
+    this.#warn = internalsOf(this.limiter).warn
     const limitOf = limitOfRequest<Req>(options)
     this.#limits = limitOf && new LimitsOfRequest(limitOf, this.limiter)
     this.isByAddress = isByAddress(identify) && !limitOf
     this.#identity = watchIdentity(adapter, identify, this.limiter)
-    this.#writeHeaders = headerWriter(headers, internals.hide)
-    this.#denials = new DenialAnswers(adapter, this.#options)
-    this.#property = requestProperty
     const scope = scopeOptions(options)
-    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
+    this.#deciding = new Deciding({
+      ...{ adapter, limiter: this.limiter, family, isOfRoute: family !== this, goingOn },
+      options: this.#options,
+      consumer: Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter,
+      addressOf: (req) => this.#ipOf(req),
+      onAllowed: (req) => this.#shedder?.begin(req),
+    })
   }
 
   admit(req: Req, res: Res): MaybePromise<boolean> {
     this.#making?.met(this.#warn)
+    const before = this.#hasFamily ? lastOf(req, this.#family) : undefined
+    if (before && this.#onTop) return this.#onTop.admit(req, res)
+    // A route has come first, and asked for all.
+    if (before?.by.isOfRoute) return true
     if (!isLimited(this.#adapter, req, this.#options.methods)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
@@ -120,13 +143,27 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   route(own: RouteOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
     try {
       checkRouteOptions(own)
-      const route = new RequestLimiter(this.#adapter, routeOptions(this.#options, own, this.limiter))
-      // A route may be meant to count on top of the limiter around it, such as a hook of Fastify's routes.
-      route.#countedIn = { limiter: route, group: undefined }
+      const options = routeOptions(this.#options, own, this.limiter)
+      // Another limiter counts apart from this one.
+      if (own.limiter !== undefined) return new RequestLimiter(this.#adapter, options, {})
+      const family = this.#family
+      this.#hasFamily = true
+      const route = new RequestLimiter(this.#adapter, options, { family })
+      route.#onTop = this.#onTopOf(own)
       return route
     } catch (error) {
       throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.route)
     }
+  }
+
+  #onTopOf(own: RouteOptions<Req, Res>): RequestLimiter<Req, Res> {
+    const { limiter } = this
+    const family = this.#family
+    const firstOf = (req: Req): Passed | undefined => lastOf(req, family)
+    const { requestProperty: property = 'rateLimit' } = this.#options
+    const goingOn = { firstOf, property, own: limiter.scope(scopeOptions({ ...own, limiter })) }
+    const options = onTopOptions(this.#options, own, { limiter, firstOf })
+    return new RequestLimiter(this.#adapter, options, { family, goingOn })
   }
 
   /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. */
@@ -170,7 +207,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return chain(isOn(this.#allowList), (isAllowed) => {
       if (isAllowed) return true
       return chain(isOn(this.#blockList), (isBlocked) => {
-        if (isBlocked) return this.#answer(req, res, decideBlocked(subjects[0]))
+        if (isBlocked) return this.#deciding.refuse({ req, res }, decideBlocked(subjects[0]))
         return this.#isLost(req, subjects, address) ? false : next()
       })
     })
@@ -197,7 +234,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #consumeOrShed(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
     if (!this.#shedder) return this.#limit(req, res, subjects)
     const refusal = this.#await(req, this.#shedder.refusal(req, res, subjects[0]))
-    return chain(refusal, (shed) => (shed ? this.#answer(req, res, shed) : this.#limit(req, res, subjects)))
+    return chain(refusal, (shed) =>
+      shed ? this.#deciding.refuse({ req, res }, shed) : this.#limit(req, res, subjects),
+    )
   }
 
   #limit(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
@@ -207,42 +246,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
-    const { cost = 1, refundWhen } = this.#options
-    const settle = refundWhen && refundLater(this.#adapter, this.limiter, refundWhen, { req, res })
-    const conclude = (decision: Decision): MaybePromise<boolean> => {
-      settle?.(decision)
-      releaseLater(this.#adapter, decision, res)
-      return this.#answer(req, res, decision)
-    }
+    const { cost = 1 } = this.#options
     const units = typeof cost === 'function' ? cost(req) : cost
-    const ask = (known: number): MaybePromise<boolean> => {
-      if (!internalsOf(this.limiter).canWait())
-        return chain(this.#ask(req, subjects, { cost: known }), conclude)
-      return whileHere(
-        { adapter: this.#adapter, res },
-        (signal) => this.#ask(req, subjects, { cost: known, signal }),
-        conclude,
-      )
-    }
-    return isPromise(units) ? chain(units, ask) : ask(units)
-  }
-
-  #ask(req: Req, subjects: readonly [Subject, ...Subject[]], options: Asked): MaybePromise<Decision> {
-    needCost(options.cost, 1, USE_SKIP)
-    const { eventContext } = this.#options
-    const who = subjects.length === 1 ? subjects[0] : subjects
-    if (!eventContext && options.cost === 1 && !options.signal) return this.#consumer.consume(who)
-    const context = eventContext && contextOf(eventContext, this.#adapter, req, () => this.#ipOf(req))
-    return this.#consumer.consume(who, context ? { ...options, context } : options)
-  }
-
-  #answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
-    const adapter = this.#adapter
-    adapter.attach(req, decision, this.#property)
-    if (noteDecision(req, decision, this.#countedIn)) warnOfCountedTwice(this.limiter, this.#warn)
-    if (decision.allowed) this.#shedder?.begin(req)
-    if (adapter.isSent(res)) return decision.allowed
-    this.#writeHeaders(decision, adapter, res)
-    return decision.allowed || this.#denials.answer(req, res, decision)
+    if (!isPromise(units)) return this.#deciding.decide({ req, res }, subjects, units)
+    return chain(units, (known) => this.#deciding.decide({ req, res }, subjects, known))
   }
 }

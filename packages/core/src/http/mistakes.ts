@@ -1,8 +1,8 @@
 import { isSilent, type Warn } from '../base/warnings.js'
 
 const TWICE = `One request has passed rateLimit(...) twice and was counted twice in the same counters, such as by \
-app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to have \
-a limit of its own, give it a group and that limit: rateLimit({ limiter: limit.limiter, group: 'login', limit: '5/min' })`
+app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to cost \
+more, or to have limits of its own, say so there: limit.route({ cost: 10 }), limit.route({ stacked: { login: '5/min' } })`
 
 /** Limiters that were warned of. Not kept by middleware, since there may be a middleware for each request. */
 const told = new WeakSet<object>()

@@ -1,3 +1,4 @@
+import { isOptions } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
@@ -10,6 +11,7 @@ import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answer.js'
 import type { EventContextOption } from './event-context.js'
 import type { ShedOption } from './shedding/shed-option.js'
+import type { Passed } from './decisions.js'
 import { limitOfRequest, type LimitOf } from './limits-of-request.js'
 import type { LimitInput } from '../plans/limit.js'
 
@@ -106,7 +108,25 @@ export function routeOptions<Req, Res>(
   const ofLimiter = limitOfRequest(outer) ? NOT_LIMIT : LIMITER_OPTIONS
   const isLimiters = (name: string): boolean => !outer.limiter && ofLimiter.includes(name)
   const shared = Object.entries(outer).filter(([name]) => !isLimiters(name))
-  return { ...Object.fromEntries(shared), limiter, ...own }
+  // A route's are on top of those around it. What is no list of limits is refused where scopes are checked.
+  const isBoth = outer.stacked !== undefined && isOptions(own.stacked)
+  const stacked = isBoth && { stacked: { ...outer.stacked, ...own.stacked } }
+  return { ...Object.fromEntries(shared), limiter, ...own, ...stacked }
+}
+
+/** The options of a route for requests that were let in: who pays, and how much, is known unless the route says otherwise. */
+export function onTopOptions<Req extends object, Res>(
+  outer: RateLimitOptions<Req, Res>,
+  own: RouteOptions<Req, Res>,
+  { limiter, firstOf }: { readonly limiter: Limiter; readonly firstOf: (req: Req) => Passed | undefined },
+): RateLimitOptions<Req, Res> {
+  const { skip, methods, allowList, blockList } = own
+  const all = routeOptions(outer, own, limiter)
+  const { identify = (req) => firstOf(req)?.subjects, cost = (req) => firstOf(req)?.decision.cost ?? 1 } = own
+  const limit = limitOfRequest(all) ? limitOfRequest<Req>(own) : all.limit
+  const whether = { skip, methods, allowList, blockList }
+  const given = Object.entries({ ...all, ...whether, identify, cost, limit })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
 function pick(options: object, names: readonly string[]): object {

@@ -5,6 +5,7 @@ import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { hasSlots } from '../limiter/slots-of-decisions.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import { isReplaced } from './decisions.js'
 
 /** A request and its response. */
 export interface Exchange<Req, Res> {
@@ -30,7 +31,7 @@ export function refundLater<Req extends object, Res>(
   let ended: ResponseEnd | undefined
   let decided: Decision | undefined
   const settle = async (): Promise<void> => {
-    if (!ended || !decided?.allowed) return
+    if (!ended || !decided?.allowed || isReplaced(decided)) return
     try {
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {

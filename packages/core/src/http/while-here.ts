@@ -2,12 +2,6 @@ import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
 import type { HttpAdapter } from './adapter.js'
 
-/** What a limiter is asked with, besides who. */
-export interface Asked {
-  readonly cost: number
-  readonly signal?: AbortSignal
-}
-
 /**
  * Decides a request that may wait in line for as long as its client is there. One that has left gives its place back, and ends
  * without an answer, since nobody reads one.

@@ -5,6 +5,7 @@ test('a request that is decided again and again keeps its latest 32 decisions', 
   const limiter = createLimiter({ limit: '1000/min' })
   const made = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('acme')))
   const req = {}
-  for (const decision of made) noteDecision(req, decision, { limiter, group: undefined })
+  const by = { limiter, group: undefined, consumer: limiter, family: {}, isOfRoute: false }
+  for (const decision of made) noteDecision(req, { decision, by, subjects: [decision.subject] })
   expect(decisionsOf(req)).toEqual(made.slice(-32))
 })

@@ -245,6 +245,7 @@ const adapter = {
   isSent: () => false,
   getHeader: () => undefined,
   setHeader: () => {},
+  removeHeader: () => {},
 } as unknown as HttpAdapter<object, object>
 
 describe('list entries that match nobody, and options without effect, are refused', () => {

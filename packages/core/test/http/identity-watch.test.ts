@@ -25,6 +25,7 @@ const adapter: HttpAdapter<Req, Res> = {
   isSent: () => false,
   getHeader: () => undefined,
   setHeader: () => {},
+  removeHeader: () => {},
   end: () => {},
   onEnd: (res, listener) => void ends.push(() => listener({ status: 200, isAborted: false, ...res })),
 }

@@ -15,6 +15,7 @@ const adapter = {
   hasLeft: () => false,
   isSent: () => true,
   setHeader: () => {},
+  removeHeader: () => {},
   end: () => {},
   attach: (req: Req, decision: Req['decision']) => void (req.decision = decision),
   onEnd: () => {},

@@ -21,6 +21,7 @@ import { limitsContract } from './limits-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
+import { routeContract, type ServedRoute } from './route-contract.ts'
 import { shedContract } from './shed-contract.ts'
 
 /**
@@ -43,6 +44,8 @@ export interface ServeOptions {
    * @param raw Node's response
    */
   readonly handle?: (req: AnyRequest, raw: ServerResponse) => Promise<object | Readable | undefined>
+  /** Further routes, by GET and POST, which answer as `GET /` does, in upper case and with a slash at the end, too. */
+  readonly routes?: readonly ServedRoute[]
   /** Called for each request that reaches `GET /`. */
   readonly onHandled?: () => void
   /** Awaited by `GET /` before it answers, after `onHandled`. */
@@ -78,17 +81,17 @@ export function adapterContract(name: string, serve: Serve): void {
   })
   afterAll(() => redis.quit())
 
+  const onRedis = (): Store => redisStore(redis, { prefix: testPrefix() })
   const stores: readonly [string, () => Store | undefined][] = [
     ['memory store', () => undefined],
-    ['Redis', () => redisStore(redis, { prefix: testPrefix() })],
+    ['Redis', onRedis],
   ]
   for (const [store, makeStore] of stores) {
-    const parts = [roadContract, httpContract, refundContract, denialContract, requestContract]
+    const parts = [roadContract, httpContract, routeContract, refundContract, denialContract, requestContract]
     const others = [hostileContract, concurrencyContract, shedContract, limitsContract]
     for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
-  const onRedis = (): Store => redisStore(redis, { prefix: testPrefix() })
   leaseContract(name, serve, onRedis)
   // On one store: it waits for seconds.
   waitContract(`${name}, Redis`, serve, onRedis)

@@ -43,7 +43,7 @@ export function mistakesContract(name: string, { twice, two, inHandler, kept }: 
     test('one middleware mounted twice counts twice, and causes one warning', async () => {
       expect(await statuses(twice({ limit: '4/min' }), 3)).toEqual([200, 200, 429])
       expect(told()).toEqual([
-        ['TOLLGATE_MOUNTED_TWICE', expect.stringContaining("group: 'login', limit: '5/min'")],
+        ['TOLLGATE_MOUNTED_TWICE', expect.stringContaining("limit.route({ stacked: { login: '5/min' } })")],
       ])
     })
 

@@ -1,0 +1,167 @@
+import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import type { Decision } from '../limiter/decision.js'
+import { internalsOf } from '../limiter/internals.js'
+import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
+import type { Subject } from '../plans/subject.js'
+import { needCost, USE_SKIP } from '../requests/cost.js'
+import type { HttpAdapter } from './adapter.js'
+import { noteDecision, replaceDecision, type CountedBy, type Passed } from './decisions.js'
+import { contextOf } from './event-context.js'
+import { warnOfCountedTwice } from './mistakes.js'
+import type { RateLimitOptions } from './options.js'
+import { refundLater, releaseLater, type Exchange } from './refund-later.js'
+import { Responses } from './responses.js'
+import { whileHere } from './while-here.js'
+
+/** Who pays. */
+type Payers = readonly [Subject, ...Subject[]]
+
+/** How a route goes on from a decision that has let the request in already. */
+export interface GoingOn<Req> {
+  readonly firstOf: (req: Req) => Passed | undefined
+  /** Where that decision stands on the request. */
+  readonly property: string
+  /** Counts what the route itself says: its group and its stacked limits. */
+  readonly own: Consumer
+}
+
+export interface DecidingOptions<Req, Res> {
+  readonly adapter: HttpAdapter<Req, Res>
+  readonly limiter: Limiter
+  readonly consumer: Consumer
+  /** As in CountedBy. */
+  readonly family: object
+  readonly isOfRoute: boolean
+  /** Checked before. */
+  readonly options: RateLimitOptions<Req, Res>
+  readonly addressOf: (req: Req) => string | undefined
+  /** Called with each request that is let in. */
+  readonly onAllowed: ((req: Req) => void) | undefined
+  readonly goingOn: GoingOn<Req> | undefined
+}
+
+/** Has requests decided once it is known who pays and how much, and answers those that are denied. */
+export class Deciding<Req extends object, Res> {
+  readonly #given: DecidingOptions<Req, Res>
+  readonly #by: CountedBy
+  readonly #responses: Responses<Req, Res>
+
+  constructor(given: DecidingOptions<Req, Res>) {
+    const { adapter, limiter, consumer, family, isOfRoute, options } = given
+    this.#given = given
+    this.#by = { limiter, group: options.group, consumer, family, isOfRoute }
+    this.#responses = new Responses(adapter, options, limiter)
+  }
+
+  /** Returns whether the request continues. If it does not, it was answered, or its client has left. */
+  decide(exchange: Exchange<Req, Res>, subjects: Payers, cost: number): MaybePromise<boolean> {
+    needCost(cost, 1, USE_SKIP)
+    const first = this.#given.goingOn?.firstOf(exchange.req)
+    return first ? this.#goOn(exchange, first, { subjects, cost }) : this.#begin(exchange, subjects, cost)
+  }
+
+  /** Answers a request that is denied before its limits are asked. */
+  refuse(exchange: Exchange<Req, Res>, decision: Decision): MaybePromise<boolean> {
+    const passed: Passed = { decision, by: this.#by, subjects: [decision.subject] }
+    const first = this.#given.goingOn?.firstOf(exchange.req)
+    if (!first) return this.#conclude(exchange, passed)
+    first.decision.release()
+    return chain(this.#given.limiter.refund(first.decision), () => this.#replace(exchange, first, passed))
+  }
+
+  #begin(exchange: Exchange<Req, Res>, subjects: Payers, cost: number): MaybePromise<boolean> {
+    const { adapter, consumer } = this.#given
+    const settle = this.#settleLater(exchange)
+    const who = subjects.length === 1 ? subjects[0] : subjects
+    return this.#whileHere(
+      exchange,
+      (signal) => {
+        const options = this.#optionsFor(exchange.req, cost, signal)
+        return options ? consumer.consume(who, options) : consumer.consume(who)
+      },
+      (decision) => {
+        settle?.(decision)
+        releaseLater(adapter, decision, exchange.res)
+        return this.#conclude(exchange, { decision, by: this.#by, subjects })
+      },
+    )
+  }
+
+  /** Has a request decided anew for all that it asks for by now, unless that was decided already. */
+  #goOn(
+    exchange: Exchange<Req, Res>,
+    passed: Passed,
+    { subjects, cost }: { readonly subjects: Payers; readonly cost: number },
+  ): MaybePromise<boolean> {
+    const { adapter, limiter } = this.#given
+    const first = passed.decision
+    const by = this.#byFor(passed.by)
+    if (by === passed.by && cost === first.cost && isSame(subjects, passed.subjects)) return true
+    const settle = this.#settleLater(exchange)
+    return this.#whileHere(
+      exchange,
+      (signal) => {
+        const options = this.#optionsFor(exchange.req, cost, signal) ?? { cost }
+        return internalsOf(limiter).amend(by.consumer, { limiter, first, subjects, options })
+      },
+      (decision) => {
+        if (decision === first) return true
+        settle?.(decision)
+        releaseLater(adapter, decision, exchange.res)
+        return this.#replace(exchange, passed, { decision, by, subjects })
+      },
+    )
+  }
+
+  #byFor(outer: CountedBy): CountedBy {
+    const { limiter, consumer: alone, goingOn } = this.#given
+    const { onTop } = internalsOf(limiter)
+    const consumer = goingOn && onTop ? onTop(outer.consumer, goingOn.own) : alone
+    if (consumer === outer.consumer) return outer
+    return { ...this.#by, consumer, group: this.#by.group ?? outer.group }
+  }
+
+  /** Undefined if there is nothing to say. */
+  #optionsFor(req: Req, cost: number, signal: AbortSignal | undefined): ConsumeOptions | undefined {
+    const { adapter, options, addressOf } = this.#given
+    const { eventContext } = options
+    const context = eventContext && contextOf(eventContext, adapter, req, () => addressOf(req))
+    if (cost === 1 && !context && !signal) return undefined
+    return { cost, ...(context && { context }), ...(signal && { signal }) }
+  }
+
+  #settleLater(exchange: Exchange<Req, Res>): ((decision: Decision) => void) | undefined {
+    const { adapter, limiter, options } = this.#given
+    return options.refundWhen && refundLater(adapter, limiter, options.refundWhen, exchange)
+  }
+
+  #whileHere(
+    { res }: Exchange<Req, Res>,
+    ask: (signal?: AbortSignal) => MaybePromise<Decision>,
+    conclude: (decision: Decision) => MaybePromise<boolean>,
+  ): MaybePromise<boolean> {
+    const { adapter, limiter } = this.#given
+    if (!internalsOf(limiter).canWait()) return chain(ask(), conclude)
+    return whileHere({ adapter, res }, ask, conclude)
+  }
+
+  #conclude({ req, res }: Exchange<Req, Res>, passed: Passed): MaybePromise<boolean> {
+    const { limiter, onAllowed } = this.#given
+    if (noteDecision(req, passed)) warnOfCountedTwice(limiter, internalsOf(limiter).warn)
+    if (passed.decision.allowed) onAllowed?.(req)
+    return this.#responses.write(req, res, passed.decision)
+  }
+
+  #replace({ req, res }: Exchange<Req, Res>, before: Passed, now: Passed): MaybePromise<boolean> {
+    const { adapter, goingOn, onAllowed } = this.#given
+    replaceDecision(before, now)
+    if (goingOn) adapter.attach(req, now.decision, goingOn.property)
+    if (now.decision.allowed) onAllowed?.(req)
+    this.#responses.clear(res)
+    return this.#responses.write(req, res, now.decision)
+  }
+}
+
+function isSame(subjects: readonly Subject[], others: readonly Subject[]): boolean {
+  return subjects.length === others.length && subjects.every((subject, i) => subject === others[i])
+}
