@@ -71,7 +71,12 @@ const scenarios: Readonly<Record<string, Scenario<Running>>> = {
     expected: { answers: times(100, 200), denied: [429, 'slow down'], admin: 200, expired: 403 },
   },
   'A route with a limit of its own': {
-    ask: async ({ statuses }) => ({ login: await statuses(6, 'login'), elsewhere: await statuses(95) }),
+    ask: async ({ statuses }) => {
+      const login = await statuses(6, 'login')
+      // Both take requests to the route from the common limit as well: theirs those that it denies, too.
+      const elsewhere = await statuses(96)
+      return { login, elsewhere: elsewhere.toSpliced(94, 1) }
+    },
     expected: { login: [...times(5, 200), 429], elsewhere: [...times(94, 200), 429] },
   },
   'Denials as errors': {
@@ -131,6 +136,17 @@ test('both on one request: each has its headers, and ours its decision', async (
 })
 
 describe('what behaves differently', () => {
+  test('what compares paths is passed by another spelling, what stands at the route is not', async () => {
+    const { before: theirs, after: ours } = pairs.find(({ heading }) => heading.startsWith('A route')) as {
+      before: Block
+      after: Block
+    }
+    for (const path of ['LOGIN', 'login/']) {
+      expect(await (await serve(theirs)).statuses(6, path)).toEqual(times(6, 200))
+      expect(await (await serve(ours)).statuses(6, path)).toEqual([...times(5, 200), 429])
+    }
+  })
+
   test('an async id of theirs is one key for all, ours is awaited', async () => {
     const theirs = changed(before, 'max: 100', 'max: 1, id: async (ctx) => ctx.state.user.id')
     const ours = changed(after, "'100/15min'", "'1/15min', identify: async (ctx) => ctx.state.user.id")
