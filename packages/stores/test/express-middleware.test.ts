@@ -263,7 +263,11 @@ describe('what cannot work is refused', () => {
   test.each([
     [undefined, {}, /^store: got undefined, expected redisStore\(client\), /],
     [new Map(), {}, /^store: got /],
-    [memoryStore(), { algorithm: 'sliding' }, /^algorithm: got 'sliding', expected 'sliding-window' \(there are 'token-bucket', /],
+    [
+      memoryStore(),
+      { algorithm: 'sliding' },
+      /^algorithm: got 'sliding', expected 'sliding-window' \(there are 'token-bucket', /,
+    ],
     [memoryStore(), { deadlineMs: 0 }, /^deadlineMs: got 0, expected a whole number of ms/],
     [memoryStore(), { onStoreFailure: 'pass' }, /^onStoreFailure: got 'pass'/],
     [memoryStore(), { name: 'a b' }, /^name: got 'a b'/],

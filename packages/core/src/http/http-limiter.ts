@@ -152,7 +152,10 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       route.#onTop = this.#onTopOf(own)
       return route
     } catch (error) {
-      throw fromCaller(error instanceof ConfigError ? error.within(path) : error, RequestLimiter.prototype.route)
+      throw fromCaller(
+        error instanceof ConfigError ? error.within(path) : error,
+        RequestLimiter.prototype.route,
+      )
     }
   }
 
