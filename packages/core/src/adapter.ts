@@ -2,9 +2,9 @@
  * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users do not need it.
  * docs/frameworks.md begins with how to make an adapter.
  */
-export type { HttpAdapter, HttpAnswer, ResponseEnd } from './http/adapter.js'
+export type { HttpAdapter, HttpAnswer, HttpLimiter, ResponseEnd } from './http/adapter.js'
 export { admitThen } from './http/admit-then.js'
-export { createHttpLimiter, type HttpLimiter } from './http/http-limiter.js'
+export { createHttpLimiter } from './http/http-limiter.js'
 export { isSomebody } from './http/identify.js'
 export { watchIdentity } from './http/identity-watch.js'
 export { hasLeft } from './http/has-left.js'

@@ -28,9 +28,7 @@ async function serve(...handlers: RequestHandler[]): Promise<Served> {
 
 /** What the middleware has logged. */
 let logged: string[]
-beforeEach(() => {
-  logged = []
-})
+beforeEach(() => void (logged = []))
 const log = (...given: unknown[]): void => void logged.push(given.map(String).join(' '))
 const limited = (store: TollgateStore, options: Partial<Options> = {}): RequestHandler =>
   rateLimit({

@@ -1,4 +1,7 @@
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
+import type { Limiter } from '../limiter/limiter.js'
+import type { RouteOptions } from './options.js'
 
 /** A response that Tollgate sends instead of the application. */
 export interface HttpAnswer {
@@ -59,4 +62,25 @@ export interface HttpAdapter<Req, Res> {
   end(res: Res, answer: HttpAnswer): void
   /** Calls the listener once, when the response was sent or its connection closed. */
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
+}
+
+/** What createHttpLimiter makes for an adapter. */
+export interface HttpLimiter<Req, Res> {
+  readonly limiter: Limiter
+  /** Whether subjects are client addresses only, so that a decision needs no authentication. */
+  readonly isByAddress: boolean
+  /**
+   * Decides a request: true to continue, false when it was answered with a denial. If `identify`, `cost`, `skip` or
+   * another function of the options throws, this throws or rejects with the same error.
+   */
+  admit(req: Req, res: Res): MaybePromise<boolean>
+  /**
+   * The same limiter for one route. The options of the route override those of this limiter; its stacked limits are added.
+   * A request that this limiter has let in takes what is missing of what the route asks for. If that does not fit, it is
+   * denied, and all that it took goes back.
+   *
+   * @param path where the user wrote the options, for errors: `config.rateLimit`
+   * @throws {ConfigError} when an option is wrong
+   */
+  route(own: RouteOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
 }

@@ -7,7 +7,7 @@ import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import { readSubjects } from '../requests/subject.js'
 import type { Subject } from '../plans/subject.js'
 import { internalsOf } from '../limiter/internals.js'
-import type { HttpAdapter } from './adapter.js'
+import type { HttpAdapter, HttpLimiter } from './adapter.js'
 import { Deciding, type GoingOn } from './deciding.js'
 import { lastOf, type Passed } from './decisions.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
@@ -27,26 +27,6 @@ import { warnOfProxy } from './proxy-warning.js'
 import { isLimited } from './limited-methods.js'
 import { limitOfRequest, LimitsOfRequest } from './limits-of-request.js'
 import { shedderOf, type Shedder } from './shedding/shedder.js'
-
-export interface HttpLimiter<Req, Res> {
-  readonly limiter: Limiter
-  /** Whether subjects are client addresses only, so that a decision needs no authentication. */
-  readonly isByAddress: boolean
-  /**
-   * Decides a request: true to continue, false when it was answered with a denial. If `identify`, `cost`, `skip` or
-   * another function of the options throws, this throws or rejects with the same error.
-   */
-  admit(req: Req, res: Res): MaybePromise<boolean>
-  /**
-   * The same limiter for one route. The options of the route override those of this limiter; its stacked limits are added.
-   * A request that this limiter has let in takes what is missing of what the route asks for. If that does not fit, it is
-   * denied, and all that it took goes back.
-   *
-   * @param path where the user wrote the options, for errors: `config.rateLimit`
-   * @throws {ConfigError} when an option is wrong
-   */
-  route(own: RouteOptions<Req, Res>, path?: string): HttpLimiter<Req, Res>
-}
 
 /**
  * Makes what handles every request in the same way for all frameworks: find the subjects and the cost, decide, set

@@ -87,10 +87,7 @@ class StoreLimiter implements Limiter {
     this.#store = store
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf)
-    this.#plans = this.#resolve(
-      { ...options, defaultAlgorithm: store.defaultAlgorithm, isWithoutPlans },
-      warnOf,
-    )
+    this.#plans = this.#resolve({ ...options, isWithoutPlans }, warnOf)
     if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
     for (const plan of this.#plans.plans) {
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
@@ -125,7 +122,8 @@ class StoreLimiter implements Limiter {
   #resolve(options: LimiterOptions & PlanResolverOptions, warnOf: Warn): PlanResolver {
     const warning = new PlanWarning(warnOf, options.hashIds !== undefined)
     const events = this.#events
-    return new PlanResolver(options, {
+    const resolved = { ...options, defaultAlgorithm: this.#store.defaultAlgorithm }
+    return new PlanResolver(resolved, {
       onPlanError: (error, subject) => events.emit('planError', error, subject),
       onUnknownPlan: (subject, used, names) => {
         events.emit('unknownPlan', subject, used)
