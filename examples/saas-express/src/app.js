@@ -40,7 +40,7 @@ const limit = rateLimit({
   limiter,
   identify: (req) => req.tenant,
   // What fails on our side costs nobody a unit.
-  refundWhen: ({ status }) => status >= 500,
+  refundWhen: ({ status = 0 }) => status >= 500,
 })
 
 const app = express()

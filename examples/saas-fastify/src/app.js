@@ -37,7 +37,7 @@ const tenants = new Map([
 const guard = { group: 'guard', limit: '400/min', headers: false }
 
 // What fails on our side costs nobody a unit.
-const refundWhen = ({ status }) => status >= 500
+const refundWhen = ({ status = 0 }) => status >= 500
 
 const app = Fastify()
 app.get('/health', async () => 'ok')

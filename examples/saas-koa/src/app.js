@@ -41,7 +41,7 @@ const limit = rateLimit({
   limiter,
   identify: (ctx) => ctx.state.tenant,
   // What fails on our side costs nobody a unit.
-  refundWhen: ({ status }) => status >= 500,
+  refundWhen: ({ status = 0 }) => status >= 500,
 })
 
 const open = new Router().get('/health', (ctx) => (ctx.body = 'ok'))

@@ -48,7 +48,7 @@ test('a mock request with as few properties as possible', async () => {
   expect(next.mock.calls).toEqual([[]])
   expect([res.statusCode, headers['Retry-After']]).toEqual([429, '60'])
   // The first request gets its unit back, since the response that both share ended with an error.
-  res.statusCode = 500
+  Object.assign(res, { statusCode: 500, headersSent: true })
   res.emit('finish')
   await eventually(async () =>
     expect(await handlerLimiter(handler).peek('acme')).toMatchObject({ limits: [{ remaining: 1 }] }),

@@ -1,20 +1,24 @@
 import { adapterContract, routeContract, type Serve } from '@tollgate/testing'
-import Fastify, { type RouteHandlerMethod } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { rateLimit, type RateLimitPluginOptions, type RouteRateLimitOptions } from '../src/index.js'
 
 const ownOf = (given: object): RouteRateLimitOptions => given
 
 /** @param how a route says what it costs: in its config, or by a hook that is added by hand */
 const serveWith =
-  (how: 'config' | 'hook'): Serve =>
+  (how: 'config' | 'hook', isHttp2 = false): Serve =>
   async ({ options, more = [], routes = [], ...rest }) => {
     const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
     const isUnlimited = routes.some(({ isAlone }) => isAlone)
-    const app = Fastify({
+    const common = {
       trustProxy: trustProxy ? ['127.0.0.1'] : false,
       forceCloseConnections: true,
       routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
-    })
+    }
+    // The types of a server of HTTP/2 are others, and the tests use what both have.
+    const app = isHttp2
+      ? (Fastify({ ...common, http2: true, http2SessionTimeout: 0 }) as unknown as FastifyInstance)
+      : Fastify(common)
     if (onError) {
       app.setErrorHandler((error, _request, reply) => {
         onError(error)
@@ -55,8 +59,9 @@ const serveWith =
     app.get('/error', () => {
       throw new Error('of the application')
     })
-    return { url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/`, close: async () => app.close() }
+    const url = `${await app.listen({ host: '127.0.0.1', port: 0 })}/`
+    return { url, close: async () => app.close(), server: app.server }
   }
 
-adapterContract('Fastify 5', serveWith('config'))
+adapterContract('Fastify 5', serveWith('config'), serveWith('config', true))
 routeContract('Fastify 5, hooks added by hand', serveWith('hook'), () => undefined)

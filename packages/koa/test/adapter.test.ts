@@ -1,4 +1,4 @@
-import { adapterContract, serveHandler, type Serve } from '@tollgate/testing'
+import { adapterContract, serveHandler, serveHttp2Handler, type Serve } from '@tollgate/testing'
 import Router from '@koa/router'
 import Koa3, { type Context, type Middleware, type Response } from 'koa'
 import Koa2 from 'koa2'
@@ -7,7 +7,7 @@ import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/inde
 const ownOf = (given: object): RouteOptions<Context, Response> => given
 
 const serveWith =
-  (Koa: typeof Koa3): Serve =>
+  (Koa: typeof Koa3, isHttp2 = false): Serve =>
   ({ options, more = [], routes = [], ...rest }) => {
     const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
     const isUnlimited = routes.some(({ isAlone }) => isAlone)
@@ -39,8 +39,8 @@ const serveWith =
       if (ctx.path === '/error') throw new Error('of the application')
       await handler(ctx, next)
     })
-    return serveHandler(app.callback())
+    return isHttp2 ? serveHttp2Handler(app.callback()) : serveHandler(app.callback())
   }
 
-adapterContract('Koa 3', serveWith(Koa3))
-adapterContract('Koa 2', serveWith(Koa2))
+adapterContract('Koa 3', serveWith(Koa3), serveWith(Koa3, true))
+adapterContract('Koa 2', serveWith(Koa2), serveWith(Koa2, true))

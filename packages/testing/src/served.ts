@@ -1,6 +1,11 @@
-import { once } from 'node:events'
+import { once, type EventEmitter } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import {
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 
 /** An application that listens on 127.0.0.1. */
 export interface Served {
@@ -9,15 +14,41 @@ export interface Served {
   close(): Promise<void>
 }
 
+/** One whose server a test may listen to, such as for upgrades. */
+export interface ServedByNode extends Served {
+  readonly server: EventEmitter
+}
+
 /** Serves a handler of Node's requests; applications of most frameworks are one. */
-export async function serveHandler(handler: RequestListener): Promise<Served> {
+export async function serveHandler(handler: RequestListener): Promise<ServedByNode> {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
+    server,
     url: `http://127.0.0.1:${port}/`,
     close: async () => {
       server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** The same over HTTP/2, without TLS. */
+export async function serveHttp2Handler(
+  handler: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
+): Promise<ServedByNode> {
+  const server = createHttp2Server(handler).listen(0, '127.0.0.1')
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    server,
+    url: `http://127.0.0.1:${port}/`,
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
       server.close()
       await once(server, 'close')
     },

@@ -12,12 +12,13 @@ export interface HttpAnswer {
   readonly decision: Decision
 }
 
-/** How a response ended. */
-export interface ResponseEnd {
-  readonly status: number
-  /** The connection closed before all of the response was sent. */
-  readonly isAborted: boolean
-}
+/**
+ * How a response ended: sent to its end, or aborted, since the connection closed before. `status` is undefined if nothing was
+ * answered: the client left before, or the connection was taken over, as by a WebSocket.
+ */
+export type ResponseEnd =
+  | { readonly isAborted: false; readonly status: number }
+  | { readonly isAborted: true; readonly status: number | undefined }
 
 /**
  * Everything that differs between frameworks. Each adapter package has one constant of this type. Its functions take

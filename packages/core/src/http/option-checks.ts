@@ -20,7 +20,7 @@ const ROUTE_OPTIONS = ['limit', ...HTTP_OPTIONS]
 const FUNCTIONS = {
   identify: "(req) => req.user?.id, or byHeader('x-api-key')",
   skip: "(req) => req.path === '/health'",
-  refundWhen: '({ status }) => status >= 500',
+  refundWhen: '({ status = 0 }) => status >= 500',
   body: '(decision) => ({ error: decision.reason })',
   onDenied: '(req, res, decision) => ...',
 } as const

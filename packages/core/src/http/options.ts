@@ -46,7 +46,10 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly blockList?: ListOption<Req>
   /**
    * Called when the response is over. If it returns true, the request gets its units back: for example after an error,
-   * or when a cache answered. Do not refund aborted requests: a client that always disconnects early is never limited.
+   * or when a cache answered. `status` is undefined if nothing was answered. Do not refund aborted requests: a client that
+   * always disconnects early is never limited.
+   *
+   * @example refundWhen: ({ status = 0 }) => status >= 500
    */
   readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
   /**

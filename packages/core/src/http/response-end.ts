@@ -9,7 +9,7 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
     if (isTold) return
     isTold = true
     if (socket) ofSocket.get(socket)?.delete(tell)
-    listener({ status: response.statusCode, isAborted: !response.writableFinished || isCancelled(response) })
+    listener(endOf(response))
   }
   // Mock responses may have no request.
   const socket = (response.req as IncomingMessage | undefined)?.socket
@@ -23,11 +23,32 @@ export function onResponseEnd(response: ServerResponse, listener: (end: Response
   if (isWaiting && socket) onSocketClose(socket, tell)
 }
 
+function endOf(response: ServerResponse): ResponseEnd {
+  const status = statusOf(response)
+  if (status === undefined || !response.writableFinished || isCancelled(response)) {
+    return { status, isAborted: true }
+  }
+  return { status, isAborted: false }
+}
+
+/** Of HTTP/2. */
+interface WithStream {
+  readonly stream?: {
+    readonly aborted?: boolean
+    readonly sentHeaders?: Readonly<Record<string, unknown>>
+  }
+}
+
+/** The status that was sent. What a response has before that is preset by its framework: 200, or 404 in Koa. */
+function statusOf({ headersSent, statusCode, stream }: ServerResponse & WithStream): number | undefined {
+  if (!headersSent) return undefined
+  const sent = stream?.sentHeaders?.[':status']
+  return typeof sent === 'number' ? sent : statusCode
+}
+
 /** Whether an HTTP/2 client cancelled the request. Node then ends the response as if it had been sent. */
-function isCancelled(
-  response: ServerResponse & { readonly stream?: { readonly aborted?: boolean } },
-): boolean {
-  return response.stream?.aborted === true
+function isCancelled({ stream }: ServerResponse & WithStream): boolean {
+  return stream?.aborted === true
 }
 
 /** The callbacks of each connection. One `close` listener calls them all, so that Node sees no listener leak. */

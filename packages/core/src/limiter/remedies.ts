@@ -32,8 +32,8 @@ path paths route routes url global -> mount it on those routes alone, or write s
 whitelist safelist allowed exempt skipList -> write allowList: [...]
 blacklist denylist banned -> write blockList: [...]
 ban banDuration blockFor onBanReach continueExceeding exponentialBackoff inMemoryBlockOnConsumed inMemoryBlockDuration -> there are no bans, and a refused request counts nothing; for whom you never let in write blockList: [...]
-skipFailedRequests requestWasSuccessful -> write refundWhen: ({ status }) => status >= 500; from 400 on, as theirs, a client can get units back as it likes
-skipSuccessfulRequests -> write refundWhen: ({ status }) => status < 400
+skipFailedRequests requestWasSuccessful -> write refundWhen: ({ status = 0 }) => status >= 500; from 400 on, as theirs, a client can get units back as it likes
+skipSuccessfulRequests -> write refundWhen: ({ status, isAborted }) => !isAborted && status < 400
 loadShedding overload -> write shed: ['free']
 
 handler limitHandler errorHandler -> write onDenied: (req, res, decision) => ...

@@ -27,7 +27,8 @@ const adapter: HttpAdapter<Req, Res> = {
   setHeader: () => {},
   removeHeader: () => {},
   end: () => {},
-  onEnd: (res, listener) => void ends.push(() => listener({ status: 200, isAborted: false, ...res })),
+  onEnd: (res, listener) =>
+    void ends.push(() => listener({ status: 200, isAborted: false, ...res } as ResponseEnd)),
 }
 let ends: (() => void)[] = []
 const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})

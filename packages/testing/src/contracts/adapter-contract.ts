@@ -1,19 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
-import {
-  redisStore,
-  type Decision,
-  type MaybePromise,
-  type RateLimitOptions,
-  type Store,
-} from '@tollgate/core'
+import { redisStore, type Decision, type MaybePromise, type Store } from '@tollgate/core'
 import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'
 import { bytesContract } from './adapter-bytes.ts'
 import { concurrencyContract } from './concurrency-contract.ts'
 import { denialContract } from './denial-contract.ts'
+import { endContract } from './end-contract.ts'
+import { http2Contract } from './http2-contract.ts'
 import { hostileContract } from './hostile-contract.ts'
 import { httpContract } from './http-contract.ts'
 import { leaseContract } from './lease-contract.ts'
@@ -21,51 +15,11 @@ import { limitsContract } from './limits-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { waitContract } from './wait-contract.ts'
 import { requestContract } from './request-contract.ts'
-import { routeContract, type ServedRoute } from './route-contract.ts'
+import { routeContract } from './route-contract.ts'
+import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 import { shedContract } from './shed-contract.ts'
 
-/**
- * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
- */
-export interface ServeOptions {
-  readonly options: RateLimitOptions<AnyRequest, never>
-  /** The framework's setting to trust one proxy. */
-  readonly trustProxy?: boolean
-  /** Awaited by the application before the limiter runs, like the loading of a session. */
-  readonly before?: (req: AnyRequest) => Promise<void>
-  /** Options of further limiters, which run after the first one. */
-  readonly more?: readonly ServeOptions['options'][]
-  /** Makes the body of `GET /` in place of the default. `at` is the object on which the framework keeps decisions. */
-  readonly look?: (req: AnyRequest, at: Readonly<Record<string, unknown>>) => object
-  /**
-   * Makes the answer of `GET /`, in place of `look`: an object, or a stream. With undefined the response is its own, as
-   * of a socket that was upgraded.
-   *
-   * @param raw Node's response
-   */
-  readonly handle?: (req: AnyRequest, raw: ServerResponse) => Promise<object | Readable | undefined>
-  /** Further routes, by GET and POST, which answer as `GET /` does, in upper case and with a slash at the end, too. */
-  readonly routes?: readonly ServedRoute[]
-  /** Called for each request that reaches `GET /`. */
-  readonly onHandled?: () => void
-  /** Awaited by `GET /` before it answers, after `onHandled`. */
-  readonly hold?: () => Promise<void>
-  /** Called for each error that reaches the application's error handler, which answers with a 500. */
-  readonly onError?: (error: unknown) => void
-}
-
-/** The parts that requests of all frameworks have. */
-export interface AnyRequest {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly ip?: string | undefined
-  readonly socket: Socket
-}
-
-/**
- * Serves an application behind the limiter: `GET /` answers `{ "ok": true, "decision": the request's decision }`,
- * `GET /error` throws an error.
- */
-export type Serve = (options: ServeOptions) => Promise<Served>
+export type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 
 const TYPE = 'https://iana.org/assignments/http-problem-types#'
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
@@ -73,8 +27,10 @@ const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? ''
 /**
  * The requirements for every adapter, over real HTTP and on every store. Call it once for each framework and version;
  * only `serve` differs between them.
+ *
+ * @param serveHttp2 serves the same over HTTP/2 without TLS, if the framework can
  */
-export function adapterContract(name: string, serve: Serve): void {
+export function adapterContract(name: string, serve: Serve, serveHttp2?: Serve): void {
   let redis: Redis
   beforeAll(() => {
     redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
@@ -88,11 +44,12 @@ export function adapterContract(name: string, serve: Serve): void {
   ]
   for (const [store, makeStore] of stores) {
     const parts = [roadContract, httpContract, routeContract, refundContract, denialContract, requestContract]
-    const others = [hostileContract, concurrencyContract, shedContract, limitsContract]
+    const others = [endContract, hostileContract, concurrencyContract, shedContract, limitsContract]
     for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, onRedis)
+  if (serveHttp2) http2Contract(name, serveHttp2)
   // On one store: it waits for seconds.
   waitContract(`${name}, Redis`, serve, onRedis)
 }

@@ -24,7 +24,7 @@ export function refundContract(name: string, serve: Serve, makeStore: () => Stor
 
     test('units go back once when refundWhen says so', async () => {
       const limiter = limiterOf({ limit: '5/min' })
-      const refundWhen = jest.fn(({ status }: { status: number }) => status >= 500)
+      const refundWhen = jest.fn(({ status = 0 }: { status: number | undefined }) => status >= 500)
       const url = await start({ limiter, identify: byKey, refundWhen })
       await fetch(`${url}error`, { headers: acme })
       await becomes(limiter, 5)

@@ -1,7 +1,7 @@
 import type { Decision, Limiter, RouteOptions, ScopeOptions, Store } from '@tollgate/core'
 import { decisionsOf } from '@tollgate/core'
 import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 import { httpBench } from './http-bench.ts'
 import { spellings } from './route-spellings.ts'
 import { Visitors } from './visitors.ts'

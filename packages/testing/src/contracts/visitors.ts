@@ -17,22 +17,30 @@ export interface Visit {
 }
 
 /** What a client sends besides. */
-type Asking = { readonly headers?: Readonly<Record<string, string>> }
+type Asking = { readonly headers?: Readonly<Record<string, string>>; readonly method?: string }
+
+/** A request in the application. */
+type Reached = Pick<Visit, 'answer' | 'raw'>
 
 /** Clients whose requests stay in the application until the test lets them go. */
 export class Visitors {
-  readonly #expected = new Map<string, (of: Pick<Visit, 'answer' | 'raw'>) => void>()
+  readonly #expected = new Map<string, (of: Reached) => void>()
   #last = 0
 
   /** `handle` of ServeOptions. */
   readonly handle = (req: AnyRequest, raw: ServerResponse): Promise<Made> =>
     new Promise((answer) => this.#expected.get(String(req.headers['x-visit']))?.({ answer, raw }))
 
+  /** A request that the test sends itself, with this id as its header `X-Visit`. */
+  expected(): { readonly id: string; readonly reached: Promise<Reached> } {
+    const id = String((this.#last += 1))
+    return { id, reached: new Promise((resolve) => this.#expected.set(id, resolve)) }
+  }
+
   /** Sends a request. Resolves when it has reached the application, or to the answer if it has none to wait for. */
   async visit(url: string, init: Asking = {}): Promise<Visit | Response> {
-    const id = String((this.#last += 1))
+    const { id, reached } = this.expected()
     const leaving = new AbortController()
-    const reached = new Promise<Pick<Visit, 'answer' | 'raw'>>((resolve) => this.#expected.set(id, resolve))
     const headers = { 'x-api-key': 'acme', ...init.headers, 'x-visit': id }
     const response = fetch(url, { ...init, headers, signal: leaving.signal })
     response.catch(() => {})

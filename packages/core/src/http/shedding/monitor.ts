@@ -82,14 +82,14 @@ export class Monitor {
     this.#samples.refused()
   }
 
-  #end(ticket: Ticket, { status, isAborted }: ResponseEnd): void {
+  #end(ticket: Ticket, end: ResponseEnd): void {
     const tookMs = this.#now() - ticket.sinceMs
     ticket.state = 'over'
     this.#delay.ended()
     this.#asking.delete(ticket)
     if (!this.#working.delete(ticket) || tookMs > STREAM_MS) return
     // What failed or was given up may have been quick for that reason. If it took long, that says enough.
-    const isWhole = !isAborted && status < 400
+    const isWhole = !end.isAborted && end.status < 400
     if (isWhole || tookMs > this.#gradient.longMs) this.#samples.latency(tookMs)
   }
 }
