@@ -2,67 +2,101 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ResponseEnd } from './adapter.js'
 
-/** Calls the listener once when a response is over. For the `onEnd` of adapters based on Node's HTTP server. */
-export function onResponseEnd(response: ServerResponse, listener: (end: ResponseEnd) => void): void {
-  let isTold = false
-  const tell = (): void => {
-    if (isTold) return
-    isTold = true
-    if (socket) ofSocket.get(socket)?.delete(tell)
-    listener(endOf(response))
-  }
-  // Mock responses may have no request.
-  const socket = (response.req as IncomingMessage | undefined)?.socket
-  // With pipelined requests a response waits for its turn without a socket, and gets no event if the connection closes.
-  const isWaiting = response.socket === null
-  // The response may be over already. Then no event follows.
-  if (response.destroyed || response.writableFinished || (isWaiting && socket?.destroyed)) return tell()
-  // Injected requests, as in tests, may finish but never close.
-  response.once('finish', tell)
-  response.once('close', tell)
-  if (isWaiting && socket) onSocketClose(socket, tell)
-}
+type Listener = (end: ResponseEnd) => void
 
-function endOf(response: ServerResponse): ResponseEnd {
-  const status = statusOf(response)
-  if (status === undefined || !response.writableFinished || isCancelled(response)) {
-    return { status, isAborted: true }
-  }
-  return { status, isAborted: false }
-}
+const WATCH = Symbol('tollgate.responseWatch')
 
-/** Of HTTP/2. */
-interface WithStream {
+interface Watched extends ServerResponse {
+  [WATCH]?: Watch
+  /** Of HTTP/2. */
   readonly stream?: {
     readonly aborted?: boolean
     readonly sentHeaders?: Readonly<Record<string, unknown>>
   }
 }
 
+/**
+ * Calls the listener once when a response is over: it was sent, or its connection closed. A connection that was taken over,
+ * such as by a WebSocket, belongs to its response until it closes. For the `onEnd` of adapters based on Node's HTTP server.
+ */
+export function onResponseEnd(response: ServerResponse, listener: Listener): void {
+  const watched = response as Watched
+  watched[WATCH] ??= new Watch(watched)
+  watched[WATCH].add(listener)
+}
+
+/** Waits for the end of a response for all who want to know, so that Node sees no listener leak. */
+class Watch {
+  readonly #response: Watched
+  /** All of the same connection. */
+  #ofConnection: Set<Watch> | undefined
+  readonly #listeners: Listener[] = []
+  #end: ResponseEnd | undefined
+
+  constructor(response: Watched) {
+    this.#response = response
+    // Mock responses may have no request, and mock requests no socket, or one that says nothing.
+    const socket = (response.req as Partial<IncomingMessage> | undefined)?.socket
+    // The response may be over already. Then no event follows.
+    if (response.destroyed || response.writableFinished || socket?.destroyed) this.over()
+    else this.#listen(typeof socket?.once === 'function' ? socket : undefined)
+  }
+
+  #listen(socket: Socket | undefined): void {
+    const over = (): void => this.over()
+    // Injected requests, as in tests, may finish but never close.
+    this.#response.once('finish', over)
+    this.#response.once('close', over)
+    // While it has no socket, a response does not hear of its end: behind others of a pipeline, or once it was taken over.
+    this.#ofConnection = socket && watchesOf(socket).add(this)
+  }
+
+  add(listener: Listener): void {
+    if (this.#end) listener(this.#end)
+    else this.#listeners.push(listener)
+  }
+
+  over(): void {
+    if (this.#end) return
+    const response = this.#response
+    this.#end = endOf(response)
+    this.#ofConnection?.delete(this)
+    for (const listener of this.#listeners) listener(this.#end)
+  }
+}
+
+function endOf(response: Watched): ResponseEnd {
+  const status = statusOf(response)
+  // Node ends the response of an HTTP/2 stream that its client cancelled as if it had been sent.
+  const isCancelled = response.stream?.aborted === true
+  if (status === undefined || isCancelled || !response.writableFinished) return { status, isAborted: true }
+  return { status, isAborted: false }
+}
+
 /** The status that was sent. What a response has before that is preset by its framework: 200, or 404 in Koa. */
-function statusOf({ headersSent, statusCode, stream }: ServerResponse & WithStream): number | undefined {
-  if (!headersSent) return undefined
+function statusOf({
+  headersSent,
+  writableFinished,
+  socket,
+  statusCode,
+  stream,
+}: Watched): number | undefined {
+  // Without a socket it is written to a buffer that is never sent.
+  if (!headersSent || (socket === null && !writableFinished)) return undefined
   const sent = stream?.sentHeaders?.[':status']
   return typeof sent === 'number' ? sent : statusCode
 }
 
-/** Whether an HTTP/2 client cancelled the request. Node then ends the response as if it had been sent. */
-function isCancelled({ stream }: ServerResponse & WithStream): boolean {
-  return stream?.aborted === true
-}
+/** The responses of each connection. One `close` listener serves them all. */
+const ofSocket = new WeakMap<Socket, Set<Watch>>()
 
-/** The callbacks of each connection. One `close` listener calls them all, so that Node sees no listener leak. */
-const ofSocket = new WeakMap<Socket, Set<() => void>>()
-
-function onSocketClose(socket: Socket, tell: () => void): void {
+function watchesOf(socket: Socket): Set<Watch> {
   const known = ofSocket.get(socket)
-  if (known) {
-    known.add(tell)
-    return
-  }
-  const waiting = new Set([tell])
-  ofSocket.set(socket, waiting)
+  if (known) return known
+  const watches = new Set<Watch>()
+  ofSocket.set(socket, watches)
   socket.once('close', () => {
-    for (const one of waiting) one()
+    for (const watch of watches) watch.over()
   })
+  return watches
 }

@@ -1,28 +1,107 @@
-import { connect } from 'node:net'
+import { once, type EventEmitter } from 'node:events'
+import { ServerResponse, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest } from './adapter-contract.ts'
 import type { ConcurrencyPlace } from './concurrency-contract.ts'
-import { askForUpgrade } from './visitors.ts'
+import type { Visitors } from './visitors.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? 'acme')
-const acme = { 'x-api-key': 'acme' }
+/** A socket that was taken over gets no answer of HTTP. */
+const UNANSWERED = { status: undefined, isAborted: true }
+const ANY: unknown = expect.anything()
 
-/** Upgraded sockets, and requests that wait behind others of their connection. */
-export function connections({ limiterOf, start, visitors, inFlight }: ConcurrencyPlace): void {
-  test('a socket that was upgraded in a handler holds its slot until it is closed', async () => {
+/** How a socket leaves HTTP: what the client asks, what the handler does, and what the server hands to the application. */
+interface Takeover {
+  readonly method?: 'CONNECT'
+  readonly take: (raw: ServerResponse) => void
+  readonly hand?: (server: EventEmitter) => void
+}
+
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+
+/** As packages do that pass upgrades to the routes of an application. */
+const handing =
+  (event: 'upgrade' | 'connect', isAssigned: boolean): NonNullable<Takeover['hand']> =>
+  (server) =>
+    server.on(event, (req: IncomingMessage, socket: Socket) => {
+      const res = new ServerResponse(req)
+      if (isAssigned) res.assignSocket(socket)
+      server.emit('request', Object.assign(req, { method: 'GET', url: '/' }), res)
+    })
+/** As a package for WebSockets does: it answers, reads, and closes when the client does. */
+function onSocket({ req: { socket } }: ServerResponse): void {
+  socket.write(SWITCHING)
+  socket.resume().once('end', () => socket.end())
+}
+
+const TAKEOVERS: [how: string, Takeover][] = [
+  ['written to in a handler', { take: onSocket }],
+  [
+    'detached from its response',
+    {
+      take: (raw) => {
+        raw.detachSocket(raw.socket as Socket)
+        onSocket(raw)
+      },
+    },
+  ],
+  [
+    'detached from its response, which is then ended',
+    {
+      take: (raw) => {
+        raw.detachSocket(raw.socket as Socket)
+        onSocket(raw)
+        raw.end()
+      },
+    },
+  ],
+  ['of an upgrade that has a response', { take: onSocket, hand: handing('upgrade', true) }],
+  ['of an upgrade whose response has no socket', { take: onSocket, hand: handing('upgrade', false) }],
+  ['of a tunnel', { method: 'CONNECT', take: onSocket, hand: handing('connect', true) }],
+]
+
+/** Asks for an upgrade. Resolves when the application has taken the connection over. */
+async function takenOver(url: string, method = 'GET'): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`${method} / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 101 /)
+  return socket
+}
+
+/** Sockets that are taken over, and requests that wait behind others of their connection. */
+export function connections({ limiterOf, start, server, visitors, inFlight }: ConcurrencyPlace): void {
+  test.each(TAKEOVERS)('a socket %s holds its slot until it is closed', async (_, { method, take, hand }) => {
     const limiter = limiterOf({ limit: '1 concurrent' })
-    const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
-    const handle: typeof visitors.handle = (req, raw) => {
+    const refundWhen = jest.fn(() => false)
+    const sockets: Socket[] = []
+    const handle: Visitors['handle'] = (req, raw) => {
       if (req.headers['x-visit'] !== undefined) return visitors.handle(req, raw)
-      raw.socket?.write(switching)
+      sockets.push(req.socket)
+      take(raw)
       return Promise.resolve(undefined)
     }
-    const url = await start({ limiter, identify: byKey }, { handle })
-    const socket = await askForUpgrade(url, acme)
-    await visitors.refused(url)
-    socket.destroy()
-    await visitors.enter(url)
-    await inFlight(limiter, 1)
+    const url = await start({ limiter, identify: byKey, refundWhen }, { handle })
+    hand?.(server())
+    try {
+      // First the client leaves, then the server closes the socket.
+      for (const close of [(client: Socket) => client.destroy(), () => sockets[1]?.destroy()]) {
+        const client = await takenOver(url, method)
+        await visitors.refused(url)
+        expect(refundWhen).not.toHaveBeenCalled()
+        close(client)
+        await inFlight(limiter, 0)
+        await eventually(() => expect(refundWhen.mock.calls).toEqual([[UNANSWERED, ANY, ANY]]))
+        refundWhen.mockClear()
+      }
+      await visitors.enter(url)
+      await inFlight(limiter, 1)
+    } finally {
+      // No server closes these.
+      for (const socket of sockets) socket.destroy()
+    }
   })
 
   test('of pipelined requests each has a slot; all are free when the client leaves', async () => {
@@ -44,6 +123,21 @@ export function connections({ limiterOf, start, visitors, inFlight }: Concurrenc
 
 /** Requests that pass more than one limiter. */
 export function severalLimiters({ limiterOf, start, visitors, inFlight }: ConcurrencyPlace): void {
+  test('six limiters on a route all hear of its end, and Node sees no leak of listeners', async () => {
+    const limiters = Array.from({ length: 6 }, () => limiterOf({ limit: ['9/min', '1 concurrent'] }))
+    const refundWhen = jest.fn(() => true)
+    const [first, ...more] = limiters.map((limiter) => ({ limiter, identify: byKey, refundWhen, shed: {} }))
+    const url = await start(first as (typeof more)[0], { more, handle: visitors.handle })
+    const visit = await visitors.enter(url)
+    // Above that Node warns of a leak.
+    const most = visit.raw.getMaxListeners()
+    for (const event of ['finish', 'close']) expect(visit.raw.listenerCount(event)).toBeLessThan(most)
+    visit.answer({ ok: true })
+    await visit.response
+    for (const limiter of limiters) await inFlight(limiter, 0)
+    await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(6))
+  })
+
   test('of two limiters on a route each counts its own; what the second denies frees a slot of the first', async () => {
     const guard = limiterOf({ limit: '3 concurrent' })
     const plan = limiterOf({ limit: '1 concurrent' })

@@ -1,6 +1,7 @@
+import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { createLimiter, type Limiter, type LimiterOptions, type Store } from '@tollgate/core'
-import type { Served } from '../served.ts'
+import type { ServedByNode } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
 
 export interface HttpBench {
@@ -8,6 +9,8 @@ export interface HttpBench {
   limiterOf(options: LimiterOptions): Limiter
   /** Serves an application behind the limiter until the test ends. Resolves to its URL. */
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
+  /** Node's server of the application that was started last. */
+  server(): EventEmitter
   /** The statuses of `count` requests, sent one after another. */
   statuses(url: string, count: number, init?: RequestInit): Promise<number[]>
 }
@@ -26,7 +29,7 @@ export function httpBench(
   makeStore: () => Store | undefined,
   usual: RequestInit = {},
 ): HttpBench {
-  const servers: Served[] = []
+  const servers: ServedByNode[] = []
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((served) => served.close()))
   })
@@ -41,6 +44,7 @@ export function httpBench(
       servers.push(served)
       return served.url
     },
+    server: () => (servers.at(-1) as ServedByNode).server,
     async statuses(url, count, init = usual) {
       const answers = []
       for (let i = 0; i < count; i += 1) answers.push((await fetch(url, init)).status)

@@ -1,4 +1,4 @@
-import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest } from './adapter-contract.ts'
@@ -65,18 +65,4 @@ export class Visitors {
     if (visit instanceof Response && visit.status === 429) return visit
     throw new Error(`it was ${visit instanceof Response ? `answered with ${visit.status}` : 'let in'}`)
   }
-}
-
-/** Asks for an upgrade as a client of a WebSocket does. Resolves when the connection is upgraded. */
-export function askForUpgrade(
-  url: string,
-  headers: Record<string, string>,
-): Promise<IncomingMessage['socket']> {
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { headers: { connection: 'Upgrade', upgrade: 'websocket', ...headers } })
-    asked.on('upgrade', (_response, socket) => resolve(socket as IncomingMessage['socket']))
-    asked.on('response', ({ statusCode }) => reject(new Error(`answered with ${statusCode}`)))
-    asked.on('error', reject)
-    asked.end()
-  })
 }
