@@ -47,6 +47,11 @@ const express: HttpAdapter<Request, Response> = {
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
   removeHeader: (res, name) => res.removeHeader(name),
+  setStatus: (res, status) => {
+    const before = res.statusCode
+    res.statusCode = status
+    return before
+  },
   // Node's methods, since Express's add a charset and an ETag.
   end: (res, { status, contentType, body }) => {
     res.statusCode = status

@@ -42,6 +42,12 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setHeader,
   removeHeader,
+  // Not by `reply.code`, so that Fastify knows of none that the application has set: it may redirect.
+  setStatus: ({ raw }, status) => {
+    const before = raw.statusCode
+    raw.statusCode = status
+    return before
+  },
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
     // Without a serializer Fastify adds a charset to strings, which this media type does not have. Node sends a string

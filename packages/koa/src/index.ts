@@ -44,6 +44,13 @@ const koa: HttpAdapter<Context, Response> = {
   // Koa's `set` checks again whether headers were sent.
   setHeader: (response, name, value) => void response.res.setHeader(name, value),
   removeHeader: (response, name) => response.res.removeHeader(name),
+  setStatus: (response, status) => {
+    const before = response.status
+    response.status = status
+    // Koa sets its text, too, which would stay if the application set the status of Node's response. HTTP/2 has none.
+    if (response.req.httpVersionMajor < 2) response.message = ''
+    return before
+  },
   end: (response, { status, contentType, body }) => {
     // An earlier middleware may have set this to false, to answer through Node's response itself.
     response.ctx.respond = true

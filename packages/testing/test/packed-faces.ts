@@ -16,6 +16,7 @@ const adapter = {
   getHeader: () => undefined,
   setHeader: () => {},
   removeHeader: () => {},
+  setStatus: () => 200,
   end: () => {},
   onEnd: () => {},
 }

@@ -59,6 +59,10 @@ export interface HttpAdapter<Req, Res> {
   setHeader(res: Res, name: string, value: string): void
   /** Does nothing if the header is not set. */
   removeHeader(res: Res, name: string): void
+  /**
+   * Sets the status with which a response begins; what the application says wins. Returns the one that it had.
+   */
+  setStatus(res: Res, status: number): number
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpAnswer): void
   /** Calls the listener once, when the response was sent or its connection closed. */

@@ -64,8 +64,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   /** Makes the body of a denial in place of the problem details: a string, or an object that is sent as JSON. */
   readonly body?: (decision: Decision, req: Req) => unknown
   /**
-   * Answers a denied request instead of Tollgate. The rate limit headers are set already, the status is not.
-   * `decision.reason` says why: a limit, the block list, or a store that failed.
+   * Answers a denied request instead of Tollgate. The rate limit headers are set already, and the status is 429, 403 or
+   * 503, unless it sets another. `decision.reason` says why: a limit, the block list, or a store that failed.
    */
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
   /**

@@ -26,6 +26,7 @@ const adapter: HttpAdapter<Req, Res> = {
   getHeader: () => undefined,
   setHeader: () => {},
   removeHeader: () => {},
+  setStatus: () => 200,
   end: () => {},
   onEnd: (res, listener) =>
     void ends.push(() => listener({ status: 200, isAborted: false, ...res } as ResponseEnd)),

@@ -14,6 +14,7 @@ import { leaseContract } from './lease-contract.ts'
 import { limitsContract } from './limits-contract.ts'
 import { refundContract } from './refund-contract.ts'
 import { waitContract } from './wait-contract.ts'
+import { onDeniedContract } from './on-denied-contract.ts'
 import { requestContract } from './request-contract.ts'
 import { routeContract } from './route-contract.ts'
 import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
@@ -44,8 +45,9 @@ export function adapterContract(name: string, serve: Serve, serveHttp2?: Serve):
   ]
   for (const [store, makeStore] of stores) {
     const parts = [roadContract, httpContract, routeContract, refundContract, denialContract, requestContract]
-    const others = [endContract, hostileContract, concurrencyContract, shedContract, limitsContract]
-    for (const contract of [...parts, ...others]) contract(`${name}, ${store}`, serve, makeStore)
+    const others = [onDeniedContract, endContract, hostileContract, concurrencyContract]
+    const more = [shedContract, limitsContract]
+    for (const contract of [...parts, ...others, ...more]) contract(`${name}, ${store}`, serve, makeStore)
   }
   bytesContract(name, serve)
   leaseContract(name, serve, onRedis)

@@ -1,5 +1,5 @@
 import { answerOf, type Decision, type Store } from '@tollgate/core'
-import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
+import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 import { httpBench } from './http-bench.ts'
 
 type Options = ServeOptions['options']

@@ -2,6 +2,7 @@ import type { Decision, Limiter, Shed, Store } from '@tollgate/core'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
+import { respond } from './respond.ts'
 
 const PLANS = { free: '1000/min', starter: '1000/min', pro: '1000/min' }
 const headerOf = (req: AnyRequest, name: string): string => String(req.headers[name] ?? '')
@@ -88,11 +89,11 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
       limiter.on('limited', (decision) => void decided.push(decision))
       const onDenied = (_req: AnyRequest, res: unknown, decision: Decision): void => {
         denied.push(decision)
-        endOf(res)
+        respond(res, 'no')
       }
       const url = await hanging({ limiter, identify, shed: { plans: ['free'], maxInFlight: 2 }, onDenied })
       await hang(url, 1, of('pro'))
-      await fetch(url, of('free'))
+      expect(await statusOf(url, of('free'))).toBe(503)
       const subject = { id: 'id-free', plan: 'free' }
       expect(told).toEqual([{ subject, plan: 'free', inFlight: 1, limit: 2, delayMs: expect.any(Number) }])
       expect(denied).toEqual([
@@ -167,12 +168,4 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await Promise.all(sent)).toEqual(Array(40).fill(200))
     })
   })
-}
-
-/** Ends a response of any of the frameworks. */
-function endOf(res: unknown): void {
-  const { raw, send, end } = res as { raw?: unknown; send?: (body: string) => void; end?: () => void }
-  if (raw !== undefined && send) send.call(res, 'no')
-  else if (end) end.call(res)
-  else (res as { body: string }).body = 'no'
 }
