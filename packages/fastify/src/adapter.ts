@@ -54,6 +54,9 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
     // in one piece with the headers, a buffer would be a second one.
     void reply.code(answer.status).type(answer.contentType).serializer(unchanged).send(answer.body)
   },
+  sendReturned: (reply, returned) => {
+    if (returned !== undefined && !reply.sent) void reply.send(returned)
+  },
   onEnd: (reply, listener) => onResponseEnd(reply.raw, listener),
 }
 

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { Readable } from 'node:stream'
 import { rateLimit } from '../src/index.js'
 import { byKey, ok, useApp } from './support/app.ts'
 
@@ -121,5 +122,60 @@ describe('denials and the error handler of the application', () => {
       code: 'ERR_TOLLGATE_LIMITED',
       decision: { source: 'closed' },
     })
+  })
+})
+
+describe('an onDenied answers by what it returns, as a handler does', () => {
+  const text = 'text/plain; charset=utf-8'
+  const json = 'application/json; charset=utf-8'
+  test.each<
+    [what: string, answer: (reply: FastifyReply) => unknown, status: number, type: string, body: string]
+  >([
+    ['a text', () => 'slow down', 429, text, 'slow down'],
+    ['an object', () => ({ error: 'slow down' }), 429, json, '{"error":"slow down"}'],
+    ['a promise', async () => ({ error: 'slow down' }), 429, json, '{"error":"slow down"}'],
+    ['a thenable', () => ({ then: (done: (made: string) => void) => done('later') }), 429, text, 'later'],
+    ['a stream', (reply) => (reply.type(text), Readable.from(['slow ', 'down'])), 429, text, 'slow down'],
+    ['with a status of its own', (reply) => (reply.code(402), 'pay'), 402, text, 'pay'],
+    ['the reply, which it has sent', (reply) => reply.send('slow down'), 429, text, 'slow down'],
+    [
+      'the reply, which it sends later',
+      (reply) => (setImmediate(() => reply.send('later')), reply),
+      429,
+      text,
+      'later',
+    ],
+    ['nothing, once it has sent the reply', (reply) => void reply.send('slow down'), 429, text, 'slow down'],
+    [
+      'nothing, and sends the reply later',
+      (reply) => void setImmediate(() => reply.send('later')),
+      429,
+      text,
+      'later',
+    ],
+    [
+      'a text, though it has taken the response over',
+      (reply) => (reply.hijack().raw.writeHead(429, { 'content-type': text }).end('raw'), 'ignored'),
+      429,
+      text,
+      'raw',
+    ],
+  ])('%s', async (_, answer, status, type, body) => {
+    const handler = jest.fn(ok)
+    app.addHook('onSend', async () => {})
+    await app.register(rateLimit, { limit: '1/min', cost: 2, onDenied: (_request, reply) => answer(reply) })
+    app.get('/', handler)
+    const response = await get('/')
+    expect([response.status, response.headers['content-type'], response.body]).toEqual([status, type, body])
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('null is JSON, as of a handler, and what cannot be sent is an error', async () => {
+    let returned: unknown = null
+    await app.register(rateLimit, { limit: '1/min', cost: 2, onDenied: () => returned })
+    app.get('/', ok)
+    expect(await get('/')).toMatchObject({ status: 429, body: 'null' })
+    returned = 10n
+    expect((await get('/')).status).toBe(500)
   })
 })

@@ -65,6 +65,8 @@ export interface HttpAdapter<Req, Res> {
   setStatus(res: Res, status: number): number
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpAnswer): void
+  /** Sends what `onDenied` returned, if it has not answered. Left out where handlers do not answer by what they return. */
+  sendReturned?(res: Res, returned: unknown): void
   /** Calls the listener once, when the response was sent or its connection closed. */
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
 }

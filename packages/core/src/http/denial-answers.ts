@@ -55,9 +55,13 @@ export class DenialAnswers<Req, Res> {
       if (status !== preset) this.#adapter.setStatus(res, status)
       throw error
     }
+    const conclude = (returned: unknown): boolean => {
+      this.#adapter.sendReturned?.(res, returned)
+      return false
+    }
     try {
       const returned = onDenied(req, res, decision)
-      return isPromise(returned) ? Promise.resolve(returned).then(() => false, fail) : false
+      return isPromise(returned) ? Promise.resolve(returned).then(conclude).catch(fail) : conclude(returned)
     } catch (error) {
       return fail(error)
     }

@@ -65,7 +65,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly body?: (decision: Decision, req: Req) => unknown
   /**
    * Answers a denied request instead of Tollgate. The rate limit headers are set already, and the status is 429, 403 or
-   * 503, unless it sets another. `decision.reason` says why: a limit, the block list, or a store that failed.
+   * 503, unless it sets another. `decision.reason` says why: a limit, the block list, or a store that failed. In Fastify it
+   * can return its answer, as handlers do.
    */
   readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
   /**
