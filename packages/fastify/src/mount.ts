@@ -1,6 +1,6 @@
 import { atCaller, warn } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { makeHook, noteErrorHandler, type Http } from './adapter.js'
+import { makeHook, noteErrorHandler, type Http, type RateLimitHook } from './adapter.js'
 import { addLast, configOf, runLast, type Stage } from './last.js'
 
 /** The properties that a route has both when it is declared and during a request. */
@@ -38,9 +38,9 @@ const IN_FRONT: Place = { stage: 'onRequest', isLast: false }
 
 /**
  * Limits the requests of a context: of its routes and those of nested contexts, no matter when they are declared, and
- * requests that match no route. Each request is decided once.
+ * requests below its prefix that match no route. Each request is decided once.
  *
- * @param decided marks the requests that were decided already
+ * @param decided marks the requests that were decided already, and the config of routes that have a hook by addLast
  * @param stage   the option `hook`
  * @returns       tells whether a route was declared since this call
  */
@@ -50,11 +50,15 @@ export function mount(
   decided: symbol,
   stage: Stage | undefined,
 ): () => boolean {
-  const findFor = (request: FastifyRequest): Http | undefined =>
-    find(request.server, configOf(request), request)
-  const decide = makeHook(findFor, decided)
-  // Marks the config of routes that were given their own hook by addLast.
-  const isDecidedLast = Symbol('tollgate.isDecidedLast')
+  const findFor: FindForRequest = (request) => find(request.server, configOf(request), request)
+  const decideLast = decideIn(app, findFor, { decided, stage })
+  if (app.prefix !== '') {
+    const isBelow = matcherOf(app.prefix)
+    const findUnknown: FindForRequest = (request) =>
+      request.is404 && isBelow(request.url) ? findFor(request) : undefined
+    // Without a not-found handler for the prefix, that of a context around it handles these requests, by its own hooks.
+    for (const around of contextsAround(app)) decideIn(around, findUnknown, { decided, stage })
+  }
 
   let hasRoutes = false
   app.addHook('onRoute', function onRoute(route) {
@@ -65,23 +69,58 @@ export function mount(
     noteErrorHandler(route)
     const place = http && placeOf(http, stage)
     if (!place?.isLast) return
-    route.config = Object.assign({}, route.config, { [isDecidedLast]: true })
-    addLast(route, place.stage, decide)
+    route.config = Object.assign({}, route.config, { [decided]: true })
+    addLast(route, place.stage, decideLast)
   })
-
-  const findAt = (own: Stage, request: FastifyRequest): Http | undefined => {
-    if (isDecidedLast in configOf(request)) return undefined
-    const http = findFor(request)
-    const isHere = http && isAt(own, placeOf(http, stage), () => runLast(request, own, decide))
-    return isHere ? http : undefined
-  }
-  for (const own of stage ? [stage] : [IN_FRONT.stage, BEHIND_ALL.stage]) {
-    app.addHook(
-      own as 'onRequest',
-      makeHook((request) => findAt(own, request), decided),
-    )
-  }
   return () => hasRoutes
+}
+
+type FindForRequest = (request: FastifyRequest) => Http | undefined
+
+/**
+ * Has a context decide the requests for which `findIn` finds a limiter, but for those of routes that have a hook of their own.
+ *
+ * @returns the hook that decides them, for where it has to come last
+ */
+function decideIn(
+  context: FastifyInstance,
+  findIn: FindForRequest,
+  { decided, stage }: { readonly decided: symbol; readonly stage: Stage | undefined },
+): RateLimitHook {
+  const decideLast = makeHook(findIn, decided)
+  for (const own of stage ? [stage] : [IN_FRONT.stage, BEHIND_ALL.stage]) {
+    const findAt: FindForRequest = (request) => {
+      if (decided in configOf(request)) return undefined
+      const http = findIn(request)
+      const isHere = http && isAt(own, placeOf(http, stage), () => runLast(request, own, decideLast))
+      return isHere ? http : undefined
+    }
+    context.addHook(own as 'onRequest', makeHook(findAt, decided))
+  }
+  return decideLast
+}
+
+/** Fastify makes each context an object whose prototype is the context around it. */
+function contextsAround(app: FastifyInstance): FastifyInstance[] {
+  const around = Object.getPrototypeOf(app) as Partial<FastifyInstance> | null
+  if (typeof around?.addHook !== 'function') return []
+  return [around as FastifyInstance, ...contextsAround(around as FastifyInstance)]
+}
+
+/** A parameter of a path, such as `:shop` or `:id(^\\d+$)`; or a colon, which is written twice. */
+const PARAMETER = /(::|:\w+(?:\([^)]*\))?)/
+
+/**
+ * @param prefix such as `/shops/:shop`
+ * @returns tells whether a URL is the prefix, or below it
+ */
+function matcherOf(prefix: string): (url: string) => boolean {
+  const parts = prefix.replace(/\/+$/, '').split(PARAMETER).map((part) => {
+    if (part === '::') return ':'
+    return part.startsWith(':') ? '[^/?#]+' : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  })
+  const pattern = new RegExp(`^${parts.join('')}(?:[/?#]|$)`, 'i')
+  return (url) => pattern.test(url)
 }
 
 /** @param stage the option `hook` */

@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { createLimiter, rateLimit } from '../src/index.js'
+import { createLimiter, rateLimit, type RateLimitPluginOptions } from '../src/index.js'
 import { byKey, ok, useApp } from './support/app.ts'
 
 let app: FastifyInstance
@@ -149,6 +149,86 @@ describe('requests that match no route', () => {
     const response = await get('/gone')
     expect([response.status, response.headers['ratelimit-remaining']]).toEqual([404, '8'])
     expect(await remaining('/gone')).toBe('6')
+  })
+})
+
+describe('requests that match no route, where the plugin is registered below a prefix', () => {
+  const none = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    reply.code(404).send('not here')
+  const below = (prefix: string, options: RateLimitPluginOptions = { limit: '1/min' }): void => {
+    app.register(
+      async (inner) => {
+        await inner.register(rateLimit, options)
+        inner.get('/known', ok)
+      },
+      { prefix },
+    )
+  }
+
+  test('are limited below that prefix, by the hooks of whoever handles them, and nowhere else', async () => {
+    below('/api')
+    app.get('/', ok)
+    expect(await statuses(1, '/api/nowhere')).toEqual([404])
+    for (const path of ['/api/nowhere?a=1', '/api/x/y', '/api', '/api?x', '/api/known', '/API/other']) {
+      expect([path, await statuses(1, path)]).toEqual([path, [429]])
+    }
+    expect(await statuses(3, '/nowhere')).toEqual([404, 404, 404])
+    expect(await statuses(2, '/apis/nowhere')).toEqual([404, 404])
+    expect(await statuses(2, '/')).toEqual([200, 200])
+  })
+
+  test.each([
+    ['/api/', '/api/nowhere', '/apis'],
+    ['/shops/:shop', '/shops/7/nowhere', '/shops'],
+    ['/v:major.:minor', '/v1.2/nowhere', '/nowhere'],
+  ])('are limited below %s', async (prefix, inside, outside) => {
+    below(prefix)
+    expect(await statuses(2, inside)).toEqual([404, 429])
+    expect(await statuses(2, outside)).toEqual([404, 404])
+  })
+
+  test('are counted once where the prefix, or a context around it, has a not-found handler', async () => {
+    app.register(
+      async (outer) => {
+        outer.setNotFoundHandler(none)
+        outer.register(
+          async (inner) => {
+            await inner.register(rateLimit, { limit: '3/min' })
+            inner.get('/', ok)
+            inner.register(async (inmost) => inmost.setNotFoundHandler(none), { prefix: '/c' })
+          },
+          { prefix: '/b' },
+        )
+      },
+      { prefix: '/a' },
+    )
+    expect(await remaining('/a/b/nowhere')).toBe('2')
+    expect(await remaining('/a/b/c/nowhere')).toBe('1')
+    expect(await remaining('/a/nowhere')).toBeUndefined()
+    expect(await remaining('/a/b')).toBe('0')
+  })
+
+  test('are decided after authentication, wherever it was added', async () => {
+    const authenticate = async (request: FastifyRequest & { who?: string }): Promise<void> => {
+      request.who = String(request.headers['x-user'])
+    }
+    const limiter = createLimiter({ limit: '5/min' })
+    below('/api', { limiter, identify: (request: FastifyRequest & { who?: string }) => request.who })
+    app.addHook('preHandler', authenticate)
+    const acme = { headers: { 'x-user': 'acme' } }
+    expect(await statuses(2, '/nowhere', acme)).toEqual([404, 404])
+    expect(await statuses(2, '/api/nowhere', acme)).toEqual([404, 404])
+    expect(await statuses(2, '/nowhere', acme)).toEqual([404, 404])
+    expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
+  })
+
+  test('are not limited by one in a context without a prefix of its own', async () => {
+    app.register(async (inner) => {
+      await inner.register(rateLimit, { limit: '1/min' })
+      inner.get('/known', ok)
+    })
+    expect(await statuses(2, '/known')).toEqual([200, 429])
+    expect(await statuses(2, '/nowhere')).toEqual([404, 404])
   })
 })
 
