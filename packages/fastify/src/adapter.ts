@@ -4,12 +4,8 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { removeHeader, setHeader } from './held-headers.js'
 import { configOf } from './last.js'
 
-/** A hook for any stage before the handler. */
-export type RateLimitHook = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  ...rest: [...unknown[], HookHandlerDoneFunction]
-) => void
+/** A hook for any stage before the handler, of any type of server. */
+export type RateLimitHook = (request: unknown, reply: unknown, ...rest: unknown[]) => void
 
 export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 
@@ -103,7 +99,9 @@ export function makeHook(
   find: (request: FastifyRequest) => Http | undefined,
   decided: symbol = Symbol('tollgate.decided'),
 ): RateLimitHook {
-  return function rateLimit(request, reply, ...rest) {
+  return function rateLimit(given, givenReply, ...rest) {
+    const request = given as FastifyRequest
+    const reply = givenReply as FastifyReply
     // In the stage `preParsing` a payload comes before it.
     const done = rest[rest.length - 1] as HookHandlerDoneFunction
     const marks = request as unknown as Record<symbol, boolean | undefined>

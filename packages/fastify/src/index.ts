@@ -6,7 +6,17 @@ import {
   type RateLimitOptions,
 } from '@tollgate/core'
 import { atCaller, createHttpLimiter, groupOfRoute } from '@tollgate/core/adapter'
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyRegisterOptions,
+  FastifyReply,
+  FastifyRequest,
+  FastifyTypeProvider,
+  RawServerBase,
+  RawServerDefault,
+} from 'fastify'
 import fp from 'fastify-plugin'
 import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
 import { STAGES, type Stage } from './last.js'
@@ -16,7 +26,11 @@ import { mount, type Find, type Route } from './mount.js'
 export * from '@tollgate/core'
 export type { RateLimitHook } from './adapter.js'
 
-export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest, FastifyReply> {
+export interface RateLimitPluginOptions<Plans extends string = string> extends RateLimitOptions<
+  FastifyRequest,
+  FastifyReply,
+  Plans
+> {
   /**
    * The stage in which requests are decided. The limiter runs after all other hooks of that stage, so that `identify`
    * finds what they stored, such as the user. Default with `identify`, or where `limit` is a function: `preHandler`, which
@@ -30,6 +44,17 @@ export interface RateLimitPluginOptions extends RateLimitOptions<FastifyRequest,
 export type RouteRateLimitOptions = RouteOptions<FastifyRequest, FastifyReply>
 
 declare module 'fastify' {
+  interface FastifyRegister<
+    T = void,
+    RawServer extends RawServerBase = RawServerDefault,
+    TypeProviderDefault extends FastifyTypeProvider = FastifyTypeProvider,
+    LoggerDefault extends FastifyBaseLogger = FastifyBaseLogger,
+  > {
+    <Plans extends string = string>(
+      plugin: RateLimitPlugin,
+      options: FastifyRegisterOptions<RateLimitPluginOptions<Plans>>,
+    ): T
+  }
   interface FastifyInstance {
     /**
      * Makes a hook to add by hand. Without options it decides as the plugin does, and skips requests that the plugin
@@ -53,6 +78,17 @@ declare module 'fastify' {
     rateLimit?: RouteRateLimitOptions | false
   }
 }
+
+/** The plugin. `register` knows it, so that the names of plans are checked and suggested. */
+export type RateLimitPlugin = (<Plans extends string>(
+  app: FastifyInstance,
+  options: RateLimitPluginOptions<Plans>,
+) => Promise<void>) &
+  // To other signatures of `register`, which know of no plans, no text is the name of one.
+  FastifyPluginAsync<Omit<RateLimitPluginOptions, 'defaultPlan'> & { readonly defaultPlan?: undefined }> & {
+    /** Set by fastify-plugin. Without it this would be the type of any function that is registered. */
+    readonly default: unknown
+  }
 
 /** Not async, so that calling it like Express middleware throws at once. */
 function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
@@ -187,9 +223,9 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
  * })
  * app.get('/reports', { config: { rateLimit: { cost: 5 } } }, handler)
  */
-export const rateLimit: FastifyPluginAsync<RateLimitPluginOptions> = fp(plugin, {
+export const rateLimit = fp(plugin, {
   name: '@tollgate/fastify',
   fastify: '5.x',
-})
+}) as unknown as RateLimitPlugin
 
 export default rateLimit

@@ -115,10 +115,13 @@ const PARAMETER = /(::|:\w+(?:\([^)]*\))?)/
  * @returns tells whether a URL is the prefix, or below it
  */
 function matcherOf(prefix: string): (url: string) => boolean {
-  const parts = prefix.replace(/\/+$/, '').split(PARAMETER).map((part) => {
-    if (part === '::') return ':'
-    return part.startsWith(':') ? '[^/?#]+' : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  })
+  const parts = prefix
+    .replace(/\/+$/, '')
+    .split(PARAMETER)
+    .map((part) => {
+      if (part === '::') return ':'
+      return part.startsWith(':') ? '[^/?#]+' : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    })
   const pattern = new RegExp(`^${parts.join('')}(?:[/?#]|$)`, 'i')
   return (url) => pattern.test(url)
 }

@@ -85,6 +85,8 @@ export const typed = async (): Promise<void> => {
   const app = Fastify()
   await app.register(rateLimit, ${OPTIONS})
   app.setNotFoundHandler({ preHandler: app.rateLimit({ cost: 2 }) }, () => app.rateLimiter.peek('acme'))
+  // @ts-expect-error: fre is no plan
+  await app.register(rateLimit, { plans: { free: '1/min', pro: '2/min' }, defaultPlan: 'fre' })
   // @ts-expect-error: no cost
   app.get('/wrong', { config: { rateLimit: { cost: 'five' } } }, () => 'ok')
 }
