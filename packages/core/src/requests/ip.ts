@@ -4,10 +4,8 @@ import { isIP } from 'node:net'
 export const IPV6_PREFIX = 64
 
 /** The 96-bit prefixes of IPv6 addresses that contain an IPv4 address: mapped (RFC 4291) and NAT64 (RFC 6052). */
-const IPV4_PREFIXES = [
-  [0, 0, 0, 0, 0, 0xffff],
-  [0x64, 0xff9b, 0, 0, 0, 0],
-]
+const MAPPED = [0, 0, 0, 0, 0, 0xffff]
+const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0]
 /** The prefix of the loopback and IPv4-compatible addresses. They share no network: each is one host. */
 const SINGLE_HOSTS = [0, 0, 0, 0]
 
@@ -64,12 +62,27 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
 /** An address in one spelling, without port and zone. An IPv4 address inside an IPv6 address is taken out of it. */
 export function plainIp(address: string): string {
+  return formsOfIp(address)[0]
+}
+
+/**
+ * All forms in which an address can be listed: its plain one, and for a client of NAT64 its IPv6 address, too. A mapped address
+ * is only another way to write an IPv4 address.
+ */
+export function formsOfIp(address: string): readonly [plain: string, written?: string] {
   const [, inBrackets, withPort] = WITH_PORT.exec(address) ?? []
   const [ip = ''] = (inBrackets ?? withPort ?? address).split('%', 1)
-  if (isIP(ip) !== 6) return ip
+  if (isIP(ip) !== 6) return [ip]
   const text = canonical(ip)
   const groups = expand(text)
-  return IPV4_PREFIXES.some((prefix) => startsWith(groups, prefix)) ? ipv4Of(groups.slice(6)) : text
+  if (startsWith(groups, MAPPED)) return [ipv4Of(groups.slice(6))]
+  return startsWith(groups, NAT64) ? [ipv4Of(groups.slice(6)), text] : [text]
+}
+
+/** The IPv4 address in a mapped one, such as `::ffff:10.0.0.0`; undefined for any other address. */
+export function mappedIp(address: string): string | undefined {
+  const [plain, written] = formsOfIp(address)
+  return isIP(address) === 6 && isIP(plain) === 4 && written === undefined ? plain : undefined
 }
 
 function startsWith(groups: readonly number[], prefix: readonly number[]): boolean {
