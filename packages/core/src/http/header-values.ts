@@ -12,6 +12,12 @@ export interface Fixed {
   readonly items: readonly string[]
 }
 
+/**
+ * The longest `RateLimit-Policy` and `RateLimit`, in bytes: they are ASCII. Clients and proxies refuse a response whose headers are
+ * too long, Node's own above 16 kB, and names can be long and many.
+ */
+const LONGEST = 4096
+
 /** For headers without `pk`. */
 export const NO_KEYS: readonly string[] = []
 
@@ -31,7 +37,7 @@ export function fixedOf(decision: Decision, known: WeakMap<readonly unknown[], F
 type Policy = Pick<LimitState, 'name' | 'quota' | 'windowMs'>
 
 /** Those of a decision. One from a lease has no `limits` of its own. */
-export function policiesOf(decision: Decision): readonly Policy[] {
+function policiesOf(decision: Decision): readonly Policy[] {
   return decision.limits.length > 0 ? decision.limits : (limitsOf(decision) ?? [])
 }
 
@@ -43,18 +49,56 @@ const IN_FLIGHT = 'qu="concurrent-requests"'
  *
  * @param keys the parameter `pk` of each limit
  */
-export function policyOf(policies: readonly Policy[], keys: readonly string[]): string {
+function policyOf(policies: readonly Policy[], keys: readonly string[]): string {
   const policy = ({ name, quota, windowMs }: Policy, i: number): string =>
     `${quoted(name)};q=${quota};${windowMs > 0 ? `w=${seconds(windowMs)}` : IN_FLIGHT}${keys[i] ?? ''}`
   return policies.map(policy).join(', ')
 }
 
+/** Both values of a decision; `standing` is empty if the decision has no numbers. */
+export interface ListValues {
+  readonly policy: string
+  readonly standing: string
+}
+
+/** @param fixed of the decision */
+export function listValues(decision: Decision, fixed: Fixed, keys: readonly string[]): ListValues {
+  const { limits } = decision
+  const policy = keys === NO_KEYS ? fixed.policy : policyOf(policiesOf(decision), keys)
+  const values = { policy, standing: standing(limits, fixed.items, keys) }
+  if (policy.length <= LONGEST && values.standing.length <= LONGEST) return values
+  const kept = closestThatFit(decision, fixed, keys)
+  const pick = <T>(all: readonly T[]): T[] => kept.flatMap((i) => (i in all ? [all[i] as T] : []))
+  const keysKept = keys === NO_KEYS ? keys : pick(keys)
+  return {
+    policy: policyOf(pick(policiesOf(decision)), keysKept),
+    standing: standing(pick(limits), pick(fixed.items), keysKept),
+  }
+}
+
+/** Indices of the limits that both values have room for, in order. What denied comes first, then what has the least left. */
+function closestThatFit(decision: Decision, { items }: Fixed, keys: readonly string[]): number[] {
+  const { limits, violated } = decision
+  const rank = (i: number): number =>
+    violated.includes(limits[i]?.name ?? '') ? -1 : (limits[i]?.remaining ?? 0)
+  const size = (policy: Policy, i: number): number => {
+    const state = limits[i]
+    const told = state ? standing([state], [items[i] ?? ''], [keys[i] ?? '']).length : 0
+    return Math.max(policyOf([policy], [keys[i] ?? '']).length, told) + ', '.length
+  }
+  const sizes = policiesOf(decision).map(size)
+  let left = LONGEST
+  const fits = (i: number): boolean => {
+    const isKept = (sizes[i] as number) <= left
+    if (isKept) left -= sizes[i] as number
+    return isKept
+  }
+  const closest = [...sizes.keys()].sort((a, b) => rank(a) - rank(b))
+  return closest.filter(fits).sort((a, b) => a - b)
+}
+
 /** The value of `RateLimit`. */
-export function standing(
-  limits: readonly LimitState[],
-  items: readonly string[],
-  keys: readonly string[],
-): string {
+function standing(limits: readonly LimitState[], items: readonly string[], keys: readonly string[]): string {
   let all = ''
   for (let i = 0; i < limits.length; i += 1) {
     const { remaining, resetMs } = limits[i] as LimitState

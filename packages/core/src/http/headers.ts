@@ -3,16 +3,7 @@ import { isUntold, ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
 import { closestLimit, resetOf } from './closest-limit.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
-import {
-  fixedOf,
-  NO_KEYS,
-  partitionKeyOf,
-  policiesOf,
-  policyOf,
-  seconds,
-  standing,
-  type Fixed,
-} from './header-values.js'
+import { fixedOf, listValues, NO_KEYS, partitionKeyOf, seconds, type Fixed } from './header-values.js'
 
 /** How headers of a response are read and set. Every `HttpAdapter` is one. */
 export interface HeaderAccess<Res> {
@@ -60,11 +51,10 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
     if (isPolicyOnly && access.getHeader(res, 'RateLimit') !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyOf(owner, hide)) : NO_KEYS
-      const { policy, items } = fixedOf(decision, known)
-      const withKeys = keys === NO_KEYS ? policy : policyOf(policiesOf(decision), keys)
+      const { policy, standing } = listValues(decision, fixedOf(decision, known), keys)
       // A copy of a decision from a lease has none.
-      if (withKeys !== '') access.setHeader(res, 'RateLimit-Policy', withKeys)
-      if (!isPolicyOnly) access.setHeader(res, 'RateLimit', standing(limits, items, keys))
+      if (policy !== '') access.setHeader(res, 'RateLimit-Policy', policy)
+      if (standing !== '') access.setHeader(res, 'RateLimit', standing)
     }
     if (isPolicyOnly || (!single && !legacy)) return
     const limit = closestLimit(decision)

@@ -30,6 +30,28 @@ export function limitsContract(name: string, serve: Serve, makeStore: () => Stor
       expect(await policy(url, acme('unlimited'))).toBeNull()
     })
 
+    test('however long the names of limits are, clients can read the response', async () => {
+      const named = (i: number): object => ({
+        quota: 9 - (i % 8),
+        window: i + 1,
+        name: `${i}${'限'.repeat(62)}`,
+      })
+      const limit = (): never => Array.from({ length: 32 }, (_, i) => named(i)) as never
+      const url = await start({ identify: byKey, limit, cost: (req) => Number(req.headers['x-cost'] ?? 1) })
+      for (const [cost, status] of [
+        ['1', 200],
+        ['3', 429],
+      ] as const) {
+        const response = await fetch(url, { headers: { 'x-cost': cost } })
+        expect(response.status).toBe(status)
+        const told = ['ratelimit-policy', 'ratelimit'].map(
+          (header) => response.headers.get(header)?.length ?? 0,
+        )
+        expect(Math.min(...told)).toBeGreaterThan(500)
+        expect(Math.max(...told)).toBeLessThanOrEqual(4096)
+      }
+    })
+
     test('nothing is an error for the application where there are no plans, and so are wrong limits', async () => {
       const errors: { code?: string; message?: string }[] = []
       const url = await start(
