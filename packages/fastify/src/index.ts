@@ -37,7 +37,7 @@ export interface RateLimitPluginOptions<Plans extends string = string> extends R
    * is after any authentication.
    * Default by address: `onRequest`, in the order of registration, so that it also protects authentication after it.
    */
-  readonly hook?: Stage
+  readonly hook?: Stage | undefined
 }
 
 /** The options that a route or a hook can override: all except those that make the limiter. */

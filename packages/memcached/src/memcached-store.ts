@@ -5,19 +5,19 @@ import { CountingStore } from './counting-store.js'
 
 export interface MemcachedStoreOptions {
   /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * The most counters that this process knows: one for each limit of a subject. What it knows saves trips, and tells it when
    * Memcached lost a counter. Default: 100 000, in 60 to 90 MB.
    */
-  readonly maxCounters?: number
+  readonly maxCounters?: number | undefined
   /**
    * Opens connections to servers, such as with TLS: `({ host, port }) => tls.connect({ host, port })`. Not for a client, which has
    * its own. Default: `connect` of node:net.
    */
-  readonly connect?: Connect
+  readonly connect?: Connect | undefined
   /** Returns the time in ms since 1970, in place of the common clock; for tests. Counters then stay an hour longer. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /**

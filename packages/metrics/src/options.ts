@@ -7,17 +7,17 @@ export type SubjectAttribute = (subject: Subject) => string | undefined
 
 export interface InstrumentOptions {
   /** Default: the global provider at the time of this call, so start the OpenTelemetry SDK first. */
-  readonly meterProvider?: MeterProvider
+  readonly meterProvider?: MeterProvider | undefined
   /** The meter that creates the instruments, instead of a provider. */
-  readonly meter?: Meter
+  readonly meter?: Meter | undefined
   /** Set on everything that is recorded. With several limiters: `{ 'tollgate.limiter.name': 'api' }`. */
-  readonly attributes?: Attributes
+  readonly attributes?: Attributes | undefined
   /**
    * Whether decisions have the subject that pays as `tollgate.subject.id`. Each subject becomes a time series in
    * several metrics, so use it for few subjects only. `true`: the id, but no client addresses. A function: the value it
    * returns, or none, for example for all but the largest customers. Default: false.
    */
-  readonly subjectAttribute?: boolean | SubjectAttribute
+  readonly subjectAttribute?: boolean | SubjectAttribute | undefined
 }
 
 export interface Settings {

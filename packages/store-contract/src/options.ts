@@ -9,23 +9,23 @@ export interface StoreContractOptions {
    * Sets the clock of a store that `make` made some ms ahead: it must go on from there. Default: checks that wait for long
    * are left out.
    */
-  readonly passTime?: PassTime
+  readonly passTime?: PassTime | undefined
   /**
    * When the windows of `fixed-window` begin: with the first request, as those of `implementations` do, or `aligned`, at
    * multiples of their length since 1970. Default: `at-first-request`.
    */
-  readonly windows?: 'at-first-request' | 'aligned'
+  readonly windows?: 'at-first-request' | 'aligned' | undefined
   /**
    * Whether a request that would fit can be denied while others of its key are decided, because they hold units until it is
    * known that they are denied. A store of counters without transactions is like that. More than the quota is never admitted, and
    * requests one after another find all units that are left. Default: false.
    */
-  readonly falseDenials?: boolean
+  readonly falseDenials?: boolean | undefined
   /**
    * By how many ms the store's clock may be wrong, so that it can jump when it is set right: where the server tells its time in
    * seconds, say. Default: 0.
    */
-  readonly clockErrorMs?: number
+  readonly clockErrorMs?: number | undefined
 }
 
 const EXPECTED: {

@@ -11,7 +11,7 @@ export interface CounterOptions extends Pick<
   /** What the middleware calls the length of a window, for errors. */
   readonly windowName: string
   /** Keeps its counts apart; left out: those of the subject itself. */
-  readonly group?: string
+  readonly group?: string | undefined
 }
 
 /** Counts requests against limits that come with each of them. */

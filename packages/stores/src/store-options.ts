@@ -21,7 +21,7 @@ export interface StoreOptions extends Backing {
    * How windows are counted: docs/plans-and-limits.md has the worst case of each. Default: `sliding-log`, which is exact,
    * or what the store has in its place.
    */
-  readonly algorithm?: Algorithm
+  readonly algorithm?: Algorithm | undefined
 }
 
 /** What counts for a store: the limiter, and the limits that it is given with each subject. */

@@ -60,6 +60,7 @@ export const typed: HttpAdapter<object, object> = adapter
 export const own: Store = memoryStore({ maxSubjects: 10 })
 export const checks: readonly StoreCheck[] = storeContract(() => own, { passTime: (store, ms) => void [store, ms] })
 export const memcached: Store = memcachedStore(['10.0.0.1:11211', '10.0.0.2'], { prefix: 'app' })
+export const perhaps = (shared?: Store): object => createLimiter({ limit: '1/min', store: shared, name: undefined })
 // @ts-expect-error: no server
 export const nowhere = (): Store => memcachedStore(11211)
 // @ts-expect-error: it cannot decide

@@ -1,12 +1,7 @@
 // Files and functions fit on a screen: the sizes that the source must keep, in lines including blanks and comments.
-import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
-import { parseSync } from '@swc/core'
-import { PUBLISHED } from './published.ts'
-
-const root = resolve(__dirname, '../../..')
-const sources = PUBLISHED.flatMap((name) => filesIn(`packages/${name}/src`))
+import { join } from 'node:path'
+import { nodesOf, parseTypeScript, read, root, sources, type Node } from './source-files.ts'
 
 interface Size {
   readonly what: string
@@ -20,28 +15,8 @@ interface Bound {
   readonly max: number
 }
 
-function filesIn(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(ts|lua)$/.test(file) && !file.endsWith('.generated.ts'))
-    .map((file) => `${folder}/${file}`)
-    .sort()
-}
-
-function read(file: string): string {
-  return readFileSync(join(root, file), 'utf8')
-}
-
 function linesOf(text: string): number {
   return text.split('\n').length - 1
-}
-
-type Node = Readonly<Record<string, unknown>>
-
-/** Every node of a syntax tree, in whatever property it is. */
-function* nodesOf(tree: unknown): Generator<Node> {
-  if (typeof tree !== 'object' || tree === null) return
-  if (!Array.isArray(tree)) yield tree as Node
-  for (const part of Object.values(tree)) yield* nodesOf(part)
 }
 
 function functionsOfTypeScript(file: string): Size[] {
@@ -49,7 +24,7 @@ function functionsOfTypeScript(file: string): Size[] {
   const bytes = Buffer.from(read(file))
   const lineOf = (at: number): number => linesOf(bytes.subarray(0, at - 1).toString()) + 1
   const sizes: Size[] = []
-  for (const node of nodesOf(parseSync(bytes.toString(), { syntax: 'typescript', target: 'es2022' }))) {
+  for (const node of nodesOf(parseTypeScript(bytes.toString()))) {
     if (!isFunction(node)) continue
     const { start, end } = node.span as { readonly start: number; readonly end: number }
     const [from, to] = [lineOf(start), lineOf(end)]

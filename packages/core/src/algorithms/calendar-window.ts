@@ -26,13 +26,13 @@ export interface CalendarWindowParams {
 
 export interface CalendarWindowOptions {
   /** fixed-window by h, d, week or month: windows follow the calendar of this zone: `Europe/Berlin`. Default: UTC. */
-  readonly timeZone?: string
+  readonly timeZone?: string | undefined
   /**
    * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses its
    * last day), a weekday (1 = Monday to 7), or a date and time, of which only what fits the unit is used: for a week,
    * the weekday and the time of day.
    */
-  readonly anchor?: CalendarAnchor
+  readonly anchor?: CalendarAnchor | undefined
 }
 
 export interface CalendarWindowState {

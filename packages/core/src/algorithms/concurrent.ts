@@ -5,7 +5,7 @@ import { SLOTS_KEPT_US } from './slots-kept.js'
 
 export interface ConcurrentOptions {
   /** Of a limit of requests in flight: what a denied client is told to wait, in ms. Default: 1000. */
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
 }
 
 export interface ConcurrentParams {

@@ -19,7 +19,7 @@ export interface SlidingLogOptions {
    * sliding-log: requests closer together than this may share an entry, and then come back up to this much late. A
    * time such as `'100ms'`, or a number of ms. Default: exact for a quota up to 128, else window / 128.
    */
-  readonly precision?: string | number
+  readonly precision?: string | number | undefined
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 
 export interface TokenBucketOptions {
   /** token-bucket: units that may be used at once. Default: the quota. */
-  readonly burst?: number
+  readonly burst?: number | undefined
 }
 
 /**

@@ -88,9 +88,9 @@ export type StoreErrorReason =
   | 'unknown'
 
 export interface StoreErrorOptions extends ErrorOptions {
-  readonly code?: ErrorCode
-  readonly reason?: StoreErrorReason
-  readonly isOfRequest?: boolean
+  readonly code?: ErrorCode | undefined
+  readonly reason?: StoreErrorReason | undefined
+  readonly isOfRequest?: boolean | undefined
 }
 
 /** A fault of the store. Requests that the store cannot decide because of it are decided by the failure policy. */

@@ -12,7 +12,7 @@ export interface KnownOptions {
   /** The error for what belongs into the options and was given in place of them; undefined: it is nothing of that kind. */
   readonly errorOfWhole?: (given: unknown, example: string) => ConfigError | undefined
   /** One error for all unknown options together, if they are those of another package. */
-  readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
+  readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
 }
 
 /** If there are more options than this, an error does not list them. */
@@ -97,6 +97,14 @@ function isTypo(given: string, meant: string): boolean {
   return (
     [wanted, wanted.slice(1), swapped].includes(rest) || [wanted, wanted.slice(1)].includes(rest.slice(1))
   )
+}
+
+/** An option without `undefined` among its values. */
+export type Given<T> = { readonly [Name in keyof T]: Exclude<T[Name], undefined> }
+
+/** The options without those that are undefined, which means not given. To be spread over defaults. */
+export function givenOf<T extends object>(options: T): Given<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
 /**

@@ -25,6 +25,8 @@ export const WARNING_CODES = {
     'identify names nobody when a request is counted, and somebody later: authentication comes after the limiter.',
   TOLLGATE_NO_IDENTITY: 'identify gave nothing in its first 1000 requests, so all of them count by address.',
   TOLLGATE_HOOK_ORDER: 'Fastify: this version cannot be told to decide requests after all other hooks.',
+  TOLLGATE_UNDEFINED:
+    'The option store or hashIds was given as undefined, so its default holds. Once an option.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
   TOLLGATE_MOUNTED_TWICE:
     'One request passed the same limiter twice and was counted twice in the same counters.',

@@ -15,9 +15,9 @@ export interface LocalOptions {
    * How many processes share the store. While it cannot answer, each allows a subject the plan divided by this number.
    * Default: the number that used the store in the last 30 s.
    */
-  readonly instances?: number
+  readonly instances?: number | undefined
   /** The most subjects that are remembered, each with 0.5 to 6 kB. Default: 10 000. */
-  readonly maxSubjects?: number
+  readonly maxSubjects?: number | undefined
 }
 
 /** A request to the local limiter. */

@@ -7,9 +7,9 @@ export interface RememberOptions {
    * After how long a denied subject is asked for at the store again, in ms, from 1 to 60 000. What other processes do
    * shows within this time and that of one call: a reset, a refund, a larger plan. Default: 1000.
    */
-  readonly recheckMs?: number
+  readonly recheckMs?: number | undefined
   /** How many denied keys are remembered, from 1 to 10 000 000: the oldest is forgotten for a new one. Default: 10 000. */
-  readonly size?: number
+  readonly size?: number | undefined
 }
 
 /** What the limiter adds to them. */

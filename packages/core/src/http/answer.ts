@@ -15,14 +15,14 @@ export interface DenialOptions extends RetryOptions {
    * a request has several subjects, the limits of the second and later ones begin with the plan, as in `free.minute`:
    * give these subjects a `label` to hide it there. Default: true.
    */
-  readonly namePlan?: boolean
+  readonly namePlan?: boolean | undefined
 }
 
 export interface AnswerOptions extends DenialOptions {
   /** The `Accept` header of the request. Without it a denial is answered as problem details. */
   readonly accept?: string | null | undefined
   /** Which rate limit headers to send; false for none. `partitionKey` is not available here. */
-  readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false
+  readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false | undefined
 }
 
 /** A decision as the status, headers and body of an HTTP response. */

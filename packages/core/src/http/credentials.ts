@@ -9,7 +9,7 @@ import { hashOf, needPlanOf } from './identify.js'
 
 export interface ByBearerTokenOptions {
   /** The plan of every client with a token, or a function of the token. Default: the default plan. */
-  readonly plan?: string | ((token: string) => string | undefined)
+  readonly plan?: string | ((token: string) => string | undefined) | undefined
 }
 
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
@@ -62,9 +62,9 @@ function recode(part: string): string {
 
 export interface ByJwtClaimOptions<Req> {
   /** The claim that names the plan. Without it, `planOf` or the default plan is used. */
-  readonly planClaim?: string
+  readonly planClaim?: string | undefined
   /** Reads the verified token of a request; may be async. Default: as express-jwt, @fastify/jwt and koa-jwt store it. */
-  readonly token?: (req: Req) => unknown
+  readonly token?: ((req: Req) => unknown) | undefined
 }
 
 /** Where packages that verify tokens put the payload. */

@@ -1,3 +1,4 @@
+import type { Given } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
 import { isUntold, ownersOf } from '../limiter/settlement.js'
 import type { HideId } from '../requests/key.js'
@@ -76,7 +77,7 @@ export function headerWriter<Res>(options: HeaderOptions | false = {}, hide?: Hi
 }
 
 /** The headers that are sent with these options. */
-function sentWith({ standard, single, legacy }: Required<HeaderOptions>): readonly string[] {
+function sentWith({ standard, single, legacy }: Required<Given<HeaderOptions>>): readonly string[] {
   return RATE_LIMIT_HEADERS.filter((name) => {
     if (name === 'Retry-After') return true
     if (name.startsWith('X-')) return legacy !== false

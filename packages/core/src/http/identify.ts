@@ -29,9 +29,9 @@ export interface RequestWithHeaders {
 
 export interface ByHeaderOptions {
   /** The plan of every client that sends the header, or a function of its value. Default: the default plan. */
-  readonly plan?: string | ((value: string) => string | undefined)
+  readonly plan?: string | ((value: string) => string | undefined) | undefined
   /** Uses the value as the id, not hashed. Not for secrets: stores, events and logs will hold it. Default: false. */
-  readonly plain?: boolean
+  readonly plain?: boolean | undefined
 }
 
 /**
@@ -86,9 +86,9 @@ export function hashOf(secret: string): string {
 
 export interface ByIpOptions {
   /** IPv6 addresses whose first bits are equal count as one client. How many bits, from 32 to 128. Default: 64. */
-  readonly ipv6Prefix?: number
+  readonly ipv6Prefix?: number | undefined
   /** The plan of every address. Default: the default plan. */
-  readonly plan?: string
+  readonly plan?: string | undefined
 }
 
 /**

@@ -139,7 +139,9 @@ function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Lim
     }
     throw ConfigError.wrong('limiter', limiter, "a limiter: createLimiter({ limit: '100/min' })")
   }
-  const doubled = LIMITER_OPTIONS.find((name) => name !== 'limit' && name in options)
+  const doubled = LIMITER_OPTIONS.find(
+    (name) => name !== 'limit' && options[name as keyof typeof options] !== undefined,
+  )
   if (doubled === undefined) return
   const remedy = `give it to createLimiter({ ${doubled} }), which makes the limiter`
   throw new ConfigError(doubled, `\`${doubled}\` cannot be combined with \`limiter\`: ${remedy}`)

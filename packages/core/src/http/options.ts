@@ -2,6 +2,7 @@ import { isOptions } from '../base/option-checks.js'
 import type { Decision } from '../limiter/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { givenOf } from '../base/option-checks.js'
 import { SCOPE_OPTIONS, type ScopeOptions } from '../requests/scope.js'
 import type { Identify } from './identify.js'
 import type { ListOption } from './lists.js'
@@ -25,25 +26,25 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
    *
    * @example limit: (req) => req.tenant.limits // ['40/min', '1000/day']
    */
-  readonly limit?: LimitInput | readonly LimitInput[] | LimitOf<Req>
+  readonly limit?: LimitInput | readonly LimitInput[] | LimitOf<Req> | undefined
   /** An existing limiter, made by `createLimiter`, to share it. Replaces the options that would make one. */
-  readonly limiter?: Limiter
+  readonly limiter?: Limiter | undefined
   /** Who a request counts against. Default: the client's address, on the default plan. */
-  readonly identify?: Identify<Req, NoInfer<Plans>>
+  readonly identify?: Identify<Req, NoInfer<Plans>> | undefined
   /** How many quota units a request takes: a whole number from 1, or a function that returns one. Default: 1. */
-  readonly cost?: number | ((req: Req) => MaybePromise<number>)
+  readonly cost?: number | ((req: Req) => MaybePromise<number>) | undefined
   /** Returns true for requests that are not limited at all, such as health checks. */
-  readonly skip?: (req: Req) => MaybePromise<boolean>
+  readonly skip?: ((req: Req) => MaybePromise<boolean>) | undefined
   /**
    * The methods that are limited, in upper case; GET includes HEAD. Default: all, except CORS preflight requests, which
    * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`. For other methods
    * `identify` is not called, so a `blocked` plan does not hold there; a `blockList` of addresses does.
    */
-  readonly methods?: readonly string[]
+  readonly methods?: readonly string[] | undefined
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
-  readonly allowList?: ListOption<Req>
+  readonly allowList?: ListOption<Req> | undefined
   /** Who gets 403, written like `allowList`. A request that is on both lists is allowed. */
-  readonly blockList?: ListOption<Req>
+  readonly blockList?: ListOption<Req> | undefined
   /**
    * Called when the response is over. If it returns true, the request gets its units back: for example after an error,
    * or when a cache answered. `status` is undefined if nothing was answered. Do not refund aborted requests: a client that
@@ -51,34 +52,34 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
    *
    * @example refundWhen: ({ status = 0 }) => status >= 500
    */
-  readonly refundWhen?: (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
+  readonly refundWhen?: ((end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>) | undefined
   /**
    * Refuses requests with 503 while this process is overloaded, before any limit is asked: plans in this order, those
    * that are not named last. Default: false, never.
    *
    * @example shed: ['free', 'starter']
    */
-  readonly shed?: ShedOption<Req>
+  readonly shed?: ShedOption<Req> | undefined
   /** Which rate limit headers to send; false for none. `Retry-After` of a denial is always sent. */
-  readonly headers?: HeaderOptions | false
+  readonly headers?: HeaderOptions | false | undefined
   /** Makes the body of a denial in place of the problem details: a string, or an object that is sent as JSON. */
-  readonly body?: (decision: Decision, req: Req) => unknown
+  readonly body?: ((decision: Decision, req: Req) => unknown) | undefined
   /**
    * Answers a denied request instead of Tollgate. The rate limit headers are set already, and the status is 429, 403 or
    * 503, unless it sets another. `decision.reason` says why: a limit, the block list, or a store that failed. In Fastify it
    * can return its answer, as handlers do.
    */
-  readonly onDenied?: (req: Req, res: Res, decision: Decision) => MaybePromise<unknown>
+  readonly onDenied?: ((req: Req, res: Res, decision: Decision) => MaybePromise<unknown>) | undefined
   /**
    * The property of the request, or in Koa of `ctx.state`, that holds the decision. If a request passes several
    * limiters, give each its own name, or read all decisions with `decisionsOf`. Default: `rateLimit`.
    */
-  readonly requestProperty?: string
+  readonly requestProperty?: string | undefined
   /**
    * Gives `decision` and `limited` events a second argument that describes the request: a `RequestContext` (method,
    * route and address) with true, or the result of a function. Default: false.
    */
-  readonly eventContext?: EventContextOption<Req>
+  readonly eventContext?: EventContextOption<Req> | undefined
 }
 
 /** The options that a route can override: all except those that make the limiter. */
@@ -115,7 +116,7 @@ export function routeOptions<Req, Res>(
   // A route's are on top of those around it. What is no list of limits is refused where scopes are checked.
   const isBoth = outer.stacked !== undefined && isOptions(own.stacked)
   const stacked = isBoth && { stacked: { ...outer.stacked, ...own.stacked } }
-  return { ...Object.fromEntries(shared), limiter, ...own, ...stacked }
+  return { ...Object.fromEntries(shared), limiter, ...givenOf(own), ...stacked }
 }
 
 /** The options of a route for requests that were let in: who pays, and how much, is known unless the route says otherwise. */
@@ -129,8 +130,7 @@ export function onTopOptions<Req extends object, Res>(
   const { identify = (req) => firstOf(req)?.subjects, cost = (req) => firstOf(req)?.decision.cost ?? 1 } = own
   const limit = limitOfRequest(all) ? limitOfRequest<Req>(own) : all.limit
   const whether = { skip, methods, allowList, blockList }
-  const given = Object.entries({ ...all, ...whether, identify, cost, limit })
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  return givenOf({ ...all, ...whether, identify, cost, limit })
 }
 
 function pick(options: object, names: readonly string[]): object {

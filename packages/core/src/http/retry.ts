@@ -8,12 +8,12 @@ export interface RetryOptions {
    * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. A
    * wait that `maxRetryAfterMs` shortens gets a random time less than that instead. Default: 0.
    */
-  readonly retryJitterMs?: number
+  readonly retryJitterMs?: number | undefined
   /**
    * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, the longest timer of
    * JavaScript. If told to wait longer, many HTTP clients do not wait at all and retry at once.
    */
-  readonly maxRetryAfterMs?: number
+  readonly maxRetryAfterMs?: number | undefined
 }
 
 /** When a denied client may retry. */

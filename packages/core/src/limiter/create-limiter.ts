@@ -31,7 +31,7 @@ import { Settling } from './settling.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { needSupported } from './supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
-import { checkLimiterOptions, type LimiterOptions } from './limiter-options.js'
+import { checkLimiterOptions, warnOfUndefined, type LimiterOptions } from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
 import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
@@ -101,14 +101,13 @@ class StoreLimiter implements Limiter {
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
     const telling = new Telling(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
-    this.#pipeline = new Pipeline(
-      { ...failure, store, begin, warn: warnOf, fastPaths: fastPathsOf(options, store, failure.deadlineMs) },
-      telling,
-    )
+    const fastPaths = fastPathsOf(options, store, failure.deadlineMs)
+    this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, fastPaths }, telling)
     this.#settling = new Settling(this.#pipeline)
     const face = StoreLimiter.prototype
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, { scope: COMMON, face })
     this.#freeName = takeName(store, name)
+    warnOfUndefined(options, warnOf)
     this[INTERNALS] = {
       canWait: () => this.#plans.canWait,
       ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },

@@ -9,45 +9,47 @@ import { needName } from '../requests/scope.js'
 import { needOptions, type KnownOptions } from '../base/option-checks.js'
 import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
+import { processWide } from '../base/process-wide.js'
+import { isSilent, type Warn } from '../base/warnings.js'
 import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /**
    * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Give each limiter a name of its own if
    * several in one process share a store (for Redis: a client and prefix): otherwise they would share their counters.
    * Only one of them can go without a name. Use the same names in every process. Default: none.
    */
-  readonly name?: string
+  readonly name?: string | undefined
   /**
    * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny
    * them with 503; or a function that chooses. A plan can have its own. Default: `local`.
    */
-  readonly onStoreFailure?: FailurePolicyOption
+  readonly onStoreFailure?: FailurePolicyOption | undefined
   /** Options for limiting in this process while the store cannot answer. */
-  readonly local?: LocalOptions
+  readonly local?: LocalOptions | undefined
   /** The longest that a request waits for the store, in ms, from 1 to 60 000. Default: 100. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /**
    * Denials of the store are remembered, and the same request is denied from memory until the moment that the store
    * named, so that a flood hardly reaches it. `false`: every request asks the store. A memory store needs none.
    */
-  readonly denials?: false | RememberOptions
+  readonly denials?: false | RememberOptions | undefined
   /**
    * Looks up the plan of subjects that name none, for example in a database. `planCache` says how long answers are
    * remembered. While a look-up fails, the previous answer is used, else the default plan.
    */
-  readonly planOf?: PlanOf
-  readonly planCache?: PlanCacheOptions
+  readonly planOf?: PlanOf | undefined
+  readonly planCache?: PlanCacheOptions | undefined
   /** Hashes ids before they reach the store: a secret of at least 16 characters, the same in all processes. */
-  readonly hashIds?: string
+  readonly hashIds?: string | undefined
   /**
    * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server, about
    * memory in several processes and about unverified tokens are emitted in any case. With false, `identify` is not asked
    * again to find out whether it is asked too early. Default: true.
    */
-  readonly warnings?: boolean
+  readonly warnings?: boolean | undefined
 }
 
 export const LIMITER_OPTIONS: readonly string[] = [
@@ -142,6 +144,25 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (hashIds !== undefined) needSecret(hashIds)
   if (warnings !== undefined && typeof warnings !== 'boolean') {
     throw ConfigError.wrong('warnings', warnings, 'true or false')
+  }
+}
+
+/** What is lost where the value of an option is missing, such as an environment variable; and how to say that it is meant. */
+const LOST = {
+  store:
+    'this process counts in its own memory, and every other one by itself. If that is meant, write store: memoryStore()',
+  hashIds: 'ids reach the store as they are. If that is meant, leave hashIds out',
+}
+
+/** Warns once a process of each option that was given, but as undefined, and whose default holds less. */
+export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
+  if (isSilent(warn)) return
+  const told = processWide('options told as undefined', () => new Set<string>())
+  for (const [name, lost] of Object.entries(LOST)) {
+    if (!Object.hasOwn(options, name) || options[name as keyof typeof LOST] !== undefined) continue
+    if (told.has(name)) continue
+    told.add(name)
+    warn('TOLLGATE_UNDEFINED', `The option ${name} was given as undefined, so ${lost}.`)
   }
 }
 

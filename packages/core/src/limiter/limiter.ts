@@ -11,18 +11,18 @@ import type { PlansInput } from '../plans/plans.js'
 
 export interface ConsumeOptions {
   /** Quota units this request takes: a whole number from 1. Default: 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /**
    * Describes the request to listeners of `decision` and `limited`, as their second argument: an object, for example
    * with the name of a job. `peek` emits no events, so it does not use this.
    */
-  readonly context?: object
+  readonly context?: object | undefined
   /**
    * On a plan with `wait`: when it aborts, the request leaves the line, its units go back, and `consume` rejects with the
    * signal's reason. A request that does not wait is not stopped by it. Aborted beforehand, it makes `consume` throw that reason, and
    * nothing is taken. `peek` never waits.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface PeekOptions extends ConsumeOptions {

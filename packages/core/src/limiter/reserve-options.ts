@@ -6,14 +6,14 @@ import { needContext } from './consume-options.js'
 
 export interface ReserveOptions {
   /** The most quota units that the request may turn out to cost: a whole number from 1. Default: 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /**
    * How long the units are held at most: `'2min'`, or a number of ms; from 100 ms to 24 h. What is not committed by then
    * comes back by itself.
    */
   readonly for: string | number
   /** As in ConsumeOptions. */
-  readonly context?: object
+  readonly context?: object | undefined
 }
 
 const [LEAST_MS, MOST_MS] = [100, 86_400_000]

@@ -9,14 +9,14 @@ export interface LeaseOptions {
    * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500; in the
    * mode `exact` at most 1/32 of the shortest window that is not of a token bucket.
    */
-  readonly maxMs?: number
+  readonly maxMs?: number | undefined
   /** The most of the units left that one process may take at a time: from 0.001 to 1. Default: 0.25. */
-  readonly maxShare?: number
+  readonly maxShare?: number | undefined
   /**
    * `exact`, the default: no window holds more than without leases. `smooth`: a window can hold what was on lease when it
    * began, too, and units do not come back later.
    */
-  readonly mode?: 'exact' | 'smooth'
+  readonly mode?: 'exact' | 'smooth' | undefined
 }
 
 /** `true` for the defaults. */

@@ -22,14 +22,14 @@ export interface LimitOptions extends OwnOptions {
    * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`, or
    * what a store has in its place.
    */
-  readonly algorithm?: Algorithm
+  readonly algorithm?: Algorithm | undefined
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /**
    * Whether processes take units of a busy subject in advance, as in a plan. All limits that apply together are leased
    * together, so it holds for the whole plan.
    */
-  readonly lease?: LeaseOption
+  readonly lease?: LeaseOption | undefined
 }
 
 /** A limit of the requests of a subject that are in flight at a time, in its long form. */
@@ -37,7 +37,7 @@ export interface ConcurrentLimitOptions extends ConcurrentOptions {
   /** Requests at a time: a whole number from 1 to 10^6. */
   readonly concurrent: number
   /** The name that clients see in headers and errors. Default: `concurrent`. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /**

@@ -19,11 +19,11 @@ export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'bloc
 export interface PlanInputOptions {
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
   /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
-  readonly onStoreFailure?: FailurePolicyOption
+  readonly onStoreFailure?: FailurePolicyOption | undefined
   /** Whether processes take units of a busy subject in advance and serve it from memory. Default: no. */
-  readonly lease?: LeaseOption
+  readonly lease?: LeaseOption | undefined
   /** Whether requests that do not fit wait in line for a while instead of being denied. Default: no. */
-  readonly wait?: WaitOptions | false
+  readonly wait?: WaitOptions | false | undefined
 }
 
 export interface Plan {

@@ -21,9 +21,9 @@ export interface PlanOptions<Names extends string = string> {
    * @example
    * plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'], staff: 'unlimited', suspended: 'blocked' }
    */
-  readonly plans?: PlansInput<Names>
+  readonly plans?: PlansInput<Names> | undefined
   /** The limits of the only plan; its name is `default`. */
-  readonly limit?: LimitInput | readonly LimitInput[]
+  readonly limit?: LimitInput | readonly LimitInput[] | undefined
   /**
    * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
    * restrictive one.

@@ -10,7 +10,7 @@ export interface WaitOptions {
   /** The longest that a request waits: `'2s'`, or a number of ms; from 10 ms to 60 s, and no longer than a window. */
   readonly maxDelay: string | number
   /** The most requests of a subject that wait at a time, in all processes together: from 1 to 1000. Default: 100. */
-  readonly maxWaiting?: number
+  readonly maxWaiting?: number | undefined
 }
 
 const MAX_WAITING = 100

@@ -47,7 +47,7 @@ export interface PlanLookupHost {
 export class PlanLookup {
   readonly #planOf: PlanOf
   readonly #host: PlanLookupHost
-  readonly #options: Required<PlanCacheOptions>
+  readonly #options: ReturnType<typeof readCacheOptions>
   readonly #entries: LruMap<Entry>
   readonly #underWay = new Map<string, Promise<Found>>()
 

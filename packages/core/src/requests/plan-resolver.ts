@@ -15,8 +15,8 @@ import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms }
 import type { PlanCacheOptions } from './plan-cache-options.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
-  readonly planOf?: PlanOf
-  readonly planCache?: PlanCacheOptions
+  readonly planOf?: PlanOf | undefined
+  readonly planCache?: PlanCacheOptions | undefined
   /** The algorithm of limits that name none, if the store has one of its own. */
   readonly defaultAlgorithm?: Algorithm | undefined
 }

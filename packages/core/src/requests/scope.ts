@@ -11,14 +11,14 @@ export interface ScopeOptions {
    * digits or `_.-`. Name a part of the application, never something from a request: the limiter remembers each name
    * for good, since `reset` must forget a subject in all groups.
    */
-  readonly group?: string
+  readonly group?: string | undefined
   /** The limits of this group, instead of the plan's. Every place that names the group must give the same ones. */
-  readonly limit?: LimitInput | readonly LimitInput[]
+  readonly limit?: LimitInput | readonly LimitInput[] | undefined
   /**
    * Additional limits of the subject that pays, in counters of their own, by name: `{ export: '5/min' }`. The plan's
    * limits apply, too: all must have room, or nothing is taken. A name must have the same limit in the whole limiter.
    */
-  readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>>
+  readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>> | undefined
 }
 
 export const SCOPE_OPTIONS: readonly string[] = ['group', 'limit', 'stacked']

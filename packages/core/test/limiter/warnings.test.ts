@@ -104,6 +104,20 @@ test('a limiter that is silent does not keep others of the process from telling 
   expect(codes()).toEqual(['TOLLGATE_PROXY'])
 })
 
+test('a store and hashIds that are given as undefined are told once a process, and not by a silent limiter', () => {
+  const missing = { limit: '9/min', store: undefined, hashIds: undefined }
+  createLimiter({ limit: '9/min' })
+  createLimiter({ ...missing, warnings: false })
+  expect(codes()).toEqual([])
+  for (let i = 0; i < 3; i += 1) createLimiter(missing)
+  expect(codes()).toEqual(['TOLLGATE_UNDEFINED', 'TOLLGATE_UNDEFINED'])
+  const texts = emitted.mock.calls.map(([text]: [string]) => text)
+  expect(texts).toEqual([
+    'The option store was given as undefined, so this process counts in its own memory, and every other one by itself. If that is meant, write store: memoryStore().',
+    'The option hashIds was given as undefined, so ids reach the store as they are. If that is meant, leave hashIds out.',
+  ])
+})
+
 test('each code comes through once a minute', () => {
   let nowMs = 0
   const said: string[] = []

@@ -5,13 +5,13 @@ import type { Bounds } from './order.js'
 /** What is refused while this process is overloaded. */
 export interface ShedOptions<Req = unknown> {
   /** Names of plans, the one that is refused first in front. Plans that are not named are refused last, together. */
-  readonly plans?: readonly string[]
+  readonly plans?: readonly string[] | undefined
   /** The most requests in flight in this process, whatever is measured. Default: none but what is measured. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
   /** How late the event loop may be, in ms, from 10 to 60 000. Later than that nothing is let in. Default: 50. */
-  readonly maxDelayMs?: number
+  readonly maxDelayMs?: number | undefined
   /** Returns true for requests that are never refused for overload and not counted, such as health checks. */
-  readonly exempt?: (req: Req) => boolean
+  readonly exempt?: ((req: Req) => boolean) | undefined
 }
 
 /** Names of plans, the one that is refused first in front; or options; or false for never. */

@@ -10,19 +10,19 @@ import { spaceOf } from '../spaces.js'
 
 export interface RedisStoreOptions {
   /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * Only for a cluster client: the number of shards that keys are divided into. Requests of one tick in the same shard
    * go in one call. All processes need the same number: with another one, counts start anew. Default: 16.
    */
-  readonly shards?: number
+  readonly shards?: number | undefined
   /**
    * Gives decisions only when this many replicas have them, so that none is lost when one of these becomes the primary.
    * The connection is blocked meanwhile. Not for a cluster, pool or sentinel client of node-redis.
    */
-  readonly waitForReplicas?: WaitForReplicasOptions
+  readonly waitForReplicas?: WaitForReplicasOptions | undefined
   /** Returns the time in ms since 1970, in place of Redis's own; for tests. Keys then stay an hour longer. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /**
