@@ -1,4 +1,4 @@
-import { drained, goneBefore, type WentBack } from './token-bucket-refunds.js'
+import { doubtOf, drained, goneBefore, type WentBack } from './token-bucket-refunds.js'
 import type { Receipt } from './implementation.js'
 
 /** The largest level that a packed state holds: six bytes. */
@@ -129,12 +129,16 @@ export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): nu
  * this is the level right after their request, which the receipt tells, minus what has left the bucket since.
  */
 export function placeOf(
-  { unit, pace, now, filledScale, wentBackNow }: TokenBucketState,
+  { unit, pace, now, filledScale, levelNow, wentBackNow }: TokenBucketState,
   { units, at, remaining, reset }: Receipt,
   { burst, rate }: TokenBucketParams,
 ): number {
   const place = (burst - remaining - 1) * unit + drained(reset, rate)
-  const left = place - drained(Math.max(now - at, 0), pace)
-  if (wentBackNow.length === 0) return left
-  return left - goneBefore({ at, place, parts: units * unit, scale: filledScale, pace }, wentBackNow)
+  const standing = { at, place, parts: units * unit, scale: filledScale, pace }
+  const gone = wentBackNow.length === 0 ? 0 : goneBefore(standing, wentBackNow)
+  const left = place - drained(Math.max(now - at, 0), pace) - gone
+  // What was taken later is behind them in whole units. So anything less is not behind them, but a rounding error.
+  const doubt = doubtOf(pace)
+  const behind = levelNow - left
+  return left > 0 && behind > 0 && behind <= doubt && doubt < unit ? levelNow : left
 }

@@ -44,7 +44,7 @@ const MOST_PARTS = 2 ** 48 - 1
  * not known, nor for places that differ by less than 2 µs of draining.
  */
 export function goneBefore(units: Standing, wentBack: readonly WentBack[]): number {
-  const doubt = 2 * units.pace + 16
+  const doubt = doubtOf(units.pace)
   let gone = 0
   // The part of `gone` that was in front for certain. Only this moves `ownPlace` forward. If unclear refunds moved it,
   // too, a refund in front of the units could seem to be behind them.
@@ -78,6 +78,11 @@ export function noted(wentBack: readonly WentBack[], note: WentBack, keptUs: num
 function joined(first: WentBack, second: WentBack): WentBack {
   const parts = second.parts + Math.ceil(first.parts * 2 ** (second.scale - first.scale))
   return { scale: second.scale, when: second.when, place: 0, parts: Math.min(parts, MOST_PARTS) }
+}
+
+/** How many parts a place can be wrong by: it is exact to 2 µs of draining. */
+export function doubtOf(pace: number): number {
+  return 2 * pace + 16
 }
 
 /** Parts that drain in `elapsed` µs, rounded. */

@@ -3,13 +3,18 @@
 -- so they drain earlier. Notes record that.
 local MOST_NOTES = 8
 
+-- Places are exact to 2 µs of draining only.
+local function doubt_of(limit)
+  return 2 * limit.pace + 16
+end
+
 -- How many of the parts in front of some units were given back after these units were taken. The units were taken at
 -- `at`, and `place` parts had to drain then before the last of them had drained. When it is not clear whether a refund
 -- was in front of the units, it counts as in front: the order of refunds in the same µs is not known, and places are
 -- exact to 2 µs of draining only. `sure` is the part of `gone` that was in front for certain. Only `sure` moves
 -- `own_place` forward. If unclear refunds moved it, too, a refund in front of the units could seem to be behind them.
 local function gone_before(limit, at, place, parts)
-  local doubt, gone, sure = 2 * limit.pace + 16, 0, 0
+  local doubt, gone, sure = doubt_of(limit), 0, 0
   for from = 1, #limit.went_back, NOTE do
     local scale, when, note_place, note_parts = unpack_bytes(NOTE_FORMAT, limit.went_back, from)
     local size = 2 ^ (limit.kept - scale)
@@ -30,8 +35,11 @@ end
 local function place_of(limit, units, at, remaining, reset)
   local place = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
   local left = place - floor(max(now - at, 0) * limit.pace + 0.5)
-  if limit.went_back == '' then return left end
-  return left - gone_before(limit, at, place, units * limit.unit)
+  if limit.went_back ~= '' then left = left - gone_before(limit, at, place, units * limit.unit) end
+  -- What was taken later is behind them in whole units. So anything less is not behind them, but a rounding error.
+  local doubt, behind = doubt_of(limit), limit.level - left
+  if left > 0 and behind > 0 and behind <= doubt and doubt < limit.unit then return limit.level end
+  return left
 end
 
 -- Joins two notes into one. Its place is 0, so it counts as in front of all units: then no later refund gives back too

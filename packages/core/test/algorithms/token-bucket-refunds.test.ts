@@ -1,5 +1,6 @@
 // Compares refunds of a token bucket with a queue of units. A bucket drains in the order it was filled, and a refund
 // gives back at most those of its own units that have not drained.
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import { tokenBucket } from '../../src/algorithms/token-bucket.js'
@@ -41,6 +42,11 @@ class Bucket {
     tokenBucket.give(this.#state, receipt, this.#params)
     this.#last = now
     return (before - this.#state.levelNow) / this.#state.unit
+  }
+
+  /** Whether it is as one that was never used: no part of a unit is left, and no note on a refund. */
+  get isUnused(): boolean {
+    return this.#state.level === 0 && this.#state.wentBack.length === 0
   }
 
   remaining(now: number): number {
@@ -119,6 +125,29 @@ test('refunds in any order right after their requests give everything back', () 
       expect(bucket.remaining(now + 2)).toBe(100)
     }),
     { numRuns: 1000, endOnFailure: true },
+  )
+})
+
+test('refunds of the newest units first leave an unused bucket, whatever the answers were rounded to', () => {
+  const requests = fc.array(
+    fc.record({ units: fc.integer({ min: 1, max: 9 }), gapUs: fc.nat({ max: 90_000 }) }),
+    { minLength: 1, maxLength: 9 },
+  )
+  const quotas = fc.record({
+    quota: fc.integer({ min: 1, max: 100_000 }),
+    window: fc.constantFrom(60_000, 86_400_000),
+  })
+  fc.assert(
+    fc.property(requests, quotas, fc.nat({ max: 90_000 }), (taken, { quota, window }, laterUs) => {
+      const bucket = new Bucket(paramsOf(quota, window, 100))
+      let now = START_US
+      const receipts = taken.map(({ units, gapUs }) => bucket.take(units, (now += gapUs)) as Receipt)
+      now += laterUs
+      for (const receipt of receipts.reverse()) bucket.give(receipt, now)
+      expect(bucket.remaining(now)).toBe(100)
+      expect(bucket.isUnused).toBe(true)
+    }),
+    { numRuns: cases(500, 5000), endOnFailure: true },
   )
 })
 
