@@ -54,7 +54,7 @@ function calendar_window.save(limit)
 end
 
 function calendar_window.lifetime(limit)
-  return limit.ends - now
+  return limit.count > 0 and limit.ends - now or 0
 end
 
 -- @part quick

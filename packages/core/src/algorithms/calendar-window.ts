@@ -106,6 +106,7 @@ export const calendarWindow: Implementation<
     state.count = state.countNow
   },
 
+  unitsIn: ({ count }) => count,
   // To the end of this window or of the next, whose lengths differ by less than half.
   countsForUs: ({ start1, start2 }) => 2 * (start2 - start1),
 

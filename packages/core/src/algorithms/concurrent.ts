@@ -106,6 +106,8 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
       state.rows = state.live
     },
 
+    // A row counts to its end, also without slots: it has the number of the last one.
+    unitsIn: ({ rows }) => rows.length,
     countsForUs: () => SLOTS_KEPT_US,
     // Units that are charged later belong to requests that are over, or that their process tells of.
     force: (state, used) => {

@@ -51,7 +51,7 @@ function fixed_window.save(limit)
 end
 
 function fixed_window.lifetime(limit)
-  return limit.window - limit.age
+  return limit.count > 0 and limit.window - limit.age or 0
 end
 
 -- @part quick

@@ -88,6 +88,7 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
     state.age = state.ageNow
   },
 
+  unitsIn: ({ count }) => count,
   countsForUs: ({ windowUs }) => windowUs,
 
   force(state, used, { windowUs }) {

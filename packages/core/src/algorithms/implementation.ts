@@ -132,6 +132,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * Called with the greatest age first.
    */
   enter?(state: State, units: number, ageUs: number, params: Params): void
+  /**
+   * The most units that the stored state can still count. 0 only if the state says no more than that of a subject that has
+   * used nothing.
+   */
+  unitsIn(state: State): number
   /** The longest that units count after they were used, in µs. */
   countsForUs(params: Params): number
   /**

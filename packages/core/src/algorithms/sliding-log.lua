@@ -154,7 +154,7 @@ function sliding_log.with_tail(limit, saved)
 end
 
 function sliding_log.lifetime(limit)
-  return limit.window
+  return limit.total > 0 and limit.window or 0
 end
 
 -- @part quick

@@ -97,6 +97,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       } else log.push(now, cost)
     },
 
+    unitsIn: ({ total }) => total,
     countsForUs: ({ windowUs }) => windowUs,
 
     force(state, used, params) {

@@ -72,7 +72,8 @@ function sliding_window.save(limit)
 end
 
 function sliding_window.lifetime(limit)
-  return limit.to_come + limit.window
+  if limit.current > 0 then return limit.to_come + limit.window end
+  return limit.previous > 0 and limit.to_come or 0
 end
 
 -- @part quick

@@ -99,6 +99,7 @@ export const slidingWindow: Implementation<
     store(state)
   },
 
+  unitsIn: ({ current, previous }) => current + previous,
   // With less and less weight in the window that follows.
   countsForUs: ({ windowUs }) => 2 * windowUs,
 

@@ -166,6 +166,9 @@ export const tokenBucket: Implementation<
   },
 
   enter: raiseEarlier,
+  // What went back in front of others must not go back once more with these.
+  unitsIn: ({ level, scale, wentBack }) =>
+    wentBack.reduce((units, note) => units + unitsOf(note.parts, note.scale), unitsOf(level, scale)),
   countsForUs: drainUs,
   leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),
 
@@ -197,4 +200,9 @@ const LEVEL_BITS = 46
 /** The scale for this burst: as many parts per unit as possible, as long as the highest level still fits. */
 function scaleOf(burst: number): number {
   return LEVEL_BITS - Math.ceil(Math.log2(burst))
+}
+
+/** Whole units, rounded up. */
+function unitsOf(parts: number, scale: number): number {
+  return Math.ceil(parts / 2 ** scale)
 }

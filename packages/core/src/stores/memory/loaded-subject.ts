@@ -131,7 +131,7 @@ export class LoadedSubject extends HeldLimits {
       records.leases.set(id, this.leases)
       page[at + MORE] = (page[at + MORE] as number) | MORE_LEASES
     }
-    const ends = [...others.map((part) => part.ends), endOf(this.leases)]
+    const ends = [...others.map((part) => part.ends), endOf(this.leases) + this.#keptUs]
     page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ...ends)
   }
 
@@ -143,8 +143,10 @@ export class LoadedSubject extends HeldLimits {
   }
 
   #store(id: number, page: Float64Array, at: number, now: number): void {
+    let lifetimeUs = 0
+    for (const limit of this.limits) lifetimeUs = Math.max(lifetimeUs, limit.lifetimeUs())
     page[at + LAST] = now
-    page[at + EXPIRES] = now + this.#ttlUs + this.#keptUs
+    page[at + EXPIRES] = now + lifetimeUs + this.#keptUs
     page[at + MORE] = this.#storeStates(id, page, at + STATES)
   }
 

@@ -14,6 +14,8 @@ export class PreparedLimit {
   /** Whether it counts requests in flight: then none of its units are ever on lease. */
   readonly isInFlight: boolean
   readonly stateId: number
+  /** How long its units count at most, in µs. */
+  readonly ttlUs: number
   readonly #limit: CompiledLimit
   readonly #behindMs: () => number
   /** Its parameters, if they never change: to ask for them at each request would read more of memory. */
@@ -31,10 +33,11 @@ export class PreparedLimit {
   #leasesEndInUs = 0
 
   constructor(limit: CompiledLimit, first: number, behindMs: () => number) {
-    const { algorithm, stateId, isSteady } = limit
+    const { algorithm, stateId, isSteady, ttlMs } = limit
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
     this.stateId = stateId
+    this.ttlUs = ttlMs * 1000
     this.#limit = limit
     this.#behindMs = behindMs
     this.#steady = isSteady ? limit.paramsAt(0) : undefined
@@ -120,6 +123,11 @@ export class PreparedLimit {
     if (!this.packing) return this.algorithm.create()
     this.packing.unpack(this.spare, ZEROS, 0)
     return this.spare
+  }
+
+  /** For how long the state counts at most, in µs. */
+  lifetimeUs(): number {
+    return this.algorithm.unitsIn(this.state) > 0 ? this.ttlUs : 0
   }
 
   /** The state, to be kept. */

@@ -30,7 +30,7 @@ local function find_row(groups, id)
 end
 
 local function no_leases()
-  return { value = '', at = 1, count = 0 }
+  return { value = '', at = 1, count = 0, latest = 0 }
 end
 
 -- Puts a row of some units into the group of its end and lag, with limits that are all those of the set that come back
@@ -56,5 +56,4 @@ local function add_row(set, id, units, lag, ends, expires)
   end
   found.expires, found.out = max(found.expires, expires), found.out + units
   found.leases = own_leases(groups, found) .. pack_bytes(LEASE_FORMAT, id, units, 0)
-  groups.has_new = true
 end

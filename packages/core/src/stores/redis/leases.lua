@@ -105,7 +105,7 @@ end
 -- Loads the leases that begin at `at` in the set's value, which was written at `last`.
 local function load_leases(set, at, last)
   local value, back = set.value, max(last - now, 0)
-  local groups = { value = value, at = at, count = 0 }
+  local groups = { value = value, at = at, count = 0, latest = 0 }
   at = at + STATE_ID
   while at <= #value do
     local ends, lag, expires, limits, leases, out = unpack_bytes(GROUP_FORMAT, value, at)
@@ -114,7 +114,7 @@ local function load_leases(set, at, last)
       ends = ends - back, lag = lag, expires = expires - back, out = out,
       ids = sub(value, at + GROUP, from - 1), head = at, from = from, to = from + LEASE * leases - 1,
     }
-    groups.count, at = groups.count + 1, group.to + 1
+    groups.count, groups.latest, at = groups.count + 1, max(groups.latest, expires), group.to + 1
     if back > 0 then own_leases(groups, group) end
     -- Also what counts no more: it can be in the window of what still does.
     if group.ends <= now and lag ~= RESERVED then enter_group(set, group) end
@@ -155,9 +155,18 @@ local function are_same(groups)
   return #groups == groups.count
 end
 
--- Puts the groups behind other pieces of a value. Returns in how many ms the last of the units stop counting.
+-- When the last of the units stop counting.
+local function latest_of(groups)
+  local latest = 0
+  for i = 1, #groups do
+    latest = max(latest, groups[i].expires)
+  end
+  return latest
+end
+
+-- Puts the groups behind other pieces of a value.
 local function pack_leases(groups, pieces)
-  local latest, from, to = 0, nil, nil
+  local from, to
   if #groups > 0 then pieces[#pieces + 1] = pack_bytes('>I4', ON_LEASE) end
   for i = 1, #groups + 1 do
     local group = groups[i]
@@ -172,14 +181,12 @@ local function pack_leases(groups, pieces)
     elseif group then
       from, to = from or group.head, group.to
     end
-    latest = group and max(latest, group.expires) or latest
   end
-  return ceil((latest - now) / 1000)
 end
 
 return {
   load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
-  are_same = are_same, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
+  are_same = are_same, latest = latest_of, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
   find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
   lag_of = lag_of, entry_of = entry_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
 }

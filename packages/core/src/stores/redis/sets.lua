@@ -25,7 +25,7 @@ local function make_set(described, with_force)
   local lists, ttl = described[1], described[2]
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
-    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false,
+    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false, is_shorter = false,
     in_flight = nil,
   }
   for i = 1, #lists do

@@ -1,7 +1,7 @@
 --[[
-  Loads a subject into a set of limits, and saves it. While loaded, the set has the subject's value, when that ends, its
-  layout, how many limits have no part in it (`missing`), when the latest of the parts was written, and its `leases`:
-  false if no units are on lease. A limit has how many of its units are `leased`: nil if none are.
+  Loads a subject into a set of limits. While loaded, the set has the subject's value, when that ends, its layout, how many
+  limits have no part in it (`missing`), when the latest of the parts was written, and its `leases`: false if no units are
+  on lease. A limit has how many of its units are `leased`: nil if none are.
 ]]
 
 -- Raises the error for a value that another format or program wrote. It is never overwritten. Format 1 kept its number
@@ -13,16 +13,13 @@ local function refuse(value)
   error('format ' .. found .. ', this one writes ' .. FORMAT, 0)
 end
 
--- Made when first needed: most subjects stay on one plan.
-local parts
+-- Made when first needed: most subjects stay on one plan, and have no units on lease.
+local parts, leasing
 
 local function make_parts()
   -- @include parts.lua
   return { find = find_part, find_leases = find_leases, pack_others = pack_others }
 end
-
--- Made when first needed: most subjects have no units on lease.
-local leasing
 
 local function make_leasing()
   -- @include leases.lua
@@ -102,46 +99,4 @@ local function load_limits(set, value)
   end
 end
 
-local function save_limits(set, key)
-  local needed = 0
-  for i = 1, #set do
-    local lifetime = set[i].algorithm.lifetime(set[i])
-    if lifetime > needed then needed = lifetime end
-  end
-  local leases = set.leases
-  local keep = set.layout ~= MIXED and set.ends * 1000000 >= now + needed and not (leases and leases.has_new)
-  if not keep then set.ends = min(floor((now + set.lifetime) / 1000000), LAST_END) end
-
-  local limit = set[1]
-  local algorithm = limit.algorithm
-  local saved = pack_bytes(algorithm.first_packing, FORMAT, now, set.ends, limit.id, algorithm.save(limit))
-  if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
-  for i = 2, #set do
-    limit = set[i]
-    algorithm = limit.algorithm
-    saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
-    if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
-  end
-  local ttl = set.ttl
-  if set.layout ~= PLAIN then
-    parts = parts or make_parts()
-    local others, others_end = parts.pack_others(set)
-    saved = saved .. others
-    -- All digits are written out, since a large number could be sent with an exponent.
-    if others_end > set.ends then ttl = format('%.0f', (others_end + 1) * 1000 - floor(now / 1000)) end
-  end
-  if leases then
-    if keep and set.layout == PLAIN and #saved == leases.at - 1 and leasing.are_same(leases) then
-      return call('SETRANGE', key, '0', saved)
-    end
-    local pieces = { saved }
-    local lifetime = leasing.pack(leases, pieces)
-    saved = concat(pieces)
-    if lifetime > tonumber(ttl) then ttl = format('%.0f', lifetime) end
-  end
-  write(key, saved, set.value, keep, ttl)
-end
-
-local function message(err)
-  return type(err) == 'table' and err.err or tostring(err)
-end
+-- @include save.lua

@@ -1,0 +1,71 @@
+-- Saves the subject that is loaded into a set of limits.
+
+-- How long what the set says of the subject counts, in µs. Sets when its parts end: that stays while it is late enough, and
+-- comes earlier if a limit counts nothing any more, whose window may be the longest. Returns whether it stays.
+local function keep_end(set)
+  local needed, least = 0, now
+  for i = 1, #set do
+    local lifetime = set[i].algorithm.lifetime(set[i])
+    if lifetime > needed then needed = lifetime end
+    if lifetime < least then least = lifetime end
+  end
+  set.is_shorter = least == 0 and not IS_TEST
+  if set.is_shorter then
+    set.ends = floor((now + needed) / 1000000)
+  elseif set.layout ~= MIXED and set.ends * 1000000 >= now + needed then
+    return true
+  else
+    set.ends = min(floor((now + set.lifetime) / 1000000), LAST_END)
+  end
+  return false
+end
+
+local function pack_own(set)
+  local limit = set[1]
+  local algorithm = limit.algorithm
+  local saved = pack_bytes(algorithm.first_packing, FORMAT, now, set.ends, limit.id, algorithm.save(limit))
+  if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
+  for i = 2, #set do
+    limit = set[i]
+    algorithm = limit.algorithm
+    saved = saved .. pack_bytes(algorithm.packing, limit.id, algorithm.save(limit))
+    if algorithm.with_tail then saved = algorithm.with_tail(limit, saved) end
+  end
+  return saved
+end
+
+-- In ms. An end was rounded down to whole seconds, so it holds for one second more.
+local function time_to_live(ends, leases)
+  local ms = (ends + 1) * 1000 - floor(now / 1000)
+  if leases then ms = max(ms, ceil((leasing.latest(leases) - now) / 1000)) end
+  -- All digits are written out, since a large number could be sent with an exponent.
+  return format('%.0f', ms)
+end
+
+local function save_limits(set, key)
+  local keep, leases, others_end, ttl = keep_end(set), set.leases, 0, set.ttl
+  local saved = pack_own(set)
+  if set.layout ~= PLAIN then
+    parts = parts or make_parts()
+    local others
+    others, others_end = parts.pack_others(set)
+    saved = saved .. others
+  end
+  if leases then
+    keep = keep and leasing.latest(leases) == leases.latest
+    if keep and set.layout == PLAIN and #saved == leases.at - 1 and leasing.are_same(leases) then
+      return call('SETRANGE', key, '0', saved)
+    end
+    local pieces = { saved }
+    leasing.pack(leases, pieces)
+    saved = concat(pieces)
+  end
+  if not keep and (set.is_shorter or leases or others_end > set.ends) then
+    ttl = time_to_live(max(set.ends, others_end), leases)
+  end
+  write(key, saved, set.value, keep, ttl)
+end
+
+local function message(err)
+  return type(err) == 'table' and err.err or tostring(err)
+end
