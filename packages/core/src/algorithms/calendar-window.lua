@@ -96,6 +96,10 @@ function calendar_window.counts_for(limit)
   return 2 * (limit.third - limit.second)
 end
 
+function calendar_window.units_in(count) return count end
+
+function calendar_window.state_of(_, units) return units end
+
 -- @part refund
 function calendar_window.give(limit, units, at)
   local before = limit.count

@@ -107,6 +107,7 @@ export const calendarWindow: Implementation<
   },
 
   unitsIn: ({ count }) => count,
+  stateOf: (count) => ({ ...calendarWindow.create(), count }),
   // To the end of this window or of the next, whose lengths differ by less than half.
   countsForUs: ({ start1, start2 }) => 2 * (start2 - start1),
 

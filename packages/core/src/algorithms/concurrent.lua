@@ -140,6 +140,8 @@ end
 function concurrent.enter() end
 
 function concurrent.counts_for() return KEPT end
+-- Here the rows, which count to their end also without slots.
+function concurrent.units_in(count) return count end
 
 -- @part refund
 function concurrent.give()

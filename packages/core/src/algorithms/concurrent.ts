@@ -108,6 +108,7 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
 
     // A row counts to its end, also without slots: it has the number of the last one.
     unitsIn: ({ rows }) => rows.length,
+    stateOf: () => concurrent.create(),
     countsForUs: () => SLOTS_KEPT_US,
     // Units that are charged later belong to requests that are over, or that their process tells of.
     force: (state, used) => {

@@ -97,6 +97,10 @@ function fixed_window.counts_for(limit)
   return limit.window
 end
 
+function fixed_window.units_in(_, count) return count end
+
+function fixed_window.state_of(_, units) return 0, units end
+
 -- @part refund
 function fixed_window.give(limit, units, at)
   local before = limit.count

@@ -89,6 +89,7 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
   },
 
   unitsIn: ({ count }) => count,
+  stateOf: (count) => ({ ...fixedWindow.create(), count }),
   countsForUs: ({ windowUs }) => windowUs,
 
   force(state, used, { windowUs }) {

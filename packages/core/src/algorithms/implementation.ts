@@ -137,6 +137,8 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * used nothing.
    */
   unitsIn(state: State): number
+  /** A state that counts so many units, all of them used at `atUs`, the time of its write. */
+  stateOf(units: number, atUs: number): State
   /** The longest that units count after they were used, in µs. */
   countsForUs(params: Params): number
   /**
@@ -206,7 +208,7 @@ export const OUTSIDE_CALENDAR = -2
  */
 export const CLOCK_WENT_BACK_US = 1_000_000
 /** The largest count that a packed state holds: five bytes. */
-const MOST_UNITS = 2 ** 40 - 1
+export const MOST_UNITS = 2 ** 40 - 1
 
 /** How many of `units` a packed count still has room for. */
 export function unitsThatFit(units: number, count: number): number {

@@ -70,3 +70,10 @@ end
 function sliding_log.counts_for(limit)
   return limit.window
 end
+
+function sliding_log.units_in(total) return total end
+
+-- One entry, whose count has the most bytes.
+function sliding_log.state_of(limit, units, at)
+  return units, 1, 5, pack_bytes(entry_format(limit.time_bytes, 5), at % limit.modulus, units)
+end

@@ -98,6 +98,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
     },
 
     unitsIn: ({ total }) => total,
+    stateOf: (total, atUs) => ({ ...slidingLog.create(), log: [atUs, total], total }),
     countsForUs: ({ windowUs }) => windowUs,
 
     force(state, used, params) {

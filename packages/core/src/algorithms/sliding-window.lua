@@ -101,6 +101,10 @@ function sliding_window.counts_for(limit)
   return 2 * limit.window
 end
 
+function sliding_window.units_in(current, previous) return current + previous end
+
+function sliding_window.state_of(_, units) return units, 0 end
+
 -- @part refund
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous

@@ -100,6 +100,7 @@ export const slidingWindow: Implementation<
   },
 
   unitsIn: ({ current, previous }) => current + previous,
+  stateOf: (current) => ({ ...slidingWindow.create(), current }),
   // With less and less weight in the window that follows.
   countsForUs: ({ windowUs }) => 2 * windowUs,
 

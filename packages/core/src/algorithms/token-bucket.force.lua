@@ -47,3 +47,16 @@ end
 function token_bucket.flow(limit)
   return limit.level / limit.unit, limit.burst, limit.rate / limit.own_unit
 end
+
+-- What went back in front of others must not go back once more with these.
+function token_bucket.units_in(scale, level, notes, value, head)
+  local units = ceil(level / 2 ^ scale)
+  for from = head, head + (notes - 1) * NOTE, NOTE do
+    local note_scale, _, _, note_parts = unpack_bytes(NOTE_FORMAT, value, from)
+    units = units + ceil(note_parts / 2 ^ note_scale)
+  end
+  return units
+end
+
+-- At a scale at which any number of units fits.
+function token_bucket.state_of(_, units) return 0, units, 0 end

@@ -169,6 +169,8 @@ export const tokenBucket: Implementation<
   // What went back in front of others must not go back once more with these.
   unitsIn: ({ level, scale, wentBack }) =>
     wentBack.reduce((units, note) => units + unitsOf(note.parts, note.scale), unitsOf(level, scale)),
+  // At a scale at which any number of units fits.
+  stateOf: (level) => ({ ...tokenBucket.create(), level, scale: 0 }),
   countsForUs: drainUs,
   leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),
 

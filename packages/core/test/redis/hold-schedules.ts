@@ -5,7 +5,7 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Hold, LeaseOrder, Store, StoreRequest } from '../../src/stores/contract.js'
 import { advance } from '../support/schedules.js'
 import type { Clock } from '../support/benches.js'
-import { setOf, waiting } from '../support/store-requests.js'
+import { MANY_SETS, setOf, waiting } from '../support/store-requests.js'
 
 const gapUs = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 999, 100_000, 1_000_001, -1, -250_000, -2_000_000) },
@@ -13,7 +13,12 @@ const gapUs = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 5_000_000 }) },
 )
 const key = fc.constantFrom('k', 'k', 'k', 'l')
-const set = fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 3, 4)
+/** Behind the sets of its own come many, of which few are asked often. */
+const OWN_SETS = 5
+const set: fc.Arbitrary<number> = fc.oneof(
+  { weight: 19, arbitrary: fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 3, 4) },
+  { weight: 1, arbitrary: fc.constantFrom(5, 6, 30) },
+)
 const cost = fc.oneof(fc.constantFrom(1, 1, 2, 20), fc.integer({ min: 1, max: 12 }))
 /** Few ids, so that holds and reports come again, late and in another order. */
 const anyId = fc.integer({ min: 1, max: 60 }).map((n) => `hold-${String(n).padStart(7, '0')}`)
@@ -58,29 +63,47 @@ const order = fc.record({
 })
 type Asked = typeof held | typeof plain | typeof order extends fc.Arbitrary<infer T> ? T : never
 
+/** A subject that moves among many plans. */
+const wander = fc.record({ key, from: fc.constantFrom(0, 2, 40) }).map(({ key: asked, from }): Asked[] =>
+  Array.from({ length: MANY_SETS }, (_, i) => {
+    const moved = OWN_SETS + ((from + i) % MANY_SETS)
+    return { kind: 'all', key: asked, set: moved, cost: 1, isJoint: false }
+  }),
+)
 const act = fc.record({
   gapUs,
   isPeek: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-  batch: fc.array<Asked>(
-    fc.oneof(
-      { weight: 4, arbitrary: held },
-      { weight: 2, arbitrary: plain },
-      { weight: 2, arbitrary: order },
-    ),
-    { minLength: 1, maxLength: 4 },
+  batch: fc.oneof(
+    {
+      weight: 30,
+      arbitrary: fc.array<Asked>(
+        fc.oneof(
+          { weight: 4, arbitrary: held },
+          { weight: 2, arbitrary: plain },
+          { weight: 2, arbitrary: order },
+        ),
+        { minLength: 1, maxLength: 4 },
+      ),
+    },
+    { weight: 1, arbitrary: wander },
   ),
 })
 export type HoldAct = typeof act extends fc.Arbitrary<infer T> ? T : never
 export const holdActs = fc.array(act, { minLength: 1, maxLength: 30, size: 'max' })
 
-/** Sets that share some limits: some may wait, one has larger quotas, and one counts requests in flight, too. */
-export function heldSets(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
+/** Sets that share some limits: some may wait, one has larger quotas, and one counts requests in flight, too. Then many. */
+export function heldSets(
+  limits: readonly LimitInput[],
+  larger: readonly LimitInput[],
+  many: readonly LimitSet[],
+): LimitSet[] {
   return [
     waiting(setOf(...limits)),
     setOf(...[...limits].reverse()),
     waiting(setOf(...larger)),
     waiting(setOf(...limits.slice(0, 1), '9/7s')),
     waiting(setOf(...limits, '5 concurrent')),
+    ...many.map((one) => waiting(one)),
   ]
 }
 
@@ -90,7 +113,7 @@ function requestOf(asked: Asked, sets: readonly LimitSet[]): StoreRequest {
     const parts = [{ key: asked.key, set: own, cost: asked.order.wish?.most ?? 1 }]
     return { shard: 0, grant: 'lease', order: asked.order as LeaseOrder, parts }
   }
-  const other = sets[(asked.set + 1) % sets.length] as LimitSet
+  const other = sets[(asked.set + 1) % OWN_SETS] as LimitSet
   const named = [{ name: asked.key, set: own }, ...(asked.isJoint ? [{ name: 'm', set: other }] : [])]
   const parts = named.map(({ name, set: ofPart }) => ({
     key: name,

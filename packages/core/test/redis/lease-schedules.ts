@@ -7,7 +7,7 @@ import { refundOf } from '../../src/stores/receipts.js'
 import type { Answer, LeaseOrder, Store, StoreRequest } from '../../src/stores/contract.js'
 import { advance } from '../support/schedules.js'
 import type { Clock } from '../support/benches.js'
-import { setOf } from '../support/store-requests.js'
+import { MANY_SETS, setOf } from '../support/store-requests.js'
 
 const gapUs = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(0, 0, 1, 999, 100_000, 1_000_001, -1, -250_000, -2_000_000) },
@@ -15,7 +15,7 @@ const gapUs = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 5_000_000 }) },
 )
 const key = fc.constantFrom('k', 'k', 'k', 'l')
-const set = fc.constantFrom(0, 0, 0, 1, 2, 3)
+const set: fc.Arbitrary<number> = fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 30)
 const used = fc.record({
   units: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(300, 2 ** 39)),
   ageUs: fc.oneof(fc.constantFrom(0, 1, 999_999), fc.integer({ min: 0, max: 4_000_000 })),
@@ -58,7 +58,15 @@ const plain = fc.record({
 })
 type Asked = typeof lease | typeof plain extends fc.Arbitrary<infer T> ? T : never
 
+/** A subject that moves among many plans. */
+const wander = fc.record({ key, from: fc.constantFrom(4, 4, 6, 40) }).map(({ key: asked, from }): Asked[] =>
+  Array.from({ length: MANY_SETS }, (_, i) => {
+    const moved = 4 + ((from - 4 + i) % MANY_SETS)
+    return { kind: 'all', key: asked, set: moved, cost: 1, usages: [], isJoint: false }
+  }),
+)
 const act = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ gapUs, batch: wander }) },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -82,13 +90,18 @@ const act = fc.oneof(
 export type LeaseAct = typeof act extends fc.Arbitrary<infer T> ? T : never
 export const leaseActs = fc.array(act, { minLength: 1, maxLength: 30 })
 
-/** Sets of one to three limits that share some limits; the third has the same with a larger quota. */
-export function leasedSets(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
+/** Sets of one to three limits that share some limits; the third has the same with a larger quota. Then many others. */
+export function leasedSets(
+  limits: readonly LimitInput[],
+  larger: readonly LimitInput[],
+  many: readonly LimitSet[],
+): LimitSet[] {
   return [
     setOf(...limits),
     setOf(...[...limits].reverse()),
     setOf(...larger),
     setOf(...limits.slice(0, 1), '9/7s'),
+    ...many,
   ]
 }
 

@@ -7,6 +7,7 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
+import { manySets } from '../support/store-requests.js'
 import { variants, type Variant } from '../support/variants.js'
 import { heldSets, holdActs, playHolds, type HoldAct } from './hold-schedules.js'
 
@@ -38,7 +39,8 @@ async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<u
 }
 
 test.each(variants)('one limit: $name', async (variant) => {
-  const sets = heldSets([variant.limit(20, 1000)], [variant.limit(300, 1000)])
+  const larger = [variant.limit(300, 1000)]
+  const sets = heldSets([variant.limit(20, 1000)], larger, manySets(variant, ...larger))
   await forMany(holdActs, (acts) => agree(sets, acts))
 })
 
@@ -47,14 +49,14 @@ test('several limits', async () => {
   await forMany(fc.tuple(some, holdActs), ([chosen, acts]) => {
     const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
     const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
-    return agree(heldSets(limits, larger), acts)
+    return agree(heldSets(limits, larger, manySets(chosen[0] as Variant, ...larger.slice(1))), acts)
   })
 })
 
 test('the schedules hold units: places in line, reservations, and all answers are outcomes', async () => {
   const bucket = variants.find(({ name }) => name === 'token-bucket') as Variant
-  const sets = heldSets([bucket.limit(20, 1000)], [bucket.limit(300, 1000)])
-  const schedules = fc.sample(holdActs, { numRuns: 100, seed: 7 })
+  const sets = heldSets([bucket.limit(20, 1000)], [bucket.limit(300, 1000)], manySets(bucket))
+  const schedules = fc.sample(holdActs, { numRuns: 150, seed: 7 })
   const plays = await Promise.all(schedules.map((acts) => agree(sets, acts)))
   const all = plays.flatMap(({ requests, said }) =>
     said.map((answer, i) => ({ request: requests[i] as StoreRequest, answer: answer as Outcome })),

@@ -7,7 +7,8 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Outcome } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { variants } from '../support/variants.js'
+import { manySets } from '../support/store-requests.js'
+import { variants, type Variant } from '../support/variants.js'
 import { leaseActs, leasedSets, playLeases, type LeaseAct } from './lease-schedules.js'
 
 afterAll(closeBenches)
@@ -35,7 +36,8 @@ async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<u
 }
 
 test.each(variants)('one limit: $name', async (variant) => {
-  const sets = leasedSets([variant.limit(20, 1000)], [variant.limit(300, 1000)])
+  const larger = [variant.limit(300, 1000)]
+  const sets = leasedSets([variant.limit(20, 1000)], larger, manySets(variant, ...larger))
   await forMany(leaseActs, (acts) => agree(sets, acts))
 })
 
@@ -44,14 +46,14 @@ test('several limits', async () => {
   await forMany(fc.tuple(some, leaseActs), ([chosen, acts]) => {
     const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
     const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
-    return agree(leasedSets(limits, larger), acts)
+    return agree(leasedSets(limits, larger, manySets(chosen[0] as Variant, ...larger.slice(1))), acts)
   })
 })
 
 test('the schedules lease units: many answers have some, and all are outcomes', async () => {
   const [variant] = variants
   if (!variant) throw new Error('no variants')
-  const sets = leasedSets([variant.limit(20, 1000)], [variant.limit(300, 1000)])
+  const sets = leasedSets([variant.limit(20, 1000)], [variant.limit(300, 1000)], manySets(variant))
   const schedules = fc.sample(leaseActs, { numRuns: 100, seed: 7 })
   const said = await Promise.all(schedules.map((acts) => agree(sets, acts)))
   const outcomes = (said.flat(2) as (Outcome | boolean)[]).filter((answer) => typeof answer === 'object')

@@ -7,7 +7,7 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Outcome } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { setOf } from '../support/store-requests.js'
+import { manySets, setOf } from '../support/store-requests.js'
 import { variants, type Variant } from '../support/variants.js'
 import { playSlots, slotActs, type SlotAct } from './slot-schedules.js'
 
@@ -31,10 +31,16 @@ async function agree(sets: readonly LimitSet[], acts: readonly SlotAct[]): Promi
   return given
 }
 
-/** Requests in flight alone, beside a limit before and behind them, and without. */
+/** Requests in flight alone, beside a limit before and behind them, and without. Then many sets with them. */
 function setsWith(variant: Variant): LimitSet[] {
   const limit = variant.limit(9, 1000)
-  return [setOf(limit, '5 concurrent'), setOf('5 concurrent', limit), setOf('3 concurrent'), setOf(limit)]
+  const own = [
+    setOf(limit, '5 concurrent'),
+    setOf('5 concurrent', limit),
+    setOf('3 concurrent'),
+    setOf(limit),
+  ]
+  return [...own, ...manySets(variant, '200 concurrent')]
 }
 
 async function forMany(sets: readonly LimitSet[]): Promise<void> {
@@ -51,11 +57,13 @@ test.each(variants)('beside one limit: $name', (variant) => forMany(setsWith(var
 test('beside several limits', () => {
   const [log, , window, , , bucket] = variants.map((variant) => variant.limit(9, 1000))
   if (!log || !window || !bucket) throw new Error('there are fewer variants')
+  const many = manySets(variants[0] as Variant, '200 concurrent')
   return forMany([
     setOf(log, bucket, '5 concurrent'),
     setOf(bucket, '5 concurrent', window),
     setOf('3 concurrent', log, window),
     setOf(window, log),
+    ...many,
   ])
 })
 

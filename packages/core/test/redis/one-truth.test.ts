@@ -7,8 +7,8 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { advance } from '../support/schedules.js'
-import { receiptsOf, setOf } from '../support/store-requests.js'
-import { variants } from '../support/variants.js'
+import { MANY_SETS, manySets, receiptsOf, setOf } from '../support/store-requests.js'
+import { variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
 
@@ -23,10 +23,15 @@ const used = fc.record({
 })
 const usage = fc.array(used, { maxLength: 6 }).map((list) => list.sort((a, b) => b.ageUs - a.ageUs))
 const id = fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined })
+/** Few of the many are asked again, when their states have been merged. */
+const set = fc.oneof(
+  { weight: 5, arbitrary: fc.nat({ max: 3 }) },
+  { weight: 1, arbitrary: fc.constantFrom(4, 5, 30) },
+)
 const parts = fc.uniqueArray(
   fc.record({
     key: fc.constantFrom('k', 'l', 'm'),
-    set: fc.nat({ max: 3 }),
+    set,
     cost: fc.integer({ min: 1, max: 20 }),
   }),
   { minLength: 1, maxLength: 3, selector: ({ key }) => key },
@@ -60,7 +65,22 @@ const run = fc
   .map(({ keys, set, cost }): Made[] =>
     keys.map((key) => ({ parts: [{ key, set, cost }], grant: 'all', usages: [], id: undefined })),
   )
+/** A subject that moves among many plans: through all of them, or some. */
+const wander = fc
+  .record({
+    key: fc.constantFrom('k', 'k', 'l'),
+    from: fc.constantFrom(4, 4, 5, 40),
+    count: fc.constantFrom(3, MANY_SETS, MANY_SETS),
+    cost: fc.constantFrom(1, 1, 2, 4, 20),
+  })
+  .map(({ key, from, count, cost }): Made[] =>
+    Array.from({ length: count }, (_, i) => {
+      const moved = 4 + ((from - 4 + i) % MANY_SETS)
+      return { parts: [{ key, set: moved, cost }], grant: 'all', usages: [], id: undefined }
+    }),
+  )
 const act = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('consume'), gapUs, batch: wander }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('consume'), gapUs, batch: run }) },
   {
     weight: 4,
@@ -98,13 +118,18 @@ const act = fc.oneof(
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
 type Made = typeof request | typeof plain extends fc.Arbitrary<infer T> ? T : never
 
-/** Limit sets that share some limits, and have others with a different quota. */
-function setsOf(limits: readonly LimitInput[], larger: readonly LimitInput[]): LimitSet[] {
+/** Limit sets that share some limits, have others with a different quota, and many with windows of their own. */
+function setsOf(
+  limits: readonly LimitInput[],
+  larger: readonly LimitInput[],
+  many: readonly LimitSet[],
+): LimitSet[] {
   return [
     setOf(...limits),
     setOf(...[...limits].reverse()),
     setOf(...larger),
     setOf(...limits.slice(0, 1), '9/7s'),
+    ...many,
   ]
 }
 
@@ -226,7 +251,7 @@ async function forMany<T>(cases: fc.Arbitrary<T>, holds: (value: T) => Promise<v
 
 test.each(variants)('one limit: $name', async (variant) => {
   await forMany(fc.tuple(schedule, fc.boolean()), ([acts, isGeneral]) =>
-    agree(setsOf([variant.limit(20, 1000)], [variant.limit(300, 1000)]), acts, isGeneral),
+    agree(setsOf([variant.limit(20, 1000)], [variant.limit(300, 1000)], manySets(variant)), acts, isGeneral),
   )
 })
 
@@ -235,7 +260,8 @@ test('several limits', async () => {
   await forMany(fc.tuple(some, schedule, fc.boolean()), async ([chosen, acts, isGeneral]) => {
     const limits = chosen.map((variant, i) => variant.limit(20 + 7 * i, 1000 * (i + 1)))
     const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
-    await agree(setsOf(limits, larger), acts, isGeneral)
+    const many = manySets(chosen[0] as Variant, ...larger.slice(1))
+    await agree(setsOf(limits, larger, many), acts, isGeneral)
   })
 })
 

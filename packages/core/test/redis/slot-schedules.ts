@@ -5,16 +5,23 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Answer, SlotHolder, Store, StoreRequest } from '../../src/stores/contract.js'
 import type { Clock } from '../support/benches.js'
 import { advance } from '../support/schedules.js'
+import { MANY_SETS } from '../support/store-requests.js'
 
 const gapUs = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(0, 0, 1, 999, 1_000_001, -1, -250_000, -2_000_000) },
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 300_000 }) },
   { weight: 1, arbitrary: fc.constantFrom(5_000_000, 13_999_999, 14_000_000, 20_000_000) },
 )
+/** Behind the sets of its own come many, of which few are asked often. */
+const OWN_SETS = 4
+const set: fc.Arbitrary<number> = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(0, 0, 0, 1, 2, 3) },
+  { weight: 1, arbitrary: fc.constantFrom(4, 5, 30) },
+)
 const asked = fc.record({
   kind: fc.constantFrom('all', 'all', 'all', 'all', 'declare', 'release', 'release', 'upTo', 'force'),
   key: fc.constantFrom('k', 'k', 'k', 'l'),
-  set: fc.constantFrom(0, 0, 0, 1, 2, 3),
+  set,
   cost: fc.constantFrom(1, 1, 1, 2, 7),
   /** None tells of no slots. */
   holder: fc.constantFrom('proc-A', 'proc-A', 'proc-B', 'proc_C', 'roc-Bp', undefined),
@@ -26,9 +33,19 @@ const asked = fc.record({
 })
 type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never
 
+/** A subject that moves among many plans, with a request in flight on each. */
+const wander = fc.record({ one: asked, from: fc.constantFrom(0, 2, 40) }).map(({ one, from }): Asked[] =>
+  Array.from({ length: MANY_SETS }, (_, i) => {
+    const moved = OWN_SETS + ((from + i) % MANY_SETS)
+    return { ...one, kind: 'all', set: moved, cost: 1, times: 1 }
+  }),
+)
 const act = fc.record({
   gapUs,
-  batch: fc.array(asked, { minLength: 1, maxLength: 4 }),
+  batch: fc.oneof(
+    { weight: 20, arbitrary: fc.array(asked, { minLength: 1, maxLength: 4 }) },
+    { weight: 1, arbitrary: wander },
+  ),
   isPeek: fc.constantFrom(false, false, false, false, true),
 })
 export type SlotAct = typeof act extends fc.Arbitrary<infer T> ? T : never

@@ -35,11 +35,12 @@ const calls: Readonly<Record<string, (store: Store) => PromiseLike<readonly unkn
 describe('a value of another version', () => {
   const version = (first: number): Buffer => Buffer.from([first, ...new Array<number>(30).fill(7)])
   const values: readonly [string, Buffer, string][] = [
-    ['format 1', version(0x16), 'written by another version of Tollgate (format 1, this one writes 2)'],
-    ['format 3', version(3), 'written by another version of Tollgate (format 3, this one writes 2)'],
+    ['format 1', version(0x16), 'written by another version of Tollgate (format 1, this one writes 3)'],
+    ['format 2', version(2), 'written by another version of Tollgate (format 2, this one writes 3)'],
+    ['format 4', version(4), 'written by another version of Tollgate (format 4, this one writes 3)'],
     ['not of Tollgate', Buffer.from('{"some": "other application"}'), 'not of Tollgate'],
     ['short', Buffer.from('x'), 'not of Tollgate'],
-    ['short, and of this format', Buffer.from([2, 0, 0]), 'not of Tollgate'],
+    ['short, and of this format', Buffer.from([3, 0, 0]), 'not of Tollgate'],
   ]
 
   test.each(values.flatMap((value) => Object.keys(calls).map((call) => [...value, call] as const)))(
@@ -59,7 +60,7 @@ describe('a value of another version', () => {
 
   test('the other requests of its batch are decided', async () => {
     const prefix = testPrefix()
-    await sharedRedis().set(`${prefix}/k`, version(3))
+    await sharedRedis().set(`${prefix}/k`, version(4))
     const store = redisStore(sharedRedis(), { prefix })
     const pair = {
       ...requestOf('a', one),

@@ -3,10 +3,27 @@ import { limitSetOf } from '../../src/plans/limit-set-of.js'
 import type { LimitSet, WaitTerms } from '../../src/plans/limit-set.js'
 import type { LimitInput } from '../../src/plans/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
+import { windowOf, type Variant } from './variants.js'
 
 /** Compiles limits into the form that stores get. */
 export function setOf(...limits: readonly LimitInput[]): LimitSet {
   return limitSetOf(...limits)
+}
+
+/** More limit sets than a store keeps the states of, beside those of the set that is asked. */
+export const MANY_SETS = 70
+
+/**
+ * Limit sets with windows of their own, MANY_SETS of them. Windows on the calendar are few, so those are of logs.
+ *
+ * @param first limits that all of them have, too
+ */
+export function manySets(variant: Variant, ...first: readonly LimitInput[]): LimitSet[] {
+  return Array.from({ length: MANY_SETS }, (_, i) => {
+    const window = 3000 + 100 * i
+    const isFree = windowOf(variant, window) === window
+    return setOf(...first, isFree ? variant.limit(20, window) : { quota: 20, window })
+  })
 }
 
 /** A request with grant `all` for one key. */

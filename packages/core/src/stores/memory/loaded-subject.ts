@@ -3,7 +3,7 @@ import type { LimitSet } from '../../plans/limit-set.js'
 import type { Hold, SlotHolder, SubRequest } from '../contract.js'
 import { HeldLimits } from './held-limits.js'
 import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
-import { findParts, othersBeside, partsOf } from './other-limits.js'
+import { findStates, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSets } from './prepared-sets.js'
 import {
@@ -13,6 +13,7 @@ import {
   MORE_LEASES,
   MORE_LIMITS,
   MORE_STATES,
+  NO_OTHERS,
   NONE,
   STATES,
   type Records,
@@ -73,7 +74,7 @@ export class LoadedSubject extends HeldLimits {
 
   /** Whether the clock went back so far since the last write that even a denial is written. */
   isAhead(now: number): boolean {
-    return this.isKnown && this.last > now + CLOCK_WENT_BACK_US
+    return this.last > now + CLOCK_WENT_BACK_US
   }
 
   /** Makes the row of a process say what it tells, as it is stored. Returns false where it is to be declared instead. */
@@ -109,7 +110,11 @@ export class LoadedSubject extends HeldLimits {
   /** Writes a record that is new, or in which there are other limits. */
   #writeAnew(known: number, now: number): void {
     const records = this.#records
-    const others = known === NONE ? [] : othersBeside(this.#partsOf(known), this.#set, now)
+    const { parts, merged, leases } =
+      known === NONE
+        ? { ...NO_OTHERS, leases: this.leases }
+        : othersBeside(this.#partsOf(known), this.#set, this.leases, now)
+    this.leases = leases
     let id = known
     if (id !== NONE && !records.isOfSize(id, this.#size)) {
       records.delete(this.#key)
@@ -123,15 +128,15 @@ export class LoadedSubject extends HeldLimits {
     this.#store(id, page, at, now)
     records.others.delete(id)
     records.leases.delete(id)
-    if (others.length > 0) {
-      records.others.set(id, others)
+    if (parts.length > 0 || merged) {
+      records.others.set(id, { parts, merged })
       page[at + MORE] = (page[at + MORE] as number) | MORE_LIMITS
     }
     if (this.leases.length > 0) {
       records.leases.set(id, this.leases)
       page[at + MORE] = (page[at + MORE] as number) | MORE_LEASES
     }
-    const ends = [...others.map((part) => part.ends), endOf(this.leases) + this.#keptUs]
+    const ends = [...parts.map((part) => part.ends), merged?.ends ?? 0, endOf(this.leases) + this.#keptUs]
     page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ...ends)
   }
 
@@ -191,16 +196,14 @@ export class LoadedSubject extends HeldLimits {
   }
 
   #loadOther(id: number, now: number): void {
-    const found = findParts(this.#partsOf(id), this.#set)
+    const found = findStates(this.#partsOf(id), this.#sets.of(this.#set), now)
     this.isKnown = false
     this.last = 0
     for (const [i, limit] of this.limits.entries()) {
-      const part = found[i]
-      if (part) {
-        this.isKnown = true
-        this.last = Math.max(this.last, part.last)
-      }
-      limit.load(part?.state ?? limit.unused(), part?.last ?? now, now)
+      const { state, last = now, isOwn = false } = found[i] ?? {}
+      if (isOwn) this.isKnown = true
+      if (state) this.last = Math.max(this.last, last)
+      limit.load(state ?? limit.unused(), last, now)
     }
   }
 

@@ -1,12 +1,26 @@
+import { MOST_UNITS } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
+import type { LeaseBook, LeaseGroup } from './lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSet } from './prepared-sets.js'
-import { LAST, MORE, MORE_STATES, STATES, type OtherPart, type Records } from './records.js'
+import {
+  LAST,
+  MORE,
+  MORE_STATES,
+  STATES,
+  type MergedPart,
+  type OtherParts,
+  type Part,
+  type Records,
+} from './records.js'
+
+/** As many states of other limits are kept. Those of before are merged. */
+const MOST_OTHERS = 64
 
 /** Every state that is kept of a subject: those of the last write in order, then those of other limits. */
 export interface KeptParts {
-  readonly own: readonly OtherPart[]
-  readonly others: readonly OtherPart[]
+  readonly own: readonly Part[]
+  readonly others: OtherParts
 }
 
 /**
@@ -21,9 +35,9 @@ export function partsOf(records: Records, id: number, prepared: PreparedSet, kep
   const last = page[at + LAST] as number
   const kept = (page[at + MORE] as number) & MORE_STATES ? records.states[id] : undefined
   const ends = last + prepared.ttlUs + keptUs
-  const own = (records.sets[id] as LimitSet).limits.map(({ stateId }, i): OtherPart => {
-    const limit = prepared.limits[i] as PreparedLimit
-    return { stateId, state: kept?.[i] ?? unpacked(limit, page, at + STATES), last, ends }
+  const own = prepared.limits.map((limit, i): Part => {
+    const { stateId, algorithm } = limit
+    return { stateId, algorithm, state: kept?.[i] ?? unpacked(limit, page, at + STATES), last, ends }
   })
   return { own, others: records.othersOf(id) }
 }
@@ -34,33 +48,93 @@ function unpacked({ algorithm, packing, first }: PreparedLimit, page: Float64Arr
   return state
 }
 
-/** The states of limits that `set` does not have and that still count. */
+/**
+ * What is kept beside a set: the states of limits that it does not have and that still count, and the units on lease. The
+ * twin of parts.lua in stores/redis: change both, law 5 (one truth) compares them.
+ *
+ * @param leases what waits for limits of other sets goes with those that are merged
+ */
 export function othersBeside(
   { own, others }: KeptParts,
   { limits }: LimitSet,
+  leases: LeaseBook,
   now: number,
-): readonly OtherPart[] {
-  return [...own, ...others].filter(
+): OtherParts & { readonly leases: LeaseBook } {
+  const isLeased = ({ stateId }: Part, afterUs: number): boolean =>
+    leases.some(({ endUs, stateIds }) => endUs > afterUs && stateIds.includes(stateId))
+  // What was of the set until now may say nothing.
+  const saying = own.filter((part) => part.algorithm.unitsIn(part.state) > 0 || isLeased(part, 0))
+  const counting = [...saying, ...others.parts].filter(
     ({ stateId, ends }) => ends > now && !limits.some((limit) => limit.stateId === stateId),
   )
+  const early = counting.filter(({ algorithm }) => !algorithm.inFlight).slice(MOST_OTHERS)
+  const old = new Set(early.filter((part) => !isLeased(part, now)))
+  let merged = others.merged && others.merged.ends > now ? others.merged : undefined
+  let left = leases
+  for (const part of old) {
+    const waits = ({ endUs, stateIds }: LeaseGroup): boolean =>
+      endUs <= now && stateIds.includes(part.stateId)
+    merged = merge(merged, part, left.filter(waits))
+    left = left.flatMap((group) => (waits(group) ? without(group, part.stateId) : group))
+  }
+  return { parts: counting.filter((part) => !old.has(part)), merged, leases: left }
+}
+
+/** Merges a part with those before it, and with units on lease that have ended and wait for its limit. */
+function merge(
+  merged: MergedPart | undefined,
+  { algorithm, state, last, ends }: Part,
+  waiting: readonly LeaseGroup[],
+): MergedPart | undefined {
+  const units = waiting.reduce((sum, { out }) => sum + out, algorithm.unitsIn(state))
+  if (units === 0) return merged
+  return {
+    units: Math.min(Math.max(units, merged?.units ?? 0), MOST_UNITS),
+    last: Math.max(last, merged?.last ?? 0, ...waiting.map(({ endUs, lagUs }) => endUs - lagUs)),
+    ends: Math.max(ends, merged?.ends ?? 0, ...waiting.map(({ expiresUs }) => expiresUs)),
+  }
+}
+
+function without(group: LeaseGroup, stateId: number): LeaseGroup[] {
+  const stateIds = group.stateIds.filter((id) => id !== stateId)
+  return stateIds.length > 0 ? [{ ...group, stateIds }] : []
+}
+
+/** The state of a limit, and when it was written. */
+export interface FoundState {
+  readonly state: object
+  readonly last: number
+  /** Whether it is of this very limit. */
+  readonly isOwn: boolean
 }
 
 /**
  * Finds the states of a set's limits, by state id, in a record that another set wrote. Searches in the same order as
- * the Redis script. What is not found is undefined.
+ * the Redis script. A limit without a state can be one of those that are merged: so it has used as much as any of them, and
+ * as late. A client gains nothing by moving among many plans, and may be let in later.
+ *
+ * @returns undefined for a limit that has used nothing
  */
-export function findParts({ own, others }: KeptParts, { limits }: LimitSet): (OtherPart | undefined)[] {
-  const parts = [...own, ...others]
+export function findStates(
+  { own, others }: KeptParts,
+  { limits }: PreparedSet,
+  now: number,
+): (FoundState | undefined)[] {
+  const parts = [...own, ...others.parts]
+  const { merged } = others
   const taken = new Set<object>()
   let next = 0
-  return limits.map(({ stateId }) => {
+  return limits.map(({ stateId, algorithm }) => {
     const isNext = next < own.length && parts[next]?.stateId === stateId
     const part = isNext ? parts[next] : parts.find((one) => one.stateId === stateId)
     next = isNext ? next + 1 : 0
-    if (!part) return undefined
+    if (!part) {
+      if (!merged || merged.ends <= now || algorithm.inFlight) return undefined
+      return { state: algorithm.stateOf(merged.units, merged.last), last: merged.last, isOwn: false }
+    }
     // Two limits with the same state id must not share one state object.
     const state = taken.has(part.state) ? structuredClone(part.state) : part.state
     taken.add(part.state)
-    return { ...part, state }
+    return { state, last: part.last, isOwn: true }
   })
 }

@@ -1,3 +1,4 @@
+import type { AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import { IdleOrder } from './idle-order.js'
 import type { LeaseBook } from './lease-book.js'
@@ -29,16 +30,30 @@ const PAGE_BITS = 8
 const PAGE_SIZE = 1 << PAGE_BITS
 const IN_PAGE = PAGE_SIZE - 1
 
-/** The state of a limit that the set of the last write does not have. */
-export interface OtherPart {
+/** The state of a limit. */
+export interface Part {
   readonly stateId: number
+  readonly algorithm: AnyImplementation
   readonly state: object
   /** When it was written, and when it stops counting, in µs. */
   readonly last: number
   readonly ends: number
 }
 
-const NO_PARTS: readonly OtherPart[] = []
+/** Limits that are counted together, as one that has used the most of any of them. Times as of a part. */
+export interface MergedPart {
+  readonly units: number
+  readonly last: number
+  readonly ends: number
+}
+
+/** The states of limits that the set of the last write does not have, the latest first, and what came before. */
+export interface OtherParts {
+  readonly parts: readonly Part[]
+  readonly merged: MergedPart | undefined
+}
+
+export const NO_OTHERS: OtherParts = { parts: [], merged: undefined }
 
 /**
  * What is kept of each subject, up to a maximum: a few numbers beside each other, in pages of records of one length.
@@ -51,7 +66,7 @@ export class Records {
   readonly sets: (LimitSet | undefined)[] = []
   /** The states that numbers cannot hold, in the order of the set's limits. */
   readonly states: ((object | undefined)[] | undefined)[] = []
-  readonly others = new Map<number, readonly OtherPart[]>()
+  readonly others = new Map<number, OtherParts>()
   readonly leases = new Map<number, LeaseBook>()
   /** How many records have been removed: as long as it stays, so do the numbers of all subjects. */
   removals = 0
@@ -100,10 +115,9 @@ export class Records {
   }
 
   /** The states of limits that the set of the last write does not have. */
-  othersOf(id: number): readonly OtherPart[] {
-    return (this.page(id)[this.at(id) + MORE] as number) & MORE_LIMITS
-      ? (this.others.get(id) ?? NO_PARTS)
-      : NO_PARTS
+  othersOf(id: number): OtherParts {
+    const hasOthers = (this.page(id)[this.at(id) + MORE] as number) & MORE_LIMITS
+    return hasOthers ? (this.others.get(id) ?? NO_OTHERS) : NO_OTHERS
   }
 
   /** Makes a subject the most recently used. */

@@ -33,18 +33,6 @@ local function without_piece(list, at, size)
   return sub(list, 1, at - 1) .. sub(list, at + size)
 end
 
--- Adds what counts units of earlier, which most runs do not need.
-local function complete(algorithm)
-  for name, known in pairs(algorithm.force and {} or algorithms) do
-    if known == algorithm then
-      local whole = make(name, true)
-      algorithm.force, algorithm.enter, algorithm.counts_for = whole.force, whole.enter, whole.counts_for
-      algorithm.place, algorithm.flow = whole.place, whole.flow
-    end
-  end
-  return algorithm
-end
-
 -- Units count as used this many µs ago, over the quota if need be.
 local function enter(limit, units, age)
   local algorithm = complete(limit.algorithm)

@@ -20,6 +20,18 @@ local function algorithm_of(name, with_force)
   return algorithm
 end
 
+-- Adds what counts units of earlier, which most runs do not need.
+local function complete(algorithm)
+  for name, known in pairs(algorithm.force and {} or algorithms) do
+    if known == algorithm then
+      for member, value in pairs(make(name, true)) do
+        algorithm[member] = algorithm[member] or value
+      end
+    end
+  end
+  return algorithm
+end
+
 -- Makes a set, which is used for one subject after another. `is_outside`: one of its calendars does not cover now.
 local function make_set(described, with_force)
   local lists, ttl = described[1], described[2]

@@ -18,7 +18,7 @@ local parts, leasing
 
 local function make_parts()
   -- @include parts.lua
-  return { find = find_part, find_leases = find_leases, pack_others = pack_others }
+  return { find = find_part, find_leases = find_leases, start = start, pack_others = pack_others }
 end
 
 local function make_leasing()
@@ -51,7 +51,7 @@ local function load_limit(set, limit, at, last)
       load_numbers(set, limit, at + size, last, a, b, c)
     else
       set.missing = set.missing + 1
-      algorithm.start(limit)
+      parts.start(set, limit)
     end
     return HEADER + 1
   end
