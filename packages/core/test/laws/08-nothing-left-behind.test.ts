@@ -67,6 +67,30 @@ describe('law 8, nothing left behind, in Redis', () => {
     expect(ttl).toBeLessThanOrEqual(31 * 86_400_000 + 2 * 3_600_000)
   })
 
+  test('refunds leave few keys beside those of their subjects, of few bytes each', async () => {
+    const prefix = testPrefix()
+    const limiter = createLimiter({
+      limit: '100/min',
+      store: redisStore(sharedRedis(), { prefix }),
+      ...options,
+    })
+    const taken = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => limiter.consume(`t${i % 50}`, { cost: 2 })),
+    )
+    const settled = await Promise.all(taken.map((decision) => limiter.settle(decision, 1)))
+    expect(settled).toEqual(taken.map(() => 1))
+    const pages = (await sharedRedis().keys(`${prefix}/=*`)).sort()
+    // Ids are counted, and 72 to 144 of them are in a page.
+    expect(pages.length).toBeLessThanOrEqual(10)
+    const bytes = await Promise.all(pages.map((page) => sharedRedis().strlen(page)))
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(500 * 4)
+    for (const page of pages) {
+      const ttl = await sharedRedis().pttl(page)
+      expect(ttl).toBeGreaterThan(0)
+      expect(ttl).toBeLessThanOrEqual(600_000)
+    }
+  })
+
   test('a denied flood adds no memory', async () => {
     const prefix = testPrefix()
     const limiter = createLimiter({

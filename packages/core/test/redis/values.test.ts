@@ -1,7 +1,7 @@
 // Values in Redis: their format, how long they count, and values of other versions.
 import { testPrefix } from '@tollgate/testing'
 import { redisStore } from '../../src/index.js'
-import type { Store } from '../../src/stores/contract.js'
+import { ID_KEPT_MS, type Outcome, type RefundRequest, type Store } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
 import { needOutcome, outcomeOf, receiptsOf, requestOf, setOf } from '../support/store-requests.js'
 
@@ -210,5 +210,100 @@ describe('ids', () => {
     expect(await store.refund([request])).toEqual([true])
     const left = await store.peek([requestOf('a', one), requestOf('b', one)])
     expect(left.map((answer) => needOutcome(answer).limits[0]?.remaining)).toEqual([7, 7])
+  })
+})
+
+/** Answers to refunds are kept in pages: one for the ids that a sender counts one after another. */
+describe('ids of refunds', () => {
+  const many = setOf('5000/min')
+  const refundOf = (id: string, taken: Outcome, key = 'k'): RefundRequest => {
+    return { shard: 0, id, parts: [{ key, set: many, receipts: receiptsOf(taken, 1) }] }
+  }
+  const leftOf = async (store: Store): Promise<unknown> =>
+    (await outcomeOf(store, requestOf('k', many), 'peek')).limits[0]?.remaining
+
+  test('each of a page has its own answer, also where its end stands across two others', async () => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const taken = await outcomeOf(store, requestOf('k', many, 3000))
+    // `0` and `1` are also answers, and `abc` stand in one page.
+    const digits = ['a', 'b', 'c']
+    const ids = digits.flatMap((a) => [...digits, '0', '1'].map((b) => `sender-${a}${b}`))
+    const isGiven = (id: string): boolean => id.charCodeAt(8) % 2 === 0
+    const requests = ids.map((id) => refundOf(id, taken, isGiven(id) ? 'k' : 'nobody'))
+    // Some in one call, and others alone.
+    const first = [
+      ...(await store.refund(requests.slice(0, 9))),
+      ...(await Promise.all(requests.slice(9).map(async (request) => (await store.refund([request]))[0]))),
+    ]
+    expect(first).toEqual(ids.map(isGiven))
+    const left = await leftOf(store)
+    const others = ids.map((id) => refundOf(id, taken))
+    expect(await store.refund([...others, ...others])).toEqual([...first, ...first])
+    expect(await leftOf(store)).toBe(left)
+    expect(await sharedRedis().keys(`${prefix}/=*`)).toEqual([`${prefix}/=+sender-24`])
+    expect(await sharedRedis().strlen(`${prefix}/=+sender-24`)).toBe(1 + 3 * ids.length)
+  })
+
+  test('an id counts once whatever its length is, and is another than those that look like it', async () => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const taken = await outcomeOf(store, requestOf('k', many, 100))
+    const ids = ['a', 'aa', 'aaa', 'aaaa', '-', '_a', 'a_', 'A', 'x'.repeat(64)]
+    for (const id of ids) {
+      expect(await store.refund([refundOf(id, taken)])).toEqual([true])
+      expect(await store.refund([refundOf(id, taken)])).toEqual([true])
+    }
+    expect(await leftOf(store)).toBe(4900 + ids.length)
+  })
+
+  test.each<[how: string, lose: (store: Store, key: string) => Promise<unknown>]>([
+    ['a reset', (store) => Promise.resolve(store.reset(['k'], 0))],
+    ['an eviction of its subject', (_, key) => sharedRedis().del(key)],
+  ])('counts once with %s in between', async (_, lose) => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const taken = await outcomeOf(store, requestOf('k', many, 100))
+    expect(await store.refund([refundOf('sender-1', taken)])).toEqual([true])
+    await lose(store, `${prefix}/k`)
+    await outcomeOf(store, requestOf('k', many, 100))
+    expect(await store.refund([refundOf('sender-1', taken)])).toEqual([true])
+    expect(await leftOf(store)).toBe(4900)
+  })
+
+  test('each is remembered for ten minutes from its arrival, and nothing for longer than the last of its page', async () => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const page = `${prefix}/=+sender-12`
+    const taken = await outcomeOf(store, requestOf('k', many, 100))
+    for (const id of ['sender-00', 'sender-01', 'sender-30']) {
+      expect(await store.refund([refundOf(id, taken)])).toEqual([true])
+      const ttl = await sharedRedis().pttl(page)
+      expect(ttl).toBeGreaterThan(ID_KEPT_MS - 60_000)
+      expect(ttl).toBeLessThanOrEqual(ID_KEPT_MS)
+      // As if all but a second had passed.
+      await sharedRedis().pexpire(page, 1000)
+      // One that is known adds nothing.
+      expect(await store.refund([refundOf(id, taken)])).toEqual([true])
+      expect(await sharedRedis().pttl(page)).toBeLessThanOrEqual(1000)
+      await sharedRedis().persist(page)
+    }
+    expect(await sharedRedis().strlen(page)).toBe(1 + 3 * 3)
+    expect(await leftOf(store)).toBe(4903)
+  })
+
+  test.each([
+    ['of another application', 'OK'],
+    ['of another version', Buffer.from([2, 48, 49, 49])],
+    ['damaged', Buffer.from([3, 48, 49])],
+  ])('a page %s is left alone, and its refund changes nothing', async (_, value) => {
+    const prefix = testPrefix()
+    const store = redisStore(sharedRedis(), { prefix })
+    const taken = await outcomeOf(store, requestOf('k', many, 100))
+    await sharedRedis().set(`${prefix}/=+sender-12`, value)
+    const [answer] = await store.refund([refundOf('sender-01', taken)])
+    expect(answer).toMatchObject({ isOfRequest: true, reason: 'foreign-value' })
+    expect(await sharedRedis().getBuffer(`${prefix}/=+sender-12`)).toEqual(Buffer.from(value))
+    expect(await leftOf(store)).toBe(4900)
   })
 })

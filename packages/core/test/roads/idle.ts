@@ -13,8 +13,8 @@ const WINDOWS_MS = [10, 25, 40]
 /** Far longer than any key lives here: a sliding window counts for two windows, a bucket until its burst is back. */
 const GONE_WITHIN_MS = 5000
 
-/** Keys `PREFIX/=ID`: they remember the ids of charges and refunds for ten minutes, and are allowed to stay. */
-const REMEMBERED = /\/=[\w-]+$/
+/** Keys `PREFIX/=ID` and `PREFIX/=+PAGE`: they remember the ids of charges and refunds, and are allowed to stay. */
+const REMEMBERED = /\/=\+?[\w-]+$/
 
 /** Plays all schedules, waits until their keys should be gone, and calls `onDone` with the result of each. */
 export async function leavesNothing(

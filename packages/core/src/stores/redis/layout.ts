@@ -6,6 +6,9 @@ const MOST_SHARDS = 1024
 
 /** The first character of the keys that store ids of requests. No key of a subject begins with it. */
 const ID_MARKER = '='
+/** What the keys of pages begin with. No id has a plus. */
+const PAGE_MARKER = '=+'
+const END_OF_ID = 2
 
 /**
  * The names of keys in Redis: `PREFIX/KEY`, or on a cluster `PREFIX/{TAG}/KEY` with one tag per shard. A prefix has no
@@ -17,6 +20,21 @@ export interface Layout {
   nameOf(key: string, shard: number): string
   /** The key that remembers the answer to a request with this id. */
   nameOfId(id: string, shard: number): string
+  /** The key that remembers the answers to refunds with this id and those counted right before and after it: a page. */
+  nameOfPage(id: string, shard: number): string
+}
+
+/** What tells the ids of a page apart: two characters. */
+export function endOfId(id: string): string {
+  return id.slice(-END_OF_ID).padStart(END_OF_ID)
+}
+
+/**
+ * A page is for ids that differ in the last character and two bits of the one before. Senders count their ids, so it holds
+ * up to 144 in turn. The price of a larger one is time: Redis hands it to the script for each refund.
+ */
+function pageOf(id: string): string {
+  return `${id.slice(0, -END_OF_ID)}${endOfId(id).charCodeAt(0) >> 2}`
 }
 
 /** @throws {ConfigError} when `shards` is out of range, or given although the client is not a cluster client */
@@ -31,6 +49,7 @@ export function layoutOf(prefix: string, isCluster: boolean, shards: number | un
     shards: count,
     nameOf: (key, shard) => `${beginnings[shard]}${key}`,
     nameOfId: (id, shard) => `${beginnings[shard]}${ID_MARKER}${id}`,
+    nameOfPage: (id, shard) => `${beginnings[shard]}${PAGE_MARKER}${pageOf(id)}`,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Usage } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
 import type { ScriptArg } from './clients/index.js'
-import type { Layout } from './layout.js'
+import { endOfId, type Layout } from './layout.js'
 import type { LimitSets } from './limit-sets.js'
 import { Runs, type Run } from './runs.js'
 
@@ -123,7 +123,7 @@ export function encodeRefunds(batch: readonly RefundRequest[], sets: LimitSets, 
   const keys: string[] = []
   const args: ScriptArg[] = []
   for (const { shard, parts, id } of batch) {
-    args.push(parts.length, id === undefined ? 0 : 1)
+    args.push(parts.length, id === undefined ? '' : endOfId(id))
     for (const { key, set, receipts } of parts) {
       keys.push(layout.nameOf(key, shard))
       args.push(sets.indexOf(set))
@@ -132,7 +132,7 @@ export function encodeRefunds(batch: readonly RefundRequest[], sets: LimitSets, 
         args.push(units, at, remaining, reset)
       }
     }
-    if (id !== undefined) keys.push(layout.nameOfId(id, shard))
+    if (id !== undefined) keys.push(layout.nameOfPage(id, shard))
   }
   return { keys, args }
 }

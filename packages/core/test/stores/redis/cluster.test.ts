@@ -87,13 +87,13 @@ describe('on a real cluster', () => {
       (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}/*`)))).flat().sort()
     const named = (names: readonly string[]): string[] =>
       tags.flatMap((tag) => names.map((name) => `${prefix}/{${tag}}/${name}`)).sort()
-    expect(await found()).toEqual(named(['=r', 'acme', 'group']))
+    expect(await found()).toEqual(named(['=+8', 'acme', 'group']))
     await Promise.all(deployment.operators.map((operator) => operator.config('RESETSTAT')))
     const shards = Array.from({ length: 16 }, (_, shard) => shard)
     const reset = (): Promise<boolean[]> =>
       Promise.all(shards.map(async (shard) => store.reset(['acme', 'group'], shard)))
     expect(await reset()).toEqual(shards.map(() => true))
-    expect([await callsOf('del'), await found()]).toEqual([16, named(['=r'])])
+    expect([await callsOf('del'), await found()]).toEqual([16, named(['=+8'])])
     expect(await reset()).toEqual(shards.map(() => false))
   })
 
