@@ -14,14 +14,17 @@ const limiter = createLimiter({
 })
 const admitted = []
 let isOver = false
-let asked = 0
+/** In how many runs of requests nothing was left. */
+let denials = 0
+let wasAllowed = true
 
 async function caller() {
   while (!isOver) {
     const began = process.hrtime.bigint()
     const { allowed, source } = await limiter.consume('acme')
     if (source !== 'store' && source !== 'cache') throw new Error(`decided by ${source}`)
-    asked += 1
+    if (!allowed && wasAllowed) process.send({ denials: (denials += 1) })
+    wasAllowed = allowed
     if (allowed) admitted.push([Number(began) / 1e6, Number(process.hrtime.bigint()) / 1e6])
     // 200 callers that never pause would only measure this machine.
     else await new Promise((resolve) => setTimeout(resolve, 2))
@@ -32,7 +35,7 @@ process.on('message', async () => {
   isOver = true
   await callers
   await limiter.close()
-  process.send({ admitted, asked }, () => process.disconnect())
+  process.send({ admitted }, () => process.disconnect())
 })
 
 await limiter.consume('somebody else')

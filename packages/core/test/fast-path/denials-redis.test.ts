@@ -60,15 +60,13 @@ test('a flood costs Redis one call each recheckMs', async () => {
   await exhaust(limiter, 'flooding')
   const before = await scriptCalls(client)
   const start = performance.now()
-  let denied = 0
   let calls = 0
   while (calls < 3) {
     const flood = await Promise.all(Array.from({ length: 500 }, () => limiter.consume('flooding')))
-    denied += flood.filter(({ allowed }) => !allowed).length
+    expect(flood.filter(({ allowed }) => allowed)).toEqual([])
     calls = (await scriptCalls(client)) - before
     expect(calls).toBeLessThanOrEqual(Math.floor((performance.now() - start) / RECHECK_MS) + 1)
   }
-  expect(denied).toBeGreaterThan(calls * 100)
   expect(limiter.stats().decisions.store.denied).toBeLessThanOrEqual(calls + 2)
 })
 

@@ -130,11 +130,10 @@ describe.each(places)('on $name', ({ pair }) => {
       done += 1
       decision.release()
     }
-    for (let round = 0; round < 40; round += 1) {
+    while (done <= 50) {
       await Promise.all(Array.from({ length: 20 }, (_, i) => run(i % 2 === 0 ? one : two)))
     }
     expect(most).toBe(2)
-    expect(done).toBeGreaterThan(50)
     await eventually(async () => {
       expect((await one.peek({ id: 'busy', plan: 'small' })).limits[0]?.remaining).toBe(2)
     })

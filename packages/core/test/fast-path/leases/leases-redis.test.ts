@@ -117,14 +117,16 @@ test('limits that a subject brings anew at each request are leased', async () =>
 test('a busy subject is decided in memory, and Redis is asked for far fewer', async () => {
   const limiter = start(MONTHLY)
   await untilLeased(limiter, 'busy')
-  const before = await scriptCalls()
-  const decisions = await consumeMany(limiter, 'busy', 20_000)
-  const calls = (await scriptCalls()) - before
-  expect(allowedOf(decisions)).toBe(20_000)
-  const leased = decisions.filter(({ source }) => source === 'lease')
-  expect(leased.length).toBeGreaterThan(15_000)
-  expect(leased[0]).toMatchObject({ allowed: true, limits: [], violated: [], retryAfterMs: 0, plan: 'big' })
-  expect(calls).toBeLessThan(500)
+  await eventually(async () => {
+    const before = await scriptCalls()
+    const decisions = await consumeMany(limiter, 'busy', 2000)
+    const calls = (await scriptCalls()) - before
+    expect(allowedOf(decisions)).toBe(2000)
+    const leased = decisions.filter(({ source }) => source === 'lease')
+    expect(leased[0]).toMatchObject({ allowed: true, limits: [], violated: [], retryAfterMs: 0, plan: 'big' })
+    // Without leases each 50 that ask at once are a call, so 40.
+    expect(calls).toBeLessThan(10)
+  })
 })
 
 test('a subject with few requests is never leased, and decided as without leases', async () => {

@@ -89,9 +89,9 @@ test('while Redis decides one part of what callers ask again and again, another 
     for (let i = 0; i < 20; i += 1) await limiter.consume('acme')
   })
   await Promise.all(asked)
-  // The first call has all 64, and each of the others about half.
+  // The first call has all 64, and each of the others about half; 20 calls would always have all.
   const calls = await callsOf('evalsha')
-  expect(calls).toBeGreaterThan(30)
+  expect(calls).toBeGreaterThan(20)
   expect(calls).toBeLessThan(80)
 })
 
