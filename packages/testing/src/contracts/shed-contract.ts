@@ -125,6 +125,20 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
       expect(await answer).not.toBe(503)
     })
 
+    test('an exempt that is async is waited for; what it rejects with is an error of its request', async () => {
+      const exempt = async (req: AnyRequest): Promise<boolean> => headerOf(req, 'x-as') === 'exempt'
+      const one = { limiter: limiterOfPlans(), identify, shed: { maxInFlight: 1, exempt } }
+      const url = await hanging(one)
+      await hang(url, 1, of('pro'))
+      expect(await statusOf(url, of('free'))).toBe(503)
+      await hang(url, 1, { headers: { 'x-plan': 'free', 'x-as': 'exempt' } })
+
+      const onError = jest.fn()
+      const rejecting = { ...one.shed, exempt: () => Promise.reject(new Error('exempt')) }
+      expect(await statusOf(await start({ ...one, shed: rejecting }, { onError }), of('free'))).toBe(500)
+      expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'exempt' })]])
+    })
+
     test('a request that passes two limiters counts once', async () => {
       const one = { limiter: limiterOfPlans(), identify, shed: { maxInFlight: 2 } }
       const two = { ...one, limiter: limiterOfPlans(), requestProperty: 'second' }

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../../base/maybe-promise.js'
 import { ConfigError, show } from '../../base/errors.js'
 import { isOptions, nearestOf, needOptions } from '../../base/option-checks.js'
 import type { Bounds } from './order.js'
@@ -10,8 +11,8 @@ export interface ShedOptions<Req = unknown> {
   readonly maxInFlight?: number | undefined
   /** How late the event loop may be, in ms, from 10 to 60 000. Later than that nothing is let in. Default: 50. */
   readonly maxDelayMs?: number | undefined
-  /** Returns true for requests that are never refused for overload and not counted, such as health checks. */
-  readonly exempt?: ((req: Req) => boolean) | undefined
+  /** Returns true for requests that are never refused for overload and not counted, such as health checks. It may be async. */
+  readonly exempt?: ((req: Req) => MaybePromise<boolean>) | undefined
 }
 
 /** Names of plans, the one that is refused first in front; or options; or false for never. */
@@ -20,7 +21,7 @@ export type ShedOption<Req = unknown> = readonly string[] | ShedOptions<Req> | f
 /** The option, read. */
 export interface Shedding<Req> extends Bounds {
   readonly plans: readonly string[]
-  readonly exempt: ((req: Req) => boolean) | undefined
+  readonly exempt: ((req: Req) => MaybePromise<boolean>) | undefined
 }
 
 const MAX_DELAY_MS = 50

@@ -1,4 +1,4 @@
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
 import { decideShed } from '../../limiter/uncounted-decision.js'
 import type { Decision } from '../../limiter/decision.js'
 import { internalsOf, type Internals } from '../../limiter/internals.js'
@@ -37,7 +37,13 @@ export class Shedder<Req extends object, Res> {
    * @returns       the denial of a request that is refused; undefined when it is let in
    */
   refusal(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
-    if (this.#monitor.has(req) || this.#shedding.exempt?.(req)) return undefined
+    if (this.#monitor.has(req)) return undefined
+    const exempt = this.#shedding.exempt?.(req)
+    if (isPromise(exempt)) return chain(exempt, (yes) => (yes ? undefined : this.#decide(req, res, subject)))
+    return exempt ? undefined : this.#decide(req, res, subject)
+  }
+
+  #decide(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
     // Where even the first plan is let in the plan need not be known, so most requests look none up.
     if (this.#isLetIn(0)) return this.#enter(req, res)
     return chain(this.#internals.planOf(subject), (plan) => {
