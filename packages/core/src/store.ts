@@ -28,7 +28,7 @@ export { ID_KEPT_MS, KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from './stores/co
 export { spaceOf } from './stores/spaces.js'
 export { EvictionReport } from './stores/memory/eviction-report.js'
 export { LruMap } from './base/lru-map.js'
-export { needOptions } from './base/option-checks.js'
+export { needClock, needOptions } from './base/option-checks.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export { atCaller } from './base/at-caller.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'

@@ -59,6 +59,7 @@ const AUTHORS_OF_STORES = [
   'limitSetFor',
   'limitSetOf',
   'memoryStore',
+  'needClock',
   'needOptions',
   'refundByKey',
   'refundOf',

@@ -1,4 +1,4 @@
-import { atCaller, ConfigError, needOptions, spaceOf, type Store } from '@tollgate/core/store'
+import { atCaller, ConfigError, needClock, needOptions, spaceOf, type Store } from '@tollgate/core/store'
 import { portOf, type Memcached } from './clients/index.js'
 import type { Connect } from './connection/connection.js'
 import { CountingStore } from './counting-store.js'
@@ -44,16 +44,11 @@ function makeStore(servers: Memcached, options: MemcachedStoreOptions): Store {
   if (!Number.isSafeInteger(maxCounters) || maxCounters < 1) {
     throw ConfigError.wrong('maxCounters', maxCounters, 'a whole number from 1, such as 100000')
   }
-  needFunction(
-    'connect',
-    connect,
-    'a function that returns a socket: ({ host, port }) => tls.connect({ host, port })',
-  )
-  needFunction('now', now, 'a function that returns ms since 1970: () => Date.now()')
+  if (connect !== undefined && typeof connect !== 'function') {
+    const expected = 'a function that returns a socket: ({ host, port }) => tls.connect({ host, port })'
+    throw ConfigError.wrong('connect', connect, expected)
+  }
+  needClock(now)
   const port = portOf(servers, connect)
   return new CountingStore(port, { prefix, maxCounters, space: spaceOf(port.servers, prefix), now })
-}
-
-function needFunction(path: string, given: unknown, expected: string): void {
-  if (given !== undefined && typeof given !== 'function') throw ConfigError.wrong(path, given, expected)
 }

@@ -1,10 +1,14 @@
 // Bad input is refused when the store or the limiter is made, with what to write instead.
 import { createLimiter, type LimiterOptions } from '@tollgate/core'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { memcachedStore, type Memcached } from '../src/index.ts'
 
 const ADDRESS = '127.0.0.1:1'
+const unhandled: unknown[] = []
+const note = (error: unknown): void => void unhandled.push(error)
+beforeAll(() => process.on('unhandledRejection', note))
+afterAll(() => process.off('unhandledRejection', note))
 
 test.each<[unknown, object, RegExp]>([
   [undefined, {}, /^servers: got undefined, expected a server such as '127.0.0.1:11211'/],
@@ -21,6 +25,7 @@ test.each<[unknown, object, RegExp]>([
   [ADDRESS, { maxCounters: 0 }, /^maxCounters: got 0, expected a whole number from 1/],
   [ADDRESS, { connect: true }, /^connect: got true, expected a function that returns a socket/],
   [ADDRESS, { now: 7 }, /^now: got 7, expected a function that returns ms/],
+  [ADDRESS, { now: async () => 7 }, /^what now returned: got a promise, expected a time in ms/],
   [ADDRESS, { ttl: 7 }, /^memcachedStore\.ttl: there is no such option here/],
   [
     { perform() {}, incrSeq() {} },
@@ -68,15 +73,38 @@ test('two stores on the same servers and prefix are one place: a second limiter 
 test.each([
   ['nothing', () => undefined],
   ['a promise', async () => undefined],
+  ['a promise that rejects', () => Promise.reject(new Error('connect'))],
   ['what is no socket', () => ({})],
-])('a connect that gives %s is a fault of the store that says so', async (_, connect) => {
-  const store = memcachedStore(ADDRESS, { connect: connect as never, prefix: 'connect' })
+])('a connect that gives %s is a fault of the store that says so', async (_, given) => {
+  const store = memcachedStore(ADDRESS, { connect: given as never, prefix: 'connect' })
   const limiter = createLimiter({ limit: '5/min', store, warnings: false })
   const faults: string[] = []
   limiter.on('storeError', ({ message }) => void faults.push(message))
   expect((await limiter.consume('acme')).source).toBe('local')
   expect(faults[0]).toContain('connect gave no socket')
   await limiter.close()
+  await new Promise(setImmediate)
+  expect(unhandled).toEqual([])
+})
+
+test('a socket that comes late is closed', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sockets: Socket[] = []
+  const late = async (): Promise<Socket> => {
+    sockets.push(connect(port, '127.0.0.1'))
+    return sockets.at(-1) as Socket
+  }
+  const store = memcachedStore(`127.0.0.1:${port}`, { connect: late as never, prefix: 'late' })
+  const limiter = createLimiter({ limit: '5/min', store, warnings: false })
+  expect((await limiter.consume('acme')).source).toBe('local')
+  await limiter.close()
+  const wereClosed = sockets.map(({ destroyed }) => destroyed)
+  for (const socket of sockets) socket.destroy()
+  server.close()
+  expect(wereClosed.length).toBeGreaterThan(0)
+  expect(wereClosed).not.toContain(false)
 })
 
 test('a limiter that was closed leaves a store that another can use', async () => {

@@ -129,8 +129,8 @@ export class DecisionCounter {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // A rejection would end the process.
-      if (given instanceof Promise) given.catch(() => {})
+      // A rejection would end the process, of a promise of any library.
+      Promise.resolve(given).catch(() => {})
       this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
     } catch (error) {
       this.#warn(error)

@@ -86,6 +86,16 @@ describe('subjects', () => {
     expect(counts).toEqual([15, 15])
   })
 
+  test('a promise of another library has somebody who hears of its rejection', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const then = jest.fn()
+    start({ subjectAttribute: () => ({ then }) as never })
+    await ask(1, { id: 'globex', plan: 'pro' })
+    expect(await seen()).toEqual([undefined])
+    expect(then).toHaveBeenCalledWith(expect.any(Function), expect.any(Function))
+    warn.mockRestore()
+  })
+
   test.each<[string, unknown]>([
     ['throws', () => fail()],
     ['rejects', async () => fail()],

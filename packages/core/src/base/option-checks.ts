@@ -1,5 +1,6 @@
 import { ConfigError } from './errors.js'
 import { OPTIONS_PAGE } from './pages.js'
+import { quiet } from './quiet.js'
 import { pathIn } from './show.js'
 
 /** The options that one call accepts, and what to type in place of options that it does not accept. */
@@ -97,6 +98,21 @@ function isTypo(given: string, meant: string): boolean {
   return (
     [wanted, wanted.slice(1), swapped].includes(rest) || [wanted, wanted.slice(1)].includes(rest.slice(1))
   )
+}
+
+/**
+ * Checks the option `now` of a store, and asks it once: a promise would count nothing, and could end the process.
+ *
+ * @throws {ConfigError} when it is no function that returns a time
+ */
+export function needClock(now: unknown): void {
+  if (now === undefined) return
+  const expected = 'a function that returns ms since 1970: () => Date.now()'
+  if (typeof now !== 'function') throw ConfigError.wrong('now', now, expected)
+  const first: unknown = now()
+  if (Number.isFinite(first)) return
+  quiet(first)
+  throw ConfigError.wrong('what now returned', first, 'a time in ms, and no promise: () => Date.now()')
 }
 
 /** An option without `undefined` among its values. */

@@ -1,6 +1,7 @@
 // All functions that the options take keep one contract. What they return may be a promise of any library wherever a request
 // can wait for it; elsewhere a promise is refused, never taken for a value. What they throw, or reject with, goes to the
 // application's error handling, or is told where that can do nothing. It never ends the process.
+import { Redis } from 'ioredis'
 import { createHttpLimiter, type HttpAdapter, type ResponseEnd } from '../../src/adapter.js'
 import type { PlanCacheOptions, ShedOptions } from '../../src/index.js'
 import {
@@ -8,11 +9,15 @@ import {
   byHeader,
   byJwtClaim,
   createLimiter,
+  memoryStore,
+  redisStore,
   type ByBearerTokenOptions,
   type ByHeaderOptions,
   type ByJwtClaimOptions,
   type LimiterOptions,
+  type MemoryStoreOptions,
   type RateLimitOptions,
+  type RedisStoreOptions,
 } from '../../src/index.js'
 import { asyncStore } from '../support/stores.js'
 
@@ -45,6 +50,8 @@ const adapter: HttpAdapter<Req, Res> = {
   end: (res, { status, body }) => void (res.answer = `${status} ${body}`),
   onEnd: (res, listener) => void res.ends.push(listener),
 }
+
+const FOR_COUNTING = { autoResendUnfulfilledCommands: false }
 
 const boom = new Error('boom')
 /** How a function can answer, by what it should. */
@@ -146,6 +153,8 @@ type Names =
   | `byHeader.${Functions<ByHeaderOptions>}`
   | `byBearerToken.${Functions<ByBearerTokenOptions>}`
   | `byJwtClaim.${Functions<ByJwtClaimOptions<Req>>}`
+  | `memoryStore.${Functions<MemoryStoreOptions>}`
+  | `redisStore.${Functions<RedisStoreOptions>}`
   | 'listener'
 
 const ROWS: Readonly<Record<Names, Row>> = {
@@ -243,6 +252,16 @@ const ROWS: Readonly<Record<Names, Row>> = {
     AWAITED,
     { sub: 'a', plan: 'pro' },
     isPro((token) => ({ identify: byJwtClaim('sub', { planClaim: 'plan', token }) })),
+  ],
+  'memoryStore.now': [
+    AT_ONCE,
+    5,
+    async (now) => (await send({ limit: '1/min', store: memoryStore({ now }) })) === undefined,
+  ],
+  'redisStore.now': [
+    AT_ONCE,
+    5,
+    async (now) => Boolean(redisStore(new Redis({ lazyConnect: true, ...FOR_COUNTING }), { now })),
   ],
 }
 

@@ -75,10 +75,12 @@ export class Connection {
 
   #open(): Socket {
     const socket: unknown = this.#connect(this.#address)
-    if (!isSocket(socket))
+    if (!isSocket(socket)) {
+      drop(socket)
       throw new Error(
         'connect gave no socket: it must return what node:net or node:tls returns, and no promise',
       )
+    }
     this.#reader = new Reader()
     socket.setNoDelay(true)
     socket.setTimeout(LONGEST_CONNECT_MS)
@@ -126,6 +128,14 @@ export class Connection {
     const error = storeErrorOf(cause)
     for (const { exchange } of lost) exchange.reject(error)
   }
+}
+
+/** Nobody else closes a socket that comes late, or hears of its errors and of a rejection: each would end the process. */
+function drop(given: unknown): void {
+  Promise.resolve(given).then(
+    (late) => isSocket(late) && late.on('error', () => {}).destroy(),
+    () => {},
+  )
 }
 
 function isSocket(given: unknown): given is Socket {

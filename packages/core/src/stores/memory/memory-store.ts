@@ -1,6 +1,6 @@
 import { atCaller } from '../../base/at-caller.js'
 import { ConfigError } from '../../base/errors.js'
-import { needOptions } from '../../base/option-checks.js'
+import { needClock, needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
 import { ProcessStore } from './process-store.js'
 import { warnOfSeveralProcesses } from './several-processes.js'
@@ -32,9 +32,7 @@ function makeStore(options: MemoryStoreOptions): Store {
   if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {
     throw ConfigError.wrong('maxSubjects', maxSubjects, 'a whole number from 1, such as 100000')
   }
-  if (now !== undefined && typeof now !== 'function') {
-    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
-  }
+  needClock(now)
   warnOfSeveralProcesses()
   return new ProcessStore(maxSubjects, now)
 }

@@ -1,6 +1,6 @@
 import { atCaller } from '../../base/at-caller.js'
 import { ConfigError } from '../../base/errors.js'
-import { needOptions } from '../../base/option-checks.js'
+import { needClock, needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
 import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'
@@ -43,9 +43,7 @@ function makeStore(client: RedisClient, options: RedisStoreOptions): Store {
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
     throw ConfigError.wrong('prefix', prefix, "1 to 64 letters, digits or _.:-, such as 'myapp'")
   }
-  if (now !== undefined && typeof now !== 'function') {
-    throw ConfigError.wrong('now', now, 'a function that returns ms since 1970: () => Date.now()')
-  }
+  needClock(now)
   const port = portOf(client)
   const space = spaceOf(client, prefix)
   const store = new RedisStore(port, layoutOf(prefix, port.isCluster, shards), { space, now })
