@@ -44,9 +44,9 @@ export class Counter {
     return this.#ask(limited, () => this.#consumer.consume(this.#subject(id, limited)))
   }
 
-  /** As `take`, but takes nothing. */
-  peek(id: string, limited: Limited): Promise<Decision> {
-    return this.#ask(limited, () => this.#consumer.peek(this.#subject(id, limited)))
+  /** As `take`, but takes nothing. With the whole quota for `cost`: whether any of it is used, and until when. */
+  peek(id: string, limited: Limited, cost = 1): Promise<Decision> {
+    return this.#ask(limited, () => this.#consumer.peek(this.#subject(id, limited), { cost }))
   }
 
   /** @throws {StoreUnavailableError} if the store could not answer and the policy is `closed` */

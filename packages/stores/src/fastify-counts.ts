@@ -50,14 +50,16 @@ export class FastifyCounts {
   async peek(asked: Asked): Promise<FastifyHits> {
     const { id, limited } = this.#read(asked)
     if (limited.quota === 0) return { current: 0, ttl: 0 }
+    const refusable = this.#refusable(asked)
     const [decision, refused] = await Promise.all([
       this.#hits.peek(id, limited),
-      this.#counts ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
+      this.#penalties.renews ? this.#refusals.peek(id, refusable, refusable.quota) : undefined,
     ])
     this.#hits.needAnswer(decision)
     const { quota, windowMs } = limited
-    if (refused && this.#penalties.renews && isPending(refused)) {
-      const ttl = Math.max(this.#refusals.countsForMs(limited), decision.retryAfterMs ?? 0)
+    if (refused && isPending(refused)) {
+      const left = refused.retryAfterMs ?? this.#refusals.countsForMs(limited)
+      const ttl = Math.max(left, decision.retryAfterMs ?? 0)
       return { current: quota + (stateOf(refused)?.used ?? 1), ttl: Math.ceil(ttl) }
     }
     const state = stateOf(decision)

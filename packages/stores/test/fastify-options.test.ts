@@ -194,9 +194,17 @@ test('createRateLimit tells of a window that a refused request began', async () 
   const check = app.createRateLimit({ max: 1 })
   app.get('/look', async (request) => check(request, { increment: false }))
   app.get('/take', async (request) => check(request))
+  const look = async (): Promise<unknown> => (await call('/look', 'acme')).json()
   await statusesOf(3, '/take')
-  const { isExceeded, ttl } = (await (await call('/look', 'acme')).json()) as Record<string, unknown>
-  expect([isExceeded, ttl]).toEqual([true, MINUTE])
+  expect(await look()).toMatchObject({ isExceeded: true, ttl: MINUTE })
+  now += 20_000
+  expect(await look()).toMatchObject({ isExceeded: true, ttl: 40_000 })
+  // It begins anew, while what was refused before still counts.
+  await statusesOf(1, '/take')
+  now += 10_000
+  expect(await look()).toMatchObject({ isExceeded: true, ttl: 50_000 })
+  now += 50_000
+  expect(await look()).toMatchObject({ isExceeded: false, remaining: 1, ttl: 0 })
 })
 
 test('skipOnError decides where the store cannot answer and the policy is closed', async () => {

@@ -65,9 +65,9 @@ describe.each(cases)('%s, %i ms after a window began', (_, at, make, given) => {
     const made = fastifyStore(make(), given)
     closers.push(() => made.close())
     const store = new made({ max, timeWindow: MINUTE, continueExceeding: true })
-    const ask = async (): Promise<FastifyHits> =>
+    const ask = async (how: 'incr' | 'read' = 'incr'): Promise<FastifyHits> =>
       new Promise((resolve, reject) =>
-        store.incr(
+        store[how](
           'acme',
           (error, hits) => (error ? reject(error) : resolve(hits as FastifyHits)),
           MINUTE,
@@ -81,7 +81,11 @@ describe.each(cases)('%s, %i ms after a window began', (_, at, make, given) => {
     const { current, ttl } = await ask()
     expect(current).toBeGreaterThan(max)
     expect(ttl).toBeGreaterThanOrEqual(MINUTE)
-    now += seconds(ttl)
+    now += 10_000
+    const left = await ask('read')
+    expect(left.current).toBeGreaterThan(max)
+    expect(left.ttl).toBeLessThanOrEqual(ttl - 10_000)
+    now += seconds(left.ttl)
     expect((await ask()).current).toBeLessThanOrEqual(max)
   })
 
