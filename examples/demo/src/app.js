@@ -46,10 +46,10 @@ export function createApp({ limiter, tenants, trustProxy = false }) {
 }
 
 /** An API behind the counter that most limiters use, to see what that one lets through. */
-export function createFixedWindowApp({ quota, windowMs }) {
+export function createFixedWindowApp({ quota, windowMs, tenants }) {
   const app = express()
   const limit = { quota, window: windowMs, algorithm: 'fixed-window' }
-  app.use(rateLimit({ limit, identify: (req) => req.get('x-api-key') }))
+  app.use(rateLimit({ limit, identify: (req) => tenants.get(req.get('x-api-key'))?.id }))
   app.get('/', (_req, res) => res.json({ hello: 'from behind a fixed window' }))
   return app
 }

@@ -78,7 +78,7 @@ async function greetStore() {
 
 /** Resolves with whether every tenant got what its plan promises. */
 async function showTraffic() {
-  const fixedWindow = createFixedWindowApp({ quota: 100, windowMs: minuteMs })
+  const fixedWindow = createFixedWindowApp({ quota: 100, windowMs: minuteMs, tenants })
   const fixedServer = await listen(fixedWindow, { host: '127.0.0.1', port: 0 })
   const clients = createTenants({ api: url, fixed: urlOf(fixedServer) }, minuteMs)
   const customers = Object.values(clients).filter(({ plan }) => plan)

@@ -6,7 +6,7 @@ import * as app from './app.js'
 const asker = (url) => async (query, more) => {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-tenant': 'acme' },
+    headers: { 'content-type': 'application/json', 'x-api-key': 'key-of-acme' },
     body: JSON.stringify({ query, ...more }),
   })
   const { errors, extensions } = await response.json()
@@ -77,7 +77,7 @@ async function driveRefused(ask) {
 
 function hint(url) {
   const curl = (query, note) =>
-    `curl ${url}/graphql -H 'content-type: application/json' -H 'x-tenant: acme' -d '{"query":"${query}"}'   # ${note}`
+    `curl ${url}/graphql -H 'content-type: application/json' -H 'x-api-key: key-of-acme' -d '{"query":"${query}"}'   # ${note}`
   return [
     curl('{ users(first: 5) { name posts(first: 10) { title } } }', '61 units, then 13'),
     curl('{ users { name posts { title } } }', 'more than the limit ever allows'),

@@ -1,6 +1,6 @@
 // A language model API: tokens a minute. What an answer can take is reserved, what it did take is committed.
 // To copy, with a model of yours: npm install @tollgate/express express ioredis
-import { answerOf, createLimiter, memoryStore, redisStore } from '@tollgate/express'
+import { answerOf, byIp, createLimiter, memoryStore, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { complete, tokensOf } from './model.js'
@@ -20,8 +20,10 @@ export const limiter = createLimiter({ store, limit: '1000/min', deadlineMs: Num
 /** No answer is longer, in tokens, or takes longer. */
 const [LONGEST, SLOWEST] = [500, '2min']
 
-// In an app of your own: who is authenticated.
-const tenantOf = (req) => req.get('x-tenant') ?? 'nobody'
+// In an app of your own: a look-up in your database. An unknown key is nobody, and counts by the client's address.
+const tenants = new Map(['ada', 'bob', 'eve'].map((id) => [`key-of-${id}`, id]))
+const byAddress = byIp()
+const tenantOf = (req) => tenants.get(req.get('x-api-key') ?? '') ?? byAddress(req)
 
 const app = express()
 app.post('/complete', express.json(), async (req, res) => {

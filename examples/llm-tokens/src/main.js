@@ -5,7 +5,7 @@ import * as app from './app.js'
 const post = (url, tenant, body, more) =>
   fetch(`${url}/complete`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-tenant': tenant },
+    headers: { 'content-type': 'application/json', 'x-api-key': `key-of-${tenant}` },
     body: JSON.stringify(body),
     ...more,
   })
@@ -60,7 +60,7 @@ async function driveLeaving(url) {
 
 const hint = (url) => {
   const curl = (prompt, maxTokens) =>
-    `curl -Ni ${url}/complete -H 'content-type: application/json' -H 'x-tenant: acme' -d '{"prompt":"${prompt}","maxTokens":${maxTokens}}'`
+    `curl -Ni ${url}/complete -H 'content-type: application/json' -H 'x-api-key: key-of-acme' -d '{"prompt":"${prompt}","maxTokens":${maxTokens}}'`
   return [
     `${curl('tell me of a fox', 100)}   # 105 reserved, 20 used`,
     `${curl('tell me all', 500)}   # again and again`,

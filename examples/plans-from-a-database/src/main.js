@@ -18,7 +18,7 @@ app.limiter.on('planError', (error, { id }) => failures.push(`${id}: ${error.mes
 
 async function drive(url) {
   const as = (tenant, path = '/', method = 'GET') =>
-    fetch(url + path, { method, headers: { 'x-tenant': tenant } })
+    fetch(url + path, { method, headers: { 'x-api-key': `key-of-${tenant}` } })
   const planOf = async (tenant) => (await (await as(tenant)).json()).plan
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -27,7 +27,7 @@ async function drive(url) {
   check('it buys an upgrade', (await as('acme', '/upgrade', 'POST')).status, 200)
   const { plan, limits } = await (await as('acme')).json()
   check('which holds at once, with what it has used', [plan, limits[0].remaining], ['pro', 96])
-  check('whoever is not in the table cannot', (await as('nobody', '/upgrade', 'POST')).status, 404)
+  check('whoever is not in the table cannot', (await as('closed', '/upgrade', 'POST')).status, 404)
 
   app.tenants.close()
   await sleep(ttlMs + 50)
@@ -64,12 +64,12 @@ async function serveSwitch() {
 
 const database = isOnce ? '' : await serveSwitch()
 const hint = (url) => [
-  `curl -i ${url}/ -H 'x-tenant: acme'                 # free: the fourth of a minute is denied`,
-  `curl -X POST ${url}/upgrade -H 'x-tenant: acme'`,
-  `curl -i ${url}/ -H 'x-tenant: acme'                 # pro, at once`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-acme'                 # free: the fourth of a minute is denied`,
+  `curl -X POST ${url}/upgrade -H 'x-api-key: key-of-acme'`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-acme'                 # pro, at once`,
   `curl -X POST ${database}/down`,
-  `curl -i ${url}/ -H 'x-tenant: acme'                 # still pro; 'planError' is printed here once 5 s are over`,
-  `curl -i ${url}/ -H 'x-tenant: initech'              # never looked up: the default plan, though it pays for pro`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-acme'                 # still pro; 'planError' is printed here once 5 s are over`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-initech'              # never looked up: the default plan, though it pays for pro`,
   `curl -X POST ${database}/up`,
 ]
 

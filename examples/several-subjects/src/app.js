@@ -22,19 +22,27 @@ export const limiter = createLimiter({
 })
 const byAddress = byIp({ plan: 'address' })
 
+// In an app of your own: authentication, by a look-up or a verified token.
+const users = new Map([
+  ['key-of-ada', { org: 'acme', name: 'ada' }],
+  ['key-of-bob', { org: 'acme', name: 'bob' }],
+  ['key-of-carl', { org: 'globex', name: 'carl' }],
+  ['key-of-dora', { org: 'globex', name: 'dora' }],
+])
+
 const app = express()
 app.use((req, res, next) => {
-  // In an app of your own: authentication.
-  if (req.get('x-org') && req.get('x-user')) next()
-  else res.status(401).json({ error: 'who are you? Send x-org and x-user' })
+  req.user = users.get(req.get('x-api-key') ?? '')
+  if (req.user) next()
+  else res.status(401).json({ error: 'unknown key' })
 })
 app.use(
   rateLimit({
     limiter,
     // Ids are one namespace, so each says what it is of.
     identify: (req) => [
-      { id: `org:${req.get('x-org')}`, plan: 'team' },
-      { id: `user:${req.get('x-user')}`, plan: 'seat', label: 'user' },
+      { id: `org:${req.user.org}`, plan: 'team' },
+      { id: `user:${req.user.name}`, plan: 'seat', label: 'user' },
       byAddress(req), // called by its plan: address.minute
     ],
   }),

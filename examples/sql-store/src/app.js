@@ -18,13 +18,15 @@ export const limiter = createLimiter({
   deadlineMs: Number(DEADLINE_MS),
 })
 
+// In an app of your own: a look-up in your database. An unknown key is nobody, and counts by the client's address.
+const tenants = new Map([
+  ['key-of-acme', { id: 'acme', plan: 'free' }],
+  ['key-of-initech', { id: 'initech', plan: 'free' }],
+  ['key-of-globex', { id: 'globex', plan: 'pro' }],
+])
+
 const app = express()
-app.use(
-  rateLimit({
-    limiter,
-    identify: (req) => ({ id: req.get('x-tenant') ?? 'nobody', plan: req.get('x-plan') }),
-  }),
-)
+app.use(rateLimit({ limiter, identify: (req) => tenants.get(req.get('x-api-key') ?? '') }))
 app.get('/', (req, res) => res.json({ plan: req.rateLimit.plan, limits: req.rateLimit.limits }))
 
 export const server = app.listen(Number(PORT), '127.0.0.1', () => {

@@ -26,29 +26,29 @@ async function startAnother() {
 }
 
 async function drive(url) {
-  const as = (tenant, plan, at = url) => fetch(at, { headers: { 'x-tenant': tenant, 'x-plan': plan } })
+  const as = (tenant, at = url) => fetch(at, { headers: { 'x-api-key': `key-of-${tenant}` } })
   const remaining = async (response) => (await response.json()).limits.map((limit) => limit.remaining)
 
-  check('acme is on free: 5 a minute', await statuses(7, () => as('acme', 'free')), { 200: 5, 429: 2 })
-  check(
-    'globex is on pro: three limits in one row',
-    await remaining(await as('globex', 'pro')),
-    [99, 99999, 19],
-  )
+  check('acme is on free: 5 a minute', await statuses(7, () => as('acme')), { 200: 5, 429: 2 })
+  check('globex is on pro: three limits in one row', await remaining(await as('globex')), [99, 99999, 19])
 
   const another = await startAnother()
-  check('another process knows what acme has used', (await as('acme', 'free', another.url)).status, 429)
+  check('another process knows what acme has used', (await as('acme', another.url)).status, 429)
   const turns = [url, another.url]
-  const both = await statuses(8, (i) => as('initech', 'free', turns[i % 2]))
+  const both = await statuses(8, (i) => as('initech', turns[i % 2]))
   check('the two count initech together', both, { 200: 5, 429: 3 })
   await another.stop()
-  const [, month] = await remaining(await as('globex', 'pro'))
+  check('made-up keys count by their address', await statuses(7, (i) => as(`nobody-${i}`)), {
+    200: 5,
+    429: 2,
+  })
+  const [, month] = await remaining(await as('globex'))
   check('and what globex used before still counts', month, 99998)
 }
 
 const hint = (url) => [
-  `curl -i ${url}/ -H 'x-tenant: acme' -H 'x-plan: free'    # the sixth of a minute is denied`,
-  `curl -i ${url}/ -H 'x-tenant: globex' -H 'x-plan: pro'`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-acme'     # the sixth of a minute is denied`,
+  `curl -i ${url}/ -H 'x-api-key: key-of-globex'`,
 ]
 
 await play(app, { drive, hint })

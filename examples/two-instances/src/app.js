@@ -1,20 +1,23 @@
 // One of several processes of the same API. They share nothing but the Redis.
 // To copy: npm install @tollgate/express express ioredis; run it with REDIS_URL, as often as you like, each with a PORT.
-import { byHeader, createLimiter, rateLimit, redisStore } from '@tollgate/express'
+import { createLimiter, rateLimit, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 
-const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379', REDIS_PREFIX = 'two-instances' } = process.env
 
 const redis = new Redis(REDIS_URL, {
   autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
   retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
 })
-const limiter = createLimiter({ limit: '100/min', store: redisStore(redis), onStoreFailure: 'closed' })
+const store = redisStore(redis, { prefix: REDIS_PREFIX })
+const limiter = createLimiter({ limit: '100/min', store, onStoreFailure: 'closed' })
+
+// In an app of your own: a look-up in your database. An unknown key is nobody, and counts by the client's address.
+const tenants = new Map([['key-of-acme', 'acme']])
 
 const app = express()
-// In an app of your own: look the key up. Whoever makes up a key for each request is not limited by this.
-app.use(rateLimit({ limiter, identify: byHeader('x-api-key') }))
+app.use(rateLimit({ limiter, identify: (req) => tenants.get(req.get('x-api-key') ?? '') }))
 app.get('/', (_req, res) => {
   res.json({ pid: process.pid })
 })

@@ -1,0 +1,105 @@
+// Programs that users copy are attacked as users would be: by keys that a client makes up, and by other spellings of a path.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import express, { type NextFunction, type Request, type Response } from 'express'
+import { serveHandler } from '../src/index.ts'
+import { blocksOf, pages, root, textOf } from './docs-pages.ts'
+import { isTheirs } from './docs-programs.ts'
+import { askerAt, times, type Asker } from './migration-contract.ts'
+import { runProgram, type Block } from './page-programs.ts'
+
+const OWN_LIMITS = 'docs/own-limits.md'
+const inHttp = blocksOf(OWN_LIMITS, textOf(OWN_LIMITS)).filter(({ code }) => code.includes('rateLimit('))
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** An application behind a program that leaves it to the reader to authenticate. */
+async function serve(program: Block): Promise<Asker> {
+  const app = express()
+  const authenticate = (req: Request, _res: Response, next: NextFunction): void => {
+    const [, id] = /^key-of-(acme|globex)$/.exec(req.get('x-api-key') ?? '') ?? []
+    next(void Object.assign(req, { tenant: id && { id, plan: 'free' } }))
+  }
+  await runProgram(program, { app, authenticate })
+  app.use((_req, res) => void res.send('ok'))
+  const served = await serveHandler(app)
+  open.push(() => served.close())
+  return askerAt(served.url)
+}
+
+test(`${OWN_LIMITS} shows own limits in HTTP in both ways`, () => {
+  expect(inHttp.map(({ code }) => code.includes('limit: (req) =>'))).toEqual([false, true])
+})
+
+describe.each(inHttp.map((block) => [`${block.page}:${block.line}`, block] as const))('%s', (_, program) => {
+  const as = (key: string): RequestInit => ({ headers: { 'x-api-key': key } })
+
+  test('holds a tenant to its own limits, and others to their plan', async () => {
+    const { ask, statuses } = await serve(program)
+    expect(await statuses(41, '', as('key-of-acme'))).toEqual([...times(40, 200), 429])
+    const own = (await ask('', as('key-of-acme'))).headers.get('ratelimit-policy')
+    expect(own).toBe('"minute";q=40;w=60, "day";q=1000;w=86400')
+    expect(await statuses(101, '', as('key-of-globex'))).toEqual([...times(100, 200), 429])
+  })
+
+  test('counts keys that a client makes up against its address', async () => {
+    const { statuses } = await serve(program)
+    const all = []
+    for (let i = 0; i < 101; i += 1) all.push(...(await statuses(1, '', as(`made-up-${i}`))))
+    expect(all).toEqual([...times(100, 200), 429])
+  })
+})
+
+function sourcesIn(folder: string): string[] {
+  const names = existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : []
+  return names.filter((name) => /^(?!main).*\.js$/.test(name)).map((name) => `${folder}/${name}`)
+}
+
+/** Every program that readers are told to copy, by where it stands. */
+const recipes: readonly (readonly [where: string, code: string])[] = [
+  ...pages
+    .flatMap((page) => blocksOf(page, textOf(page)))
+    .filter(({ code }) => !isTheirs(code))
+    .map(({ page, line, code }) => [`${page}:${line}`, code] as const),
+  ...readdirSync(join(root, 'examples'))
+    .flatMap((name) => sourcesIn(`examples/${name}/src`))
+    .map((file) => [file, textOf(file)] as const),
+]
+const recipesWith = (pattern: RegExp): string[] =>
+  recipes.filter(([, code]) => pattern.test(code)).map(([where]) => where)
+
+// A header that says who asks may only be the argument of a look-up.
+const UNCHECKED =
+  /\bbyHeader\(|(?<!(?:\.get|tenantOf)\((?:String\()?)(?<![\w.])\w+(?:\.req)?(?:\.get\(|\.header\(|\.headers\[)'x-(?:api-key|tenant|org|user|plan)'/
+const BY_PATH =
+  /\b(?:cost|limit|group|stacked): (?:async )?\([^)]*\) =>[\s\S]{0,40}\b(?:path|url|originalUrl)\b/
+
+test.each([
+  ["identify: byHeader('x-api-key')", true],
+  ["identify: (req) => req.get('x-api-key')", true],
+  ["keyGenerator: (c) => c.req.header('x-api-key') ?? ''", true],
+  ["identify: (request) => ({ id: request.headers['x-tenant'], plan: 'free' })", true],
+  ["{ id: `org:${req.get('x-org')}`, plan: 'team' }", true],
+  ["identify: (req) => tenants.get(req.get('x-api-key') ?? '')", false],
+  ["const tenant = tenants.get(String(req.headers['x-api-key']))", false],
+])('%s counts by a header that nobody checked: %s', (line, isUnchecked) => {
+  expect(UNCHECKED.test(line)).toBe(isUnchecked)
+})
+
+test.each([
+  ["cost: (req) => (req.path === '/report' ? 60 : 1)", true],
+  ["cost: (ctx) => (ctx.path.startsWith('/export') ? 10 : 1)", true],
+  ["limit: ({ url }) => (url === '/login' ? '5/min' : undefined)", true],
+  ["skip: (req) => req.path === '/health'", false],
+  ['limit.route({ cost: 10 })', false],
+])('%s says by the path what a route costs: %s', (line, isByPath) => {
+  expect(BY_PATH.test(line)).toBe(isByPath)
+})
+
+test('no program to copy counts by a header that nobody checked, or says by the path what a route costs', () => {
+  expect(recipes.length).toBeGreaterThan(150)
+  expect([...recipesWith(UNCHECKED), ...recipesWith(BY_PATH)]).toEqual([])
+})
