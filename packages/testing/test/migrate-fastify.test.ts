@@ -246,7 +246,7 @@ describe('what behaves differently', () => {
     )
     const ours = await serve(
       peek(`${after.code}
-      const peek = (request) => attempts.peek(subjectOfIp(request.ip))`),
+      const peek = (request) => attempts.peek(byAddress(request))`),
     )
     for (const { statuses } of [theirs, ours]) await statuses(5, 'login', { method: 'POST' })
     expect(await (await theirs.ask('peek')).json()).toMatchObject({ isExceeded: false, remaining: 0 })

@@ -63,11 +63,18 @@ function replaceOnce(code: string, from: string, to: string): string {
   return code.replace(from, to)
 }
 
-/** Runs a program with a small limit on a free port. Resolves to its URL. */
-async function start({ code, line }: Block): Promise<string> {
+/** Where a program tells its host to trust proxies, if it is to. */
+const TRUSTING: Readonly<Record<string, readonly [from: string, to: string]>> = {
+  '@nestjs/core': ['create(AppModule)', "create(AppModule)\napp.set('trust proxy', true)"],
+}
+
+/** Runs a program with a small limit on a free port, behind a proxy whose word it takes. Resolves to its URL. */
+async function start({ code, line }: Block, limit = '2/min'): Promise<string> {
   const port = await freePort()
   const free = Object.entries(FREE).find(([name]) => code.includes(`'${name}'`))?.[1] ?? ''
-  const program = replaceOnce(replaceOnce(code, '3000', String(port)), "'100/min'", "'2/min'")
+  const [from, to] = Object.entries(TRUSTING).find(([name]) => code.includes(`'${name}'`))?.[1] ?? ['', '']
+  const trusting = from === '' ? code : replaceOnce(code, from, to)
+  const program = replaceOnce(replaceOnce(trusting, '3000', String(port)), "'100/min'", `'${limit}'`)
   const jsc = { parser: { syntax: 'typescript' }, target: 'es2022' } as const
   const file = join(folder, `line-${line}.mjs`)
   writeFileSync(file, transformSync(free + program, { jsc, module: { type: 'es6' } }).code)
@@ -115,5 +122,36 @@ test.each(blocks.map((block): [number, Block] => [block.line, block]))(
       code: 'rate_limit_exceeded',
       detail: expect.stringMatching(/^Only 2 requests a minute are allowed; try again in /),
     })
+  },
+)
+
+test.each(blocks.map((block): [number, Block] => [block.line, block]))(
+  'the program on line %d frees the slot of a request that is over, and of one whose client has left',
+  async (_, block) => {
+    const url = await start(block, '1 concurrent')
+    for (let i = 0; i < 3; i += 1)
+      await eventually(async () => expect((await fetch(url)).status).toBe(200), 'the slot is free')
+    for (let i = 0; i < 20; i += 1) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      await once(socket, 'connect')
+      // It leaves at once, or a little later.
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      if (i % 2 > 0) await once(socket, 'data')
+      socket.destroy()
+    }
+    await eventually(async () => expect((await fetch(url)).status).toBe(200), 'the slots are free')
+  },
+)
+
+test.each(blocks.map((block): [number, Block] => [block.line, block]))(
+  'the program on line %d answers whoever forwards garbage for an address, and counts it',
+  async (_, block) => {
+    const url = await start(block)
+    const ask = async (address: string): Promise<number> =>
+      (await fetch(url, { headers: { 'x-forwarded-for': address } })).status
+    expect([await ask('garbage'), await ask('garbage'), await ask('garbage')]).toEqual([200, 200, 429])
+    // A host that reads the header counts each text apart, as it would each address.
+    for (const address of ['<script>', '999.1.1.1', 'a'.repeat(500), '::1%', '[', ','])
+      expect([200, 429]).toContain(await ask(address))
   },
 )

@@ -1,8 +1,11 @@
 // Programs that users copy are attacked as users would be: by keys that a client makes up, and by other spellings of a path.
+import { EventEmitter, once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import express, { type NextFunction, type Request, type Response } from 'express'
-import { serveHandler } from '../src/index.ts'
+import { eventually, serveHandler } from '../src/index.ts'
 import { blocksOf, pages, root, textOf } from './docs-pages.ts'
 import { isTheirs } from './docs-programs.ts'
 import { askerAt, times, type Asker } from './migration-contract.ts'
@@ -53,6 +56,61 @@ describe.each(inHttp.map((block) => [`${block.page}:${block.line}`, block] as co
   })
 })
 
+/** Asks for an upgrade. Resolves to the connection and the first answer on it. */
+async function upgradeAt(server: Server): Promise<{ socket: Socket; answer: string }> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  const [chunk] = await once(socket, 'data')
+  return { socket, answer: String(chunk) }
+}
+
+const upgrading = pages
+  .flatMap((page) => blocksOf(page, textOf(page)))
+  .filter(({ code }) => code.includes("server.on('upgrade'"))
+
+test.each(upgrading.map((block) => [`${block.page}:${block.line}`, block] as const))(
+  '%s refuses an upgrade before the handshake, and frees the slot of a socket that is closed',
+  async (_, program) => {
+    const limited = program.code.replace(/limit: '[^']+'/, "limit: '1 concurrent'")
+    // As `ws` does, it reads on, and ends its half of the connection with the client's.
+    const handleUpgrade = (_req: unknown, socket: Socket): void => {
+      socket.on('end', () => socket.end()).resume()
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    }
+    const given = {
+      sockets: Object.assign(new EventEmitter(), { handleUpgrade }),
+      ...(limited.includes('const app =') ? {} : { app: express() }),
+    }
+    const made = await runProgram({ ...program, code: `${limited}\nexport { server }` }, given)
+    const server = (made.server as Server).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const first = await upgradeAt(server)
+    const second = await upgradeAt(server)
+    expect([first.answer, second.answer]).toEqual([
+      expect.stringMatching(/^HTTP\/1.1 101 /),
+      expect.stringMatching(/^HTTP\/1.1 429 [\s\S]*\r\nRetry-After: \d/i),
+    ])
+    first.socket.destroy()
+    let third = second
+    await eventually(async () => {
+      third = await upgradeAt(server)
+      return third.answer.startsWith('HTTP/1.1 101 ')
+    }, 'the slot is free')
+    third.socket.destroy()
+    server.close()
+    await once(server, 'close')
+  },
+)
+
+test('every page on upgrades is tried', () => {
+  expect(upgrading.map(({ page }) => page)).toEqual([
+    'docs/concurrency.md',
+    'docs/frameworks.md',
+    'docs/frameworks.md',
+    'docs/frameworks.md',
+  ])
+})
+
 function sourcesIn(folder: string): string[] {
   const names = existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : []
   return names.filter((name) => /^(?!main).*\.js$/.test(name)).map((name) => `${folder}/${name}`)
@@ -74,6 +132,8 @@ const recipesWith = (pattern: RegExp): string[] =>
 // A header that says who asks may only be the argument of a look-up.
 const UNCHECKED =
   /\bbyHeader\(|(?<!(?:\.get|tenantOf)\((?:String\()?)(?<![\w.])\w+(?:\.req)?(?:\.get\(|\.header\(|\.headers\[)'x-(?:api-key|tenant|org|user|plan)'/
+// Behind a proxy the address can be any text, and `subjectOfIp` throws at what is not an address.
+const UNCHECKED_ADDRESS = /\bsubjectOfIp\(\w+\.ip\b/
 const BY_PATH =
   /\b(?:cost|limit|group|stacked): (?:async )?\([^)]*\) =>[\s\S]{0,40}\b(?:path|url|originalUrl)\b/
 
@@ -102,4 +162,9 @@ test.each([
 test('no program to copy counts by a header that nobody checked, or says by the path what a route costs', () => {
   expect(recipes.length).toBeGreaterThan(150)
   expect([...recipesWith(UNCHECKED), ...recipesWith(BY_PATH)]).toEqual([])
+})
+
+test('no program to copy fails at an address that a proxy forwarded from a client', () => {
+  expect('subjectOfIp(req.ip)').toMatch(UNCHECKED_ADDRESS)
+  expect(recipesWith(UNCHECKED_ADDRESS)).toEqual([])
 })
