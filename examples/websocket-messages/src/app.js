@@ -1,8 +1,9 @@
-// A WebSocket server: a plan says how many sockets of a user may be open, and every message takes a unit. Whoever floods
-// is told when to come back, and stays connected.
+// A WebSocket server: a plan says how many sockets of a user may be open, and every message takes a unit. Who may not
+// connect is refused before the handshake, by a plain HTTP answer. Whoever floods is told when to come back, and stays
+// connected.
 // To copy: npm install @tollgate/core ws ioredis
 import { createServer } from 'node:http'
-import { createLimiter, memoryStore, redisStore, refuseUpgrade } from '@tollgate/core'
+import { createLimiter, memoryStore, redisStore, refuseUpgrade, subjectOfIp } from '@tollgate/core'
 import { Redis } from 'ioredis'
 import { WebSocketServer } from 'ws'
 
@@ -19,6 +20,8 @@ const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore(
 const deadlineMs = Number(DEADLINE_MS)
 // At most 20 messages at once, then 10 a second.
 export const limiter = createLimiter({ store, limit: '10/s burst 20', deadlineMs })
+// Tries of clients that nobody knows, by their address.
+const tries = limiter.scope({ group: 'tries', limit: '30/min' })
 /** Of open sockets. It has a name, since two limiters share the store. */
 export const open = createLimiter({
   store,
@@ -28,33 +31,38 @@ export const open = createLimiter({
   deadlineMs,
 })
 
-// In an app of your own: a look-up in your database, of a user who has logged in.
-const plans = new Map([['bob', 'pro']])
+// In an app of your own: a look-up in your database, or of a session. Browsers send cookies along, but no headers of yours.
+const users = new Map([
+  ['key-of-ada', { id: 'ada', plan: 'free' }],
+  ['key-of-bob', { id: 'bob', plan: 'pro' }],
+  ['key-of-cleo', { id: 'cleo', plan: 'free' }],
+])
 
 export const server = createServer()
 const sockets = new WebSocketServer({ noServer: true, maxPayload: 16_384 })
 server.on('upgrade', async (request, socket, head) => {
   socket.on('error', () => {}) // of a client that leaves: without a listener it would end the process
-  // Not by `new URL`, which throws at what some clients send.
-  const id = new URLSearchParams(request.url.split('?')[1]).get('user')
-  const welcome = (opened) => sockets.emit('connection', opened, id)
-  if (!id) return sockets.handleUpgrade(request, socket, head, welcome)
-  const decision = await open.consume({ id, plan: plans.get(id) ?? 'free' })
+  const user = users.get(request.headers['x-api-key'] ?? '')
+  if (!user) return refuseStranger(request, socket)
+  const decision = await open.consume(user)
   if (!decision.allowed) return refuseUpgrade(socket, decision)
   socket.once('close', () => decision.release())
   if (socket.destroyed) return decision.release() // the client left meanwhile
-  sockets.handleUpgrade(request, socket, head, welcome)
+  sockets.handleUpgrade(request, socket, head, (opened) => sockets.emit('connection', opened, user))
 })
 
-sockets.on('connection', (socket, id) => {
+async function refuseStranger(request, socket) {
+  const decision = await tries.consume(subjectOfIp(request.socket.remoteAddress))
+  if (!decision.allowed) return refuseUpgrade(socket, decision)
+  const answer = 'HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+  socket.end(answer, () => socket.destroy()) // it could keep its half of the connection open
+}
+
+sockets.on('connection', (socket, user) => {
   // Without a listener, one frame that is broken would end the process for everyone; ws closes the socket.
   socket.on('error', () => {})
-  if (!id) {
-    socket.close(1008, 'who are you? Connect with ?user=')
-    return
-  }
   socket.on('message', async (message) => {
-    const { allowed, retryAfterMs } = await limiter.consume(id)
+    const { allowed, retryAfterMs } = await limiter.consume(user.id)
     // Whoever floods is told when to come back, and stays connected.
     if (allowed) socket.send(JSON.stringify({ echo: String(message) }))
     else socket.send(JSON.stringify({ limited: true, retryAfterMs }))

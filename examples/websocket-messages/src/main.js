@@ -1,15 +1,18 @@
 // Tries the example. The order matters: the kit says which port and counters are the example's.
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { check, eventually, play } from '@tollgate/example-kit'
+import { check, eventually, play, statuses } from '@tollgate/example-kit'
 import { WebSocket } from 'ws'
 import * as app from './app.js'
 
 /** The burst of the example's limit. */
 const BURST = 20
 
+const clientOf = (url, user) =>
+  new WebSocket(url.replace('http', 'ws'), { headers: { 'x-api-key': `key-of-${user}` } })
+
 async function connect(url, user) {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/?user=${user}`)
+  const socket = clientOf(url, user)
   await once(socket, 'open')
   /** Sends so many messages at once; resolves with all answers. */
   const send = (count) =>
@@ -27,27 +30,28 @@ async function connect(url, user) {
   return { socket, send }
 }
 
-/** The status of the answer to a client that asks for a socket: 101, or that of the refusal. */
-async function statusOf(url, user) {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/?user=${user}`)
+/** The answer to a client that asks for a socket: 101, or that of the refusal, which comes before any handshake. */
+async function answerTo(url, user) {
+  const socket = clientOf(url, user)
   socket.on('error', () => {}) // of one that was refused, and is dropped
-  const status = await new Promise((resolve) => {
-    socket.once('open', () => resolve(101))
-    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode))
+  const answer = await new Promise((resolve) => {
+    socket.once('open', () => resolve({ status: 101 }))
+    socket.once('unexpected-response', (_request, { statusCode: status, headers }) =>
+      resolve({ status, headers }),
+    )
   })
-  if (status === 101) sockets.push(socket)
+  if (answer.status === 101) sockets.push(socket)
   else socket.terminate()
-  return status
+  return answer
 }
+const statusOf = async (url, user) => (await answerTo(url, user)).status
 /** Those that it opened. */
 const sockets = []
 
 async function driveOpen(url) {
-  const statuses = []
-  for (let i = 0; i < 4; i += 1) statuses.push(await statusOf(url, 'cleo'))
-  check('a free user has three sockets, and the fourth is refused', statuses, [101, 101, 101, 429])
-  for (let i = 0; i < 4; i += 1) statuses.push(await statusOf(url, 'bob'))
-  check('a pro user has more', statuses.slice(4), [101, 101, 101, 101])
+  const ofCleo = await statuses(4, () => answerTo(url, 'cleo'))
+  check('a free user has three sockets, and the fourth is refused', ofCleo, { 101: 3, 429: 1 })
+  check('a pro user has more', await statuses(4, () => answerTo(url, 'bob')), { 101: 4 })
   sockets[0].close()
   check('when one is closed, another may open', await eventually(() => statusOf(url, 'cleo'), 101), 101)
   for (const socket of sockets) socket.terminate()
@@ -63,8 +67,9 @@ async function breakFrame(url) {
     'Connection: Upgrade',
     `Sec-WebSocket-Key: ${key}`,
     'Sec-WebSocket-Version: 13',
+    'X-API-Key: key-of-cleo',
   ]
-  socket.write(`GET //?user=eve HTTP/1.1\r\nHost: x\r\n${fields.join('\r\n')}\r\n\r\n`)
+  socket.write(`GET // HTTP/1.1\r\nHost: x\r\n${fields.join('\r\n')}\r\n\r\n`)
   await once(socket, 'data')
   socket.write(Buffer.from([0xff, 0xff, 0, 0]))
   await once(socket.resume(), 'close')
@@ -89,17 +94,25 @@ async function drive(url) {
     [(await ada.send(1)).passed, ada.socket.readyState],
     [1, WebSocket.OPEN],
   )
-  const nobody = await connect(url, '')
-  const [code] = await once(nobody.socket, 'close')
-  check('who does not say who it is, is sent away', code, 1008)
   await breakFrame(url)
   check('what breaks the protocol harms nobody else', (await bob.send(1)).passed, 1)
-  for (const { socket } of [ada, bob]) socket.close()
+  for (const { socket } of [ada, bob]) socket.terminate()
+  await eventually(() => app.open.stats().inFlight, 0)
   await driveOpen(url)
+  await driveRefused(url)
+}
+
+/** A client that guesses keys never gets a socket. */
+async function driveRefused(url) {
+  const seen = await statuses(32, (i) => answerTo(url, `made-up-${i}`))
+  check('an unknown key gets 401, and whoever goes on guessing 429', seen, { 401: 30, 429: 2 })
+  const { headers } = await answerTo(url, 'made-up')
+  check('with a time to come back', Number(headers['retry-after']) > 0, true)
 }
 
 const hint = (url) => [
-  `npx wscat -c '${url.replace('http', 'ws')}/?user=ada'   # each line you type is a message`,
+  `npx wscat -c '${url.replace('http', 'ws')}' -H 'x-api-key: key-of-ada'   # each line you type is a message`,
+  `npx wscat -c '${url.replace('http', 'ws')}' -H 'x-api-key: made-up'      # 401: no socket was ever open`,
 ]
 
 await play(app, { drive, hint })
