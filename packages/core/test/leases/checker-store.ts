@@ -6,7 +6,7 @@ import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { KEY, partOf } from './checker-process.js'
 import { agedTimes } from './aged-times.js'
 import { ReferenceStore } from './reference-store.js'
-import { Violation } from './violation.js'
+import { Violation } from '../support/checker.js'
 
 /** Later than all that tests set: a store keeps subjects an hour longer under a test's clock. */
 const LONG_US = 4 * 3_600_000_000

@@ -10,7 +10,7 @@ import { CheckedProcess, type Message } from './checker-process.js'
 import { CheckedStore, isAllowed, requestFor } from './checker-store.js'
 import { renamed } from './aged-times.js'
 import { tryOut } from './try-out.js'
-import { Violation } from './violation.js'
+import { Violation, type CheckedWorld } from '../support/checker.js'
 
 /** The time between two steps of the clock, in ms. */
 const TICK_MS = 10
@@ -27,7 +27,7 @@ interface Made {
 
 const PROCESSES = [0, 1]
 
-export class World {
+export class World implements CheckedWorld {
   readonly #options: WorldOptions
   readonly #store: CheckedStore
   readonly #network: Network

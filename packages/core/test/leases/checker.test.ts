@@ -3,8 +3,9 @@
 import { limitSet } from '../../src/plans/limit-set.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { parseLimit, type LimitOptions } from '../../src/plans/limit.js'
-import { check, replay, walk, type Found } from './checker.js'
+import { check, randomOf, replay, told, walk } from '../support/checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
+import { World } from './checker-world.js'
 
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
@@ -72,28 +73,15 @@ const CASES: readonly Case[] = [
   caseOf('smooth', (quota) => leased([limit('token-bucket', quota)], { ...TERMS, lagUs: 20_000 })),
 ]
 
-/** Numbers from 0 to just under 1, the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function told({ states, steps, depth, ms, violation }: Found): string {
-  const figures = `${states} states, ${steps} steps, all of depth ${depth}, ${(ms / 1000).toFixed(1)} s`
-  return violation ? `${figures}\n${violation.what}\n${violation.trace.join(', ')}` : figures
-}
-
 describe('nothing that can happen breaks a law', () => {
   test.each(CASES)(
     '$name',
     ({ name, options }) => {
       for (const rare of RARE_THINGS) {
-        const found = check({ ...options, rare, atOnce: [1] }, { depth: DEPTH, steps: STEPS })
+        const found = check(() => new World({ ...options, rare, atOnce: [1] }), {
+          depth: DEPTH,
+          steps: STEPS,
+        })
         if (isTold) process.stdout.write(`${name}, ${rare} unlikely: ${told(found)}\n`)
         expect(found.violation && told(found)).toBeUndefined()
         expect(found.states).toBeGreaterThan(STEPS / 4)
@@ -108,7 +96,7 @@ describe('the store answers as the reference does, and no law is broken on long 
     '$name',
     ({ options }) => {
       for (let seed = 0; seed < WALKS; seed += 1) {
-        const found = walk({ ...options, rare: 12, isCompared: true }, 60, randomOf(seed))
+        const found = walk(new World({ ...options, rare: 12, isCompared: true }), 60, randomOf(seed))
         expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
       }
     },
@@ -124,7 +112,7 @@ test('a unit of a lease that had ended before its report came is not given back:
     ...Array.from({ length: 4 }, () => 'ask 1'),
   ]
   const options = { sets: [set, set], unitsPerMs: 0.1, rare: 1 } as const
-  expect(() => replay(options, way, true)).not.toThrow()
+  expect(() => replay(new World(options), way, true)).not.toThrow()
 })
 
 describe('the checker sees', () => {
@@ -147,9 +135,9 @@ describe('the checker sees', () => {
     (flaw, laws, kinds) => {
       const set = flaw === 'serves after the end' ? bucket : log
       const options = { sets: [set, set], unitsPerMs: 0.1, rare: 6 * kinds.length, kinds, flaw } as const
-      const near = check(options, { depth: 3, steps: STEPS })
+      const near = check(() => new World(options), { depth: 3, steps: STEPS })
       for (let seed = 0, { violation } = near; seed < MOST_WALKS && !violation; seed += 1) {
-        violation = walk(options, 60, randomOf(seed)).violation
+        violation = walk(new World(options), 60, randomOf(seed)).violation
         if (violation) return expect(laws).toContain(violation.law)
       }
       expect(laws).toContain(near.violation?.law)

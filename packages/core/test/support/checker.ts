@@ -1,9 +1,30 @@
-// Breadth-first over all that can happen. A world is made again for each state, from what has happened: real objects
-// cannot be copied.
+// Breadth-first over all that can happen in a world, and random ways through it. A world is made again for each state, from what
+// has happened: real objects cannot be copied.
 import { createHash } from 'node:crypto'
-import type { WorldOptions } from './checker-options.js'
-import { World } from './checker-world.js'
-import { Violation } from './violation.js'
+
+/** A law that does not hold. */
+export class Violation extends Error {
+  readonly law: string
+
+  constructor(law: string, what: string) {
+    super(`${law}: ${what}`)
+    this.law = law
+  }
+}
+
+/** What a checker looks at. Its functions throw a Violation where a law does not hold. */
+export interface CheckedWorld {
+  /** All that may happen next. */
+  actions(): readonly string[]
+  /** @returns whether anything was there to happen */
+  do(action: string): boolean
+  /** What must hold at any time. */
+  judge(): void
+  /** All that is there: two worlds with the same text have the same future. */
+  text(): string
+  /** What must hold when all that is promised has happened. Nothing else is done with the world afterwards. */
+  end(): void
+}
 
 export interface Bounds {
   /** Things that happen one after another, at most. */
@@ -22,7 +43,7 @@ export interface Found {
 }
 
 /** Visits each state once, until a law is broken or a bound is reached. */
-export function check(options: WorldOptions, { depth: most, steps: mostSteps }: Bounds): Found {
+export function check(begin: () => CheckedWorld, { depth: most, steps: mostSteps }: Bounds): Found {
   const started = performance.now()
   const known = new Set<string>()
   let steps = 0
@@ -36,12 +57,12 @@ export function check(options: WorldOptions, { depth: most, steps: mostSteps }: 
   for (let depth = 0; depth < most && level.length > 0; depth += 1) {
     const next: (readonly string[])[] = []
     for (const trace of level) {
-      for (const action of replay(options, trace).actions()) {
+      for (const action of replay(begin(), trace).actions()) {
         if (steps === mostSteps) return found(depth)
         const longer = [...trace, action]
         steps += 1
         try {
-          const world = replay(options, trace)
+          const world = replay(begin(), trace)
           if (!world.do(action)) continue
           world.judge()
           const text = createHash('md5').update(world.text()).digest('base64')
@@ -61,17 +82,19 @@ export function check(options: WorldOptions, { depth: most, steps: mostSteps }: 
 }
 
 /** Does one thing after another, and judges each if told so. */
-export function replay(options: WorldOptions, trace: readonly string[], isJudged = false): World {
-  const world = new World(options)
+export function replay<World extends CheckedWorld>(
+  world: World,
+  trace: readonly string[],
+  isJudged = false,
+): World {
   for (const action of trace) if (world.do(action) && isJudged) world.judge()
   return world
 }
 
 /** One way through all that can happen, drawn at random. */
-export function walk(options: WorldOptions, steps: number, random: () => number): Found {
+export function walk(world: CheckedWorld, steps: number, random: () => number): Found {
   const started = performance.now()
   const trace: string[] = []
-  const world = new World(options)
   const found = (): Found => ({
     states: 1,
     steps: trace.length,
@@ -92,4 +115,21 @@ export function walk(options: WorldOptions, steps: number, random: () => number)
     return { ...found(), violation: { law: error.law, what: error.message, trace } }
   }
   return found()
+}
+
+/** Numbers from 0 to just under 1, the same for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** What was found, for people. */
+export function told({ states, steps, depth, ms, violation }: Found): string {
+  const figures = `${states} states, ${steps} steps, all of depth ${depth}, ${(ms / 1000).toFixed(1)} s`
+  return violation ? `${figures}\n${violation.what}\n${violation.trace.join(', ')}` : figures
 }
