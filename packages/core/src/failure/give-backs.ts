@@ -35,10 +35,11 @@ export class GiveBacks {
   }
 
   /**
-   * Gives units back. Without an answer of the store it resolves to `unknown`, and is repeated for five minutes. Never
-   * rejects.
+   * Gives units back. Without an answer of the store it resolves to `unknown`, and is repeated for five minutes: so it has an id,
+   * which the store keeps. A request without units is not sent. Never rejects.
    */
   async give(request: RefundRequest): Promise<GivenBack> {
+    if (!request.parts.some(({ receipts }) => receipts.some(({ units }) => units > 0))) return 'gone'
     if (!this.#store.answersAtOnce) {
       return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
     }

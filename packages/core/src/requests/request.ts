@@ -32,7 +32,7 @@ export interface Request extends StoreRequest {
   readonly parts: readonly Part[]
   /** The limits of all parts: the same array for all requests with the same plans, so that headers are cached. */
   readonly limits: readonly Limit[]
-  /** The steps, narrowest first, if the request cannot be decided in one. */
+  /** The steps, in the order in which they are asked, if the request cannot be decided in one. */
   readonly steps?: readonly Request[] | undefined
   /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true

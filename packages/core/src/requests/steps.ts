@@ -1,12 +1,13 @@
 import { capacityOf } from '../plans/scaled-limits.js'
 import type { LimitSet } from '../plans/limit-set.js'
-import type { Part, Request } from './request.js'
+import { takesSlots, type Part, type Request } from './request.js'
 
 /**
  * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one
- * step is enough. The narrowest comes first: it is the most likely to deny, and then nothing was taken from the others.
- * Equal ones are sorted by key, so that requests of the same subjects take in the same order and never block each
- * other.
+ * step is enough. First come those that count requests in flight: no process remembers that they deny, so a flood asks each time,
+ * and units that went back each time would leave an id each time. Then the narrowest comes first: it is the most likely to deny, and
+ * nothing was taken from those behind it. Equal ones are sorted by key, so that requests of the same subjects take in the same order
+ * and never block each other.
  */
 export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
   const { parts } = request
@@ -15,7 +16,12 @@ export function stepsOf(request: Request, isAtomic: boolean): readonly Request[]
   if (groups.length < 2) return undefined
   return groups
     .map((group) => stepOf(request, group))
-    .toSorted((a, b) => roomOf(a.parts) - roomOf(b.parts) || (keyOf(a) < keyOf(b) ? -1 : 1))
+    .toSorted(
+      (a, b) =>
+        Number(takesSlots(b)) - Number(takesSlots(a)) ||
+        roomOf(a.parts) - roomOf(b.parts) ||
+        (keyOf(a) < keyOf(b) ? -1 : 1),
+    )
 }
 
 function stepOf(request: Request, parts: readonly Part[]): Request {
@@ -38,13 +44,15 @@ function keyOf({ parts }: Request): string {
   return (parts[0] as Part).key
 }
 
+/** The most units that one request can take; 0 if only requests in flight are counted, which takes none. */
 function roomOf(parts: readonly Part[]): number {
-  return Math.min(...parts.map(({ set }) => capacityOfSet(set)))
+  const room = Math.min(...parts.map(({ set }) => capacityOfSet(set)))
+  return room === Infinity ? 0 : room
 }
 
 const capacities = new WeakMap<LimitSet, number>()
 
-/** The most units that one request can take from these limits. Of requests in flight it takes one, whatever its cost. */
+/** The most units that one request can take from these limits; Infinity if they count requests in flight only. */
 function capacityOfSet(set: LimitSet): number {
   const known = capacities.get(set)
   if (known !== undefined) return known

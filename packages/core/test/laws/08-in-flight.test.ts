@@ -1,8 +1,9 @@
 // Law 8 with requests in flight: their keys end by themselves, denied ones leave none, and a value stays small.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, redisStore, type Decision, type Limiter } from '../../src/index.js'
+import { createLimiter, redisStore, type Decision, type Limiter, type PlanInput } from '../../src/index.js'
 import { limitSetOf, SLOTS_KEPT_MS, type StoreRequest } from '../../src/store.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
+import { asyncStore } from '../support/stores.js'
 
 afterAll(closeBenches)
 
@@ -59,6 +60,51 @@ test('a flood that is denied leaves no key, and nothing of it in flight', async 
   expect(await keysOf(prefix)).toHaveLength(1)
   expect(limiter.stats().inFlight).toBe(1)
   held.release()
+})
+
+describe('in several steps', () => {
+  const user = { id: 'user', plan: 'user' }
+  const plansOf = (org: PlanInput): Record<string, PlanInput> => ({ org, user: '1000/min' })
+
+  function stepwise(org: PlanInput): { limiter: Limiter; prefix: string } {
+    const prefix = testPrefix()
+    const store = { ...asyncStore({ atomic: false }, redisStore(sharedRedis(), { prefix })) }
+    const limiter = createLimiter({
+      ...{ plans: plansOf(org), store, deadlineMs: 10_000, onStoreFailure: 'closed', denials: false },
+      local: { instances: 1 },
+    })
+    limiters.push(limiter)
+    return { limiter, prefix }
+  }
+
+  const flood = async (limiter: Limiter): Promise<readonly string[][]> => {
+    const violated: string[][] = []
+    for (let i = 0; i < 50; i += 1) {
+      const decision = await limiter.consume([{ id: 'org', plan: 'org' }, user])
+      violated.push([...decision.violated])
+    }
+    return violated
+  }
+
+  test.each<[string, PlanInput]>([
+    ['alone', '1 concurrent'],
+    ['beside a limit in time', ['2000/min', '1 concurrent']],
+  ])('a flood that is denied a slot leaves nothing: %s', async (_, org) => {
+    const { limiter, prefix } = stepwise(org)
+    const held = await limiter.consume({ id: 'org', plan: 'org' })
+    expect(new Set((await flood(limiter)).flat())).toEqual(new Set(['concurrent']))
+    expect(await keysOf(prefix)).toHaveLength(1)
+    expect((await limiter.peek(user)).limits[0]?.remaining).toBe(1000)
+    held.release()
+  })
+
+  test('a refund where nothing but requests in flight is counted leaves nothing', async () => {
+    const { limiter, prefix } = stepwise('1 concurrent')
+    const held = await limiter.consume({ id: 'org', plan: 'org' })
+    expect(await limiter.refund(held)).toBe(false)
+    expect(await keysOf(prefix)).toHaveLength(1)
+    held.release()
+  })
 })
 
 test('a value has one row for each process that is alive, whatever they send', async () => {

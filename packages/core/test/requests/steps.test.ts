@@ -54,14 +54,15 @@ test('the narrowest step comes first, by how much its tightest limit gives at on
   expect(keysOf(requestOf(...parts.toReversed()), true)).toEqual(['two', 'burst', 'middle', 'wide'])
 })
 
-test('requests in flight say nothing of how narrow a step is: a request takes one slot, whatever its cost', () => {
+test('steps with requests in flight come first, those with nothing else before the others', () => {
   const parts = [
     partOf('hour', ['100/h', '1 concurrent'], 1),
     partOf('slots', '2 concurrent', 2),
     partOf('minute', '50/min', 3),
-    partOf('more-slots', '1 concurrent', 4),
+    partOf('more-slots', '100 concurrent', 4),
+    partOf('second', ['5/s', '1 concurrent'], 5),
   ]
-  const expected = ['minute', 'hour', 'more-slots', 'slots']
+  const expected = ['more-slots', 'slots', 'second', 'hour', 'minute']
   expect(keysOf(requestOf(...parts), true)).toEqual(expected)
   expect(keysOf(requestOf(...parts.toReversed()), true)).toEqual(expected)
 })

@@ -1,7 +1,7 @@
 // Compares decisions with the oracle.
 import type { Decision } from '../../src/index.js'
 import { capacityOf } from './limits.js'
-import { groupsOf, isFlight, narrowestOf, needOf, type Grouping, type Line } from './lines.js'
+import { groupsOf, isAskedBefore, isFlight, needOf, type Grouping, type Line } from './lines.js'
 import type { Oracle } from './oracle.js'
 import type { Case } from './tally.js'
 
@@ -102,14 +102,13 @@ export class Judge {
     )
   }
 
-  /** Law 2: steps with less capacity run before the one that denied, so they must have had room. */
-  narrowestFirst(decision: Decision, { lines, cost, now }: Asked): void {
+  /** Law 2: steps that are asked before the one that denied must have had room. */
+  stepsInOrder(decision: Decision, { lines, cost, now }: Asked): void {
     const told = this.linesTold(decision, lines)
-    const most = narrowestOf(told)
     for (const group of groupsOf(lines, this.#is.grouping)) {
-      if (group.some((line) => told.includes(line)) || narrowestOf(group) >= most) continue
+      if (group.some((line) => told.includes(line)) || !isAskedBefore(group, told)) continue
       const { possibly } = this.#oracle.fits(group, cost, now)
-      this.#case.check(2, possibly, () => `asked a wider one first: ${this.#show(lines, now)}`)
+      this.#case.check(2, possibly, () => `asked in another order: ${this.#show(lines, now)}`)
     }
   }
 

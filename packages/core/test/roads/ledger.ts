@@ -57,7 +57,7 @@ export class Ledger {
     if (isRace) return charge
     judge.told(decision, asked)
     if (!decision.allowed) judge.retry(decision, asked)
-    if (!decision.allowed) judge.narrowestFirst(decision, asked)
+    if (!decision.allowed) judge.stepsInOrder(decision, asked)
     return charge
   }
 

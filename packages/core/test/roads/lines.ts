@@ -106,7 +106,14 @@ export function groupsOf(lines: readonly Line[], by: Grouping): Line[][] {
   return [...groups.values()]
 }
 
-/** The most units that a request can take from some limits. Each can take one slot. */
-export function narrowestOf(lines: readonly Line[]): number {
-  return Math.min(...lines.map(({ spec }) => (isFlight(spec) ? Infinity : capacityOf(spec))))
+/** Whether a step with some limits is asked before one with others: first come requests in flight, then the narrowest. */
+export function isAskedBefore(some: readonly Line[], others: readonly Line[]): boolean {
+  const [takes, doOthers] = [some, others].map((lines) => lines.some(({ spec }) => isFlight(spec)))
+  return takes === doOthers ? narrowestOf(some) < narrowestOf(others) : takes === true
+}
+
+/** The most units that a request can take from some limits; 0 if they count requests in flight only, of which it takes none. */
+function narrowestOf(lines: readonly Line[]): number {
+  const counted = lines.filter(({ spec }) => !isFlight(spec))
+  return counted.length > 0 ? Math.min(...counted.map(({ spec }) => capacityOf(spec))) : 0
 }
