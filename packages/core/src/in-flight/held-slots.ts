@@ -1,19 +1,28 @@
 import type { RequestSlots } from '../requests/request.js'
+import type { LimitOutcome } from '../stores/contract.js'
 import type { KeySlots } from './key-slots.js'
 
-/** What gives slots back, and learns what became of requests that asked for some. */
+/** What counts the slots that are held. */
 export interface SlotsOwner {
-  /** @param isGiven what the store said of the slot; undefined: no answer is known */
-  concluded(slots: KeySlots, isAllowed: boolean, isGiven: boolean | undefined): void
+  /**
+   * A request is decided.
+   *
+   * @param isGiven whether the store gave it a slot
+   */
+  concluded(slots: KeySlots, isAllowed: boolean, isGiven: boolean): void
   released(slots: KeySlots): void
 }
+
+/** What became of a request's slot of one key; greater numbers are the time at which the store was asked. */
+const NOT_ASKED = 0
+const GIVEN = -1
+const NOT_GIVEN = -2
 
 /** The slots of one request: one of each key that counts requests in flight. */
 export class HeldSlots implements RequestSlots {
   readonly #owner: SlotsOwner
-  readonly #asked: KeySlots[] = []
-  /** Of each, whether the store has given it; undefined: not known. */
-  readonly #given: (boolean | undefined)[] = []
+  readonly #all: KeySlots[] = []
+  readonly #asked: number[] = []
   #isHeld = false
   #isConcluded = false
 
@@ -21,14 +30,33 @@ export class HeldSlots implements RequestSlots {
     this.#owner = owner
   }
 
-  ask(slots: KeySlots): void {
-    this.#asked.push(slots)
-    this.#given.push(undefined)
+  add(slots: KeySlots): void {
+    slots.pending += 1
+    this.#all.push(slots)
+    this.#asked.push(NOT_ASKED)
   }
 
-  /** @param isGiven whether the store gave the slot */
-  answered(slots: KeySlots, isGiven: boolean): void {
-    this.#given[this.#asked.indexOf(slots)] = isGiven
+  /** The store is being asked for a slot. */
+  ask(slots: KeySlots): void {
+    this.#asked[this.#all.indexOf(slots)] = slots.ask()
+  }
+
+  /**
+   * The store has given a slot. Returns false if the request was decided before: then the slot is nobody's.
+   *
+   * @param sentAtMs when it was asked, in ms since the process started
+   */
+  given(slots: KeySlots, outcome: LimitOutcome, sentAtMs: number): boolean {
+    const at = this.#answered(slots, GIVEN)
+    if (at > NOT_ASKED) slots.given(at, outcome, sentAtMs)
+    return at > NOT_ASKED
+  }
+
+  /** The store has given no slot. Returns as `given` does. */
+  denied(slots: KeySlots, outcome: LimitOutcome): boolean {
+    const at = this.#answered(slots, NOT_GIVEN)
+    if (at > NOT_ASKED) slots.denied(at, outcome)
+    return at > NOT_ASKED
   }
 
   /** Called when the request is decided: only the first call counts. One that was let in is in flight, whoever decided it. */
@@ -36,15 +64,26 @@ export class HeldSlots implements RequestSlots {
     if (this.#isConcluded) return
     this.#isConcluded = true
     this.#isHeld = isAllowed
-    for (let i = 0; i < this.#asked.length; i += 1)
-      this.#owner.concluded(this.#asked[i] as KeySlots, isAllowed, this.#given[i])
+    for (const [i, slots] of this.#all.entries()) {
+      const at = this.#asked[i] as number
+      this.#asked[i] = NOT_ASKED
+      if (at > NOT_ASKED) slots.failed(at)
+      this.#owner.concluded(slots, isAllowed, at === GIVEN)
+    }
   }
 
   /** Gives the slots back. Returns whether there were any: true once. */
   release(): boolean {
     if (!this.#isHeld) return false
     this.#isHeld = false
-    for (const slots of this.#asked) this.#owner.released(slots)
+    for (const slots of this.#all) this.#owner.released(slots)
     return true
+  }
+
+  #answered(slots: KeySlots, how: number): number {
+    const i = this.#all.indexOf(slots)
+    const at = this.#asked[i] as number
+    if (at > NOT_ASKED) this.#asked[i] = how
+    return at
   }
 }

@@ -1,73 +1,203 @@
 import { elapsedMs } from '../base/timers.js'
 import type { Part, Request } from '../requests/request.js'
 import type { LimitOutcome, SlotHolder } from '../stores/contract.js'
+import { SlotNumbers } from './slot-numbers.js'
 
 /** A share of the slots of a limit. With fewer left, others may be waiting for one. */
 const TIGHT = 0.25
 
-/** The slots that this process holds of one key. Requests carry this object, so they tell its numbers of when they leave. */
+/** What tells the store of slots where no request does: the numbers of when it was made. */
+export interface Report extends SlotHolder {
+  readonly grant: 'declare' | 'release'
+  /** When it was made, as KeySlots counts time, and in ms since the process started. */
+  readonly at: number
+  readonly atMs: number
+}
+
+/**
+ * The slots that this process holds of one key. Requests carry this object, so they tell its numbers of when they leave.
+ *
+ * Requests and reports can reach the store in any order, and their answers come in any order. What the store counts for this process
+ * is never less than the slots that it gave and that are in use, as SlotHolder says. But it can be what an older request told. So when
+ * answers show that the order may have been another, the store is told once more as soon as nothing else is under way.
+ */
 export class KeySlots implements SlotHolder {
   readonly id: string
   held = 0
-  known: number
-  /** How many requests are under way that ask for a slot. */
+  /** How many requests hold on to this object that are still to be decided. */
   pending = 0
   /** When the store last made the slots live on, or a little before, in ms since the process started. 0: never. */
   toldAtMs = 0
-  /** Whether the store may have to be told anew: slots were given back, or a message may be lost. */
-  isDirty = false
-  /** Whether a message that no request waits for is under way: a declaration or a release. */
-  isDeclaring = false
+  /** When a request or report last had no answer, in ms since the process started. 0: never. */
+  failedAtMs = 0
   /** Whether few slots were left, by the last answer. */
   isTight = false
-  /** What messages are made of. */
+  /** Whether the store may have a row: something was sent to it. */
+  isSent = false
+  /** What reports are made of. */
   part: Part
   plan: Request['plan']
+  readonly #numbers: SlotNumbers
+  /** Counts requests, reports and changes: so each of them has a time. */
+  #now = 0
+  /** The last change that the store does not know of by itself. */
+  #changedAt = 0
+  /** The newest request or report that the store has taken, and the newest of which there is any answer. */
+  #toldAt = 0
+  #heardAt = 0
+  /** Whether the last change is to be reported: no request is under way that tells of it. */
+  #isDirty = false
+  /** Whether a request was denied that told of the last change. The store need not take what a denied request tells. */
+  #isRefused = false
+  /** Whether the store may have taken something older last. */
+  #isDoubtful = false
+  #reports = 0
+  /** Whether nothing else was under way when the report was made that is under way. */
+  #isAlone = false
 
-  /** @param known at least as high as any number that the store gave this holder for the key */
-  constructor(id: string, known: number, part: Part, plan: Request['plan']) {
+  /** @param from as high as any number that the store gave this holder for the key */
+  constructor(id: string, from: number, part: Part, plan: Request['plan']) {
     this.id = id
-    this.known = known
+    this.#numbers = new SlotNumbers(from)
     this.part = part
     this.plan = plan
   }
 
-  /** Whether nothing is left to tell or to wait for. */
-  get isOver(): boolean {
-    return this.held === 0 && this.pending === 0 && !this.isDirty && !this.isDeclaring
+  get known(): number {
+    return this.#numbers.known
   }
 
-  /** Learns from the store's answer to a request. Answers come in the order in which the store gave them. */
-  learn({ slot = 0, remaining }: LimitOutcome, quota: number): void {
-    this.known = Math.max(this.known, slot)
+  get isReporting(): boolean {
+    return this.#reports > 0
+  }
+
+  /** Whether a report is to be made, sooner or later. */
+  get isUntold(): boolean {
+    return this.#isDirty || this.#isDoubtful
+  }
+
+  /** Whether it is to be made now: of what is in doubt when nothing else is under way. */
+  get isDue(): boolean {
+    return !this.isReporting && (this.#isDirty || (this.#isDoubtful && this.#numbers.requests === 0))
+  }
+
+  /** Whether nothing is held, and nothing is under way. */
+  get isIdle(): boolean {
+    return this.held === 0 && this.pending === 0 && this.#numbers.requests === 0 && this.#reports === 0
+  }
+
+  /** A request leaves that asks for a slot. Returns its time. */
+  ask(): number {
+    this.#numbers.begin()
+    // It tells of what has ended, too.
+    if (!this.#isRefused) this.#isDirty = false
+    this.isSent = true
+    return (this.#now += 1)
+  }
+
+  /**
+   * The store has given a slot.
+   *
+   * @param at       the time of its request
+   * @param sentAtMs when that was sent, in ms since the process started
+   */
+  given(at: number, { slot = 0 }: LimitOutcome, sentAtMs: number): void {
+    this.held += 1
+    this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
+    // The next slot has the next number.
+    if (slot <= this.#numbers.highest) this.#isDoubtful = true
+    this.#numbers.hear(slot, this.#now)
+    this.#told(at, slot)
+    this.#end(at)
+  }
+
+  /** The store has given no slot. It may have taken what the request told, or not. */
+  denied(at: number, { slot = 0 }: LimitOutcome): void {
+    this.#heard(at, slot)
+    if (at < this.#changedAt) this.#isDoubtful ||= this.#reports > 0
+    else if (this.#toldAt < this.#changedAt) this.#isDirty = this.#isRefused = true
+    this.#end(at)
+  }
+
+  /** A request has no answer in time. The store may take it, or not. */
+  failed(at: number): void {
+    this.#fail()
+    this.#end(at)
+  }
+
+  /** The store took a request or report that had no answer in time. What it told may be older than what was told since. */
+  late(): void {
+    this.isSent = true
+    this.#fail()
+  }
+
+  /** More are held, or fewer, than the store knows by itself. */
+  hold(more: 1 | -1): void {
+    this.held += more
+    this.change()
+  }
+
+  /** What the store counts may be wrong, whatever it was told until now. */
+  change(): void {
+    this.#changedAt = this.#now += 1
+    this.#isDirty = true
+  }
+
+  /** Makes a report of the numbers of now. It is under way until `reported`. */
+  report(grant: Report['grant']): Report {
+    this.#isAlone = this.#reports === 0 && this.#numbers.requests === 0
+    this.#isDirty = this.#isRefused = false
+    this.isSent = true
+    this.#reports += 1
+    const { id, held, known } = this
+    return { id, held, known, grant, at: (this.#now += 1), atMs: elapsedMs() }
+  }
+
+  /** The answer to a report; undefined if there was none. */
+  reported({ grant, at, atMs }: Report, outcome: LimitOutcome | undefined): void {
+    this.#reports -= 1
+    if (!outcome) return this.#fail()
+    if (grant === 'declare') this.toldAtMs = Math.max(this.toldAtMs, atMs)
+    this.#told(at, outcome.slot ?? 0)
+    if (this.#isAlone && at === this.#now) this.#isDoubtful = false
+    if (this.#numbers.giveUp(this.#now)) this.change()
+  }
+
+  /** Notes how many slots were left, of how many. */
+  look({ remaining }: LimitOutcome): void {
+    const quota = this.part.limits[this.part.set.slots as number]?.quota ?? 0
     this.isTight = remaining <= quota * TIGHT
   }
 
-  /** The store has given a slot to a request that was sent then. */
-  given(sentAtMs: number): void {
-    this.held += 1
-    this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
+  /** All that it knows, for tests. Times and numbers are before or after those of now. */
+  state(): readonly unknown[] {
+    const times = [this.#changedAt, this.#toldAt, this.#heardAt].map((time) => time - this.#now)
+    return [
+      ...[this.held, this.pending, this.isSent, this.#reports, times, this.#numbers.state()],
+      ...[this.#isDirty, this.#isRefused, this.#isDoubtful, this.#isAlone],
+    ]
   }
 
-  /** What a message tells: the numbers of now. It is under way until `confirm`. A declaration makes the slots live on, too. */
-  tell(grant: 'declare' | 'release'): SlotHolder {
-    this.isDirty = false
-    this.isDeclaring = true
-    if (grant === 'declare') this.toldAtMs = elapsedMs()
-    const { id, held, known } = this
-    return { id, held, known }
+  #told(at: number, number: number): void {
+    this.#heard(at, number)
+    if (at < this.#toldAt) return
+    this.#toldAt = at
+    if (at > this.#changedAt) this.#isDirty = this.#isRefused = false
   }
 
-  /** The answer to a message; undefined if there was none. */
-  confirm(told: SlotHolder, outcome: LimitOutcome | undefined): void {
-    this.isDeclaring = false
-    if (!outcome) {
-      this.isDirty = true
-      return
-    }
-    const { slot = 0 } = outcome
-    this.learn(outcome, this.part.limits[this.part.set.slots as number]?.quota ?? 0)
-    // A slot that nobody heard of was given to a request whose answer is lost, unless its answer is still to come.
-    if (told.held !== this.held || slot > told.known) this.isDirty = true
+  /** An answer tells that the store has given all numbers up to this one. */
+  #heard(at: number, number: number): void {
+    if (at < this.#heardAt || number < this.#numbers.highest) this.#isDoubtful = true
+    this.#heardAt = Math.max(this.#heardAt, at)
+    this.#numbers.notice(number, this.#now)
+  }
+
+  #end(at: number): void {
+    if (this.#numbers.end(at, this.#now)) this.change()
+  }
+
+  #fail(): void {
+    this.failedAtMs = elapsedMs()
+    this.change()
   }
 }

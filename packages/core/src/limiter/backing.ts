@@ -4,7 +4,7 @@ import { Fallback } from '../failure/fallback.js'
 import { GiveBacks } from '../failure/give-backs.js'
 import type { LocalOptions } from '../failure/local-limiter.js'
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
-import type { Store } from '../stores/contract.js'
+import type { Store, StoreRequest } from '../stores/contract.js'
 import { Holds } from './holds/holds.js'
 import { PathHost } from './path-host.js'
 import { StoreAccess, type StoreAccessOptions } from './store-access.js'
@@ -38,6 +38,8 @@ export interface BackingListener {
   readonly onChanged: StoreAccessOptions['onChanged']
   /** Called when a shard answers again, before it decides requests. */
   readonly onRecovery: (shard: number) => Promise<void>
+  /** Called with requests that the store decided after the deadline. */
+  readonly onLate: (batch: readonly StoreRequest[]) => void
 }
 
 /**
@@ -47,7 +49,7 @@ export interface BackingListener {
 export function makeBacking(
   options: BackingOptions,
   telling: Telling,
-  { onChanged, onRecovery }: BackingListener,
+  { onChanged, onRecovery, onLate }: BackingListener,
 ): Backing {
   const { onStoreFailure, local } = options
   const deadlines = new Deadlines(options.deadlineMs)
@@ -57,6 +59,7 @@ export function makeBacking(
     onLate: (batch, answers) => {
       fallback.late(batch, answers)
       holds.late(batch, answers)
+      onLate(batch)
     },
     onChanged,
     onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),

@@ -68,7 +68,8 @@ export class Pipeline {
     this.#telling = telling
     const backing = makeBacking(options, this.#telling, {
       onChanged: (keys) => this.#fastPaths.forget('changed', keys),
-      onRecovery: (shard) => this.#inFlight.recover(shard),
+      onRecovery: (shard) => new Promise((resolve) => this.#inFlight.recover(shard, resolve)),
+      onLate: (batch) => this.#inFlight.late(batch),
     })
     const { store, fallback, holds } = backing
     this.#inFlight = inFlightOf(store, this.#telling)
@@ -95,9 +96,8 @@ export class Pipeline {
         const request = this.#inFlight.begin(given)
         return this.#conclude(request, [fallback.decide(request, error)])
       },
-      consume: (request) => this.consume(request),
+      ...{ consume: (request) => this.consume(request), refund: (settlement) => this.refund(settlement) },
       conclude: (request, verdicts) => this.#conclude(request, verdicts),
-      refund: (settlement) => this.refund(settlement),
       track: (asked) => this.#track(asked),
     })
     this.#unobserve = options.store.observe?.(this.#telling)
@@ -114,7 +114,7 @@ export class Pipeline {
     if (request.steps) return this.#consumeInTurn(request)
     const refused = this.#verdicts.refusal(request)
     if (refused) return this.#inKind(this.#conclude(request, [this.#fallback.decide(request, refused)]))
-    return this.#store.consume(request, this.#concludeAnswer)
+    return this.#verdicts.ask(request, this.#concludeAnswer)
   }
 
   /**
@@ -173,13 +173,15 @@ export class Pipeline {
     this.#verdicts.end()
     this.byKey.end()
     this.#fastPaths.forget('closed')
-    this.#inFlight.end()
+    this.#inFlight.beginEnd()
     await Promise.all([this.#room.close(), this.#store.drain()])
     // Again, for what was under way.
     this.#fastPaths.forget('closed')
     this.holds.reports.end()
     await this.#store.drain()
     await Promise.all(this.#inTurn)
+    this.#inFlight.end()
+    await this.#store.drain()
     await this.#fallback.end()
     await this.#unitsBack.end()
     this.#unobserve?.()
@@ -205,7 +207,7 @@ export class Pipeline {
   /** Decides one step of a request, by the store or its fallback. */
   readonly #ask = (step: Request): MaybePromise<Verdict> => {
     const refused = this.#verdicts.refusal(step)
-    return refused ? this.#fallback.decide(step, refused) : this.#store.consume(step, this.#readAnswer)
+    return refused ? this.#fallback.decide(step, refused) : this.#verdicts.ask(step, this.#readAnswer)
   }
 
   // Made once: a function for each request would cost time.

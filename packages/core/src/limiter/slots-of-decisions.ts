@@ -11,7 +11,8 @@ export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
   return new InFlight(newHolderId(), {
     answersAtOnce: store.answersAtOnce,
     send: (request, onAnswer) => sendInBackground(store, telling, request, onAnswer),
-    charge: (batch) => store.charge(batch),
+    charge: (batch, onAnswers) => void store.charge(batch).then(onAnswers),
+    isRefused: (shard) => store.refusal(shard) !== undefined,
     onDeclaredAgain: (subjects, slots) => telling.declaredAgain(subjects, slots),
   })
 }

@@ -6,6 +6,7 @@ import type { InFlight } from '../in-flight/in-flight.js'
 import type { Request } from '../requests/request.js'
 import { verdictOf, type Verdict } from '../requests/verdict.js'
 import type { Outcome } from '../stores/contract.js'
+import type { Conclude } from '../stores/batcher.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { closedError } from './closed-error.js'
 import type { StoreAccess } from './store-access.js'
@@ -54,6 +55,13 @@ export class StoreVerdicts {
     fastPaths.learn(step, outcome, sentAtMs, isPeek)
   }
 
+  /** Sends the store a request or a step. Nothing else does: what counts requests in flight must know of each. */
+  ask<T>(step: Request, conclude: Conclude<Request, MaybePromise<T>>): MaybePromise<T> {
+    const { store, inFlight } = this.#options
+    if (step.inFlight) inFlight.ask(step)
+    return store.consume(step, conclude)
+  }
+
   /** Has the store decide one step; the error if it cannot. */
   take(step: Request): MaybePromise<Verdict | StoreError> {
     const { store, telling } = this.#options
@@ -63,7 +71,7 @@ export class StoreVerdicts {
     }
     const refused = this.refusal(step)
     if (refused) return failed(refused)
-    return store.consume(step, (_, given, sentAtMs) => {
+    return this.ask(step, (_, given, sentAtMs) => {
       if (!isOutcome(given, step)) return failed(telling.errorOf(given, store.answersAtOnce))
       this.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)

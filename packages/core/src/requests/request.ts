@@ -2,7 +2,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
-import type { SlotHolder, StoreRequest, SubRequest } from '../stores/contract.js'
+import type { StoreRequest, SubRequest } from '../stores/contract.js'
 
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
@@ -59,8 +59,6 @@ export function ownersOf(parts: readonly Part[]): Subject[] {
 
 /** The slots of one request. */
 export interface RequestSlots {
-  /** @param isGiven whether the store gave the slot */
-  answered(slots: SlotHolder, isGiven: boolean): void
   /** Called when the request is decided: only the first call counts. */
   conclude(isAllowed: boolean): void
   /** Gives the slots back. Returns whether there were any: true once. */

@@ -80,13 +80,14 @@ export interface HoldOutcome {
  * A store has a row for each holder: how many slots it holds, the number of the last one, and when the row ends:
  * SLOTS_KEPT_MS after the holder's last slot or declaration. A message makes the slots of its row `held` + (number of the row - `known`),
  * at least `held`: those that the store gave and the holder has not heard of yet are held, too. It makes the number of
- * the row at least `known`. A request that is granted gets one more, with the next number.
+ * the row at least `known`. A request that is granted gets one more, with the next number. What a denied request tells may be
+ * kept, or not.
  */
 export interface SlotHolder {
   /** 6 letters, digits, `_` or `-`: another at every start of a process. */
   readonly id: string
   /** Requests in flight, without those that the store is being asked for. */
   readonly held: number
-  /** The number of the last slot that the holder has heard of. */
+  /** How many numbers the holder has accounted for, counted from 1: heard of, or given up. Not the highest: one may be missing. */
   readonly known: number
 }

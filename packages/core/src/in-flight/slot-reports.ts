@@ -1,0 +1,147 @@
+import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
+import type { Request } from '../requests/request.js'
+import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
+import type { KeySlots, Report } from './key-slots.js'
+
+/** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
+const GATHER_MS = 5
+/** Of how many keys one turn of the event loop reports. */
+const KEYS_A_TURN = 1000
+
+export interface SlotsHost {
+  /** Sends a request to the store that no caller waits for. `onAnswer` gets no outcome if there was none. */
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
+  /** Sends to a shard that is not asked for decisions yet. */
+  charge(batch: readonly StoreRequest[], onAnswers: (answers: readonly Answer[]) => void): void
+  /** Whether nothing can be sent to a shard now. */
+  isRefused(shard: number): boolean
+  /** Whether answers of the store are values. */
+  readonly answersAtOnce: boolean
+  /** Slots were told again that the store had lost, or may have lost. */
+  onDeclaredAgain(subjects: number, slots: number): void
+}
+
+/** Tells the store of slots where no request does, soon after some were given back. Keys of which nothing is left are forgotten. */
+export class SlotReports {
+  readonly #keys: Map<string, KeySlots>
+  readonly #host: SlotsHost
+  /** Those to be reported soon: at the end of this turn, or a little later. */
+  readonly #due = new Set<KeySlots>()
+  #isFlushing = false
+  #gathering: NodeJS.Timeout | undefined
+  #isHurried = false
+  #isEnded = false
+
+  constructor(keys: Map<string, KeySlots>, host: SlotsHost) {
+    this.#keys = keys
+    this.#host = host
+  }
+
+  /** A request is sent, which tells of the key. */
+  asked(slots: KeySlots): void {
+    if (!slots.isDue) this.#due.delete(slots)
+  }
+
+  /** Something has changed: forgets the key, or reports it soon, if need be. */
+  settle(slots: KeySlots): void {
+    const isOver = slots.isIdle && (this.#isEnded || !slots.isUntold || !slots.isSent)
+    if (isOver) this.forget(slots)
+    else if (this.#mustSend(slots)) this.#sendSoon(slots)
+  }
+
+  /** Sends a report of the numbers of now. `onAnswer` is called in any case. */
+  send(slots: KeySlots, grant: Report['grant'], onAnswer = (): void => {}): void {
+    const report = this.#report(slots, grant)
+    this.#host.send(requestOf(slots, report), (outcome) => {
+      this.#answered(slots, report, outcome)
+      onAnswer()
+    })
+  }
+
+  /** Declares slots to a shard that is not asked for decisions yet. `onAnswers` is called in any case. */
+  charge(some: readonly KeySlots[], onAnswers: () => void): void {
+    const reports = some.map((slots) => this.#report(slots, 'declare'))
+    const requests = some.map((slots, i) => requestOf(slots, reports[i] as Report))
+    this.#host.charge(requests, (answers) => {
+      some.forEach((slots, i) => {
+        const answer = answers[i]
+        this.#answered(slots, reports[i] as Report, answer && 'limits' in answer ? answer : undefined)
+      })
+      onAnswers()
+    })
+  }
+
+  /** Declares some keys after the store has forgotten them. */
+  declareAgain(keys: readonly string[]): void {
+    for (const key of keys) {
+      const slots = this.#keys.get(key)
+      slots?.change()
+      if (slots && !this.#host.isRefused(slots.part.shard)) this.send(slots, 'declare')
+    }
+  }
+
+  forget(slots: KeySlots): void {
+    this.#keys.delete(slots.part.key)
+    this.#due.delete(slots)
+  }
+
+  /** Sends what is to be sent, and from now on at once. */
+  hurry(): void {
+    this.#isHurried = true
+    while (this.#due.size > 0) this.#flush()
+  }
+
+  /** Nothing is sent from now on. */
+  end(): void {
+    this.#isEnded = true
+    clearTimeout(this.#gathering)
+    this.#due.clear()
+  }
+
+  #mustSend({ isDue, part }: KeySlots): boolean {
+    return isDue && !this.#isEnded && !this.#host.isRefused(part.shard)
+  }
+
+  #sendSoon(slots: KeySlots): void {
+    if (this.#host.answersAtOnce || this.#isHurried) return this.send(slots, 'release')
+    this.#due.add(slots)
+    if (slots.isTight) this.#flushSoon()
+    else this.#gathering ??= setTimeout(this.#flush, GATHER_MS)
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    setImmediate(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushing = false
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    let left = KEYS_A_TURN
+    for (const slots of this.#due) {
+      if (left === 0) return this.#flushSoon()
+      left -= 1
+      this.#due.delete(slots)
+      if (this.#mustSend(slots)) this.send(slots, 'release')
+    }
+  }
+
+  #report(slots: KeySlots, grant: Report['grant']): Report {
+    this.#due.delete(slots)
+    return slots.report(grant)
+  }
+
+  #answered(slots: KeySlots, report: Report, outcome: Outcome | undefined): void {
+    slots.reported(report, outcome?.limits[slots.part.set.slots as number])
+    // Without an answer the next round tries again.
+    if (outcome) this.settle(slots)
+  }
+}
+
+function requestOf({ part, plan }: KeySlots, { id, held, known, grant }: Report): Request {
+  const { subject, limits, shard } = part
+  const parts = [{ ...part, cost: 1, slots: { id, held, known } }]
+  return { subject, plan, cost: 1, parts, limits, shard, grant }
+}

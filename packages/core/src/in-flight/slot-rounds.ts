@@ -1,0 +1,133 @@
+import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
+import { SLOTS_KEPT_MS } from '../stores/contract.js'
+import { LARGEST_BATCH } from '../stores/lane.js'
+import type { KeySlots } from './key-slots.js'
+import type { SlotReports, SlotsHost } from './slot-reports.js'
+
+/** How often the slots of long requests are told again: three times before the store would drop them. */
+const RENEW_AFTER_MS = 4500
+const SWEEP_MS = 1000
+/** Of how many keys one turn of the event loop sees to. */
+const KEYS_A_TURN = 1000
+/** For so long at most a shard that answers again is told of slots before it is asked. It is told of the rest meanwhile. */
+const LONGEST_RECOVERY_MS = 500
+
+/** What goes through the keys. */
+interface Round {
+  isDue(slots: KeySlots): boolean
+  /** Declares some keys. `onAnswers` is called when all are answered. */
+  declare(some: readonly KeySlots[], onAnswers: () => void): void
+  /** When to stop, in ms since the process started. */
+  readonly untilMs: number
+}
+
+/**
+ * Goes through all keys: every second, to renew what lasts and to repeat what had no answer, and when a shard answers again. Keys of
+ * which nothing is left to tell are forgotten. However many there are, the event loop gets its turns, and the store its pauses.
+ */
+export class SlotRounds {
+  readonly #keys: ReadonlyMap<string, KeySlots>
+  readonly #reports: SlotReports
+  readonly #host: SlotsHost
+  /** When each shard began to answer again: what it was told before may be lost. */
+  readonly #answersSinceMs = new Map<number, number>()
+  #sweeping: NodeJS.Timeout | undefined
+  #isSweeping = false
+  #isEnded = false
+
+  constructor(keys: ReadonlyMap<string, KeySlots>, reports: SlotReports, host: SlotsHost) {
+    this.#keys = keys
+    this.#reports = reports
+    this.#host = host
+  }
+
+  /** Sees to all keys in a while, and again and again as long as there are any. */
+  later(ms = SWEEP_MS): void {
+    if (this.#isEnded || this.#isSweeping) return
+    if (ms === 0) clearTimeout(this.#sweeping)
+    else if (this.#sweeping) return
+    this.#sweeping = setTimeout(this.#sweep, ms).unref()
+  }
+
+  /** Tells a shard that answers again of all that is in flight. `onTold` is called after half a second at the latest. */
+  recover(shard: number, onTold: () => void): void {
+    const sinceMs = elapsedMs()
+    this.#answersSinceMs.set(shard, sinceMs)
+    const isDue = (slots: KeySlots): boolean => slots.part.shard === shard && this.#isDue(slots, sinceMs)
+    const declare = (some: readonly KeySlots[], onAnswers: () => void): void =>
+      this.#reports.charge(some, onAnswers)
+    const untilMs = sinceMs + LONGEST_RECOVERY_MS
+    this.#goThrough({ isDue, declare, untilMs }, (isDone) => {
+      if (!isDone) this.later(0)
+      onTold()
+    })
+  }
+
+  end(): void {
+    this.#isEnded = true
+    clearTimeout(this.#sweeping)
+  }
+
+  /** Renews the slots of long requests, and repeats what was not answered. */
+  readonly #sweep = (): void => {
+    this.#sweeping = undefined
+    this.#isSweeping = true
+    const nowMs = elapsedMs()
+    const isDue = (slots: KeySlots): boolean =>
+      this.#isDue(slots, nowMs) && !this.#isEnded && !this.#host.isRefused(slots.part.shard)
+    const declare = (some: readonly KeySlots[], onAnswers: () => void): void => {
+      let left = some.length
+      for (const slots of some) this.#reports.send(slots, 'declare', () => (left -= 1) === 0 && onAnswers())
+    }
+    this.#goThrough({ isDue, declare, untilMs: Infinity }, () => {
+      this.#isSweeping = false
+      if (this.#keys.size > 0) this.later()
+    })
+  }
+
+  #isDue(slots: KeySlots, nowMs: number): boolean {
+    const { isUntold, isReporting, held, toldAtMs } = slots
+    if (isReporting) return false
+    return isUntold || (held > 0 && (nowMs - toldAtMs >= RENEW_AFTER_MS || this.#mayBeLost(slots, nowMs)))
+  }
+
+  /** Whether the store may have dropped slots since it was told of them. */
+  #mayBeLost({ toldAtMs, part }: KeySlots, nowMs: number): boolean {
+    // The process was stopped, or its event loop was blocked, so that it renewed nothing.
+    const isOld = toldAtMs > 0 && nowMs - toldAtMs > SLOTS_KEPT_MS
+    return isOld || toldAtMs < (this.#answersSinceMs.get(part.shard) ?? 0)
+  }
+
+  /** Declares the keys that are due: one batch after another, each when the one before is answered. */
+  #goThrough({ isDue, declare, untilMs }: Round, onEnd: (isDone: boolean) => void): void {
+    const keys = this.#keys.values()
+    let [subjects, held] = [0, 0]
+    const end = (isDone: boolean): void => {
+      if (subjects > 0) this.#host.onDeclaredAgain(subjects, held)
+      onEnd(isDone)
+    }
+    const goOn = (): void => {
+      const nowMs = elapsedMs()
+      if (nowMs >= untilMs) return end(false)
+      const some: KeySlots[] = []
+      for (let i = 0; i < KEYS_A_TURN && some.length < LARGEST_BATCH; i += 1) {
+        const { value: slots, done } = keys.next()
+        if (done === true) return some.length > 0 ? declare(some, () => end(true)) : end(true)
+        if (isGone(slots, nowMs)) this.#reports.forget(slots)
+        else if (!isDue(slots)) continue
+        else some.push(slots)
+        if (slots.held === 0 || !this.#mayBeLost(slots, nowMs)) continue
+        subjects += 1
+        held += slots.held
+      }
+      if (some.length > 0) declare(some, () => void setImmediate(goOn))
+      else setImmediate(goOn)
+    }
+    goOn()
+  }
+}
+
+/** Whether nothing is held, and the store has dropped by itself what it may have. */
+function isGone({ isIdle, toldAtMs, failedAtMs }: KeySlots, nowMs: number): boolean {
+  return isIdle && nowMs - Math.max(toldAtMs, failedAtMs) > SLOTS_KEPT_MS
+}
