@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
 import { elapsedMs } from '../base/timers.js'
+import { timingOf } from '../base/timing.js'
 import type { Fallback } from '../failure/fallback.js'
 import type { GivenBack } from '../failure/give-backs.js'
 import { newLeaseId } from '../failure/ids.js'
@@ -88,7 +89,7 @@ export class Pipeline {
       conclude: (request, verdict) => this.#conclude(request, [verdict]),
       told: this.#telling,
     })
-    this.#room = new WaitingRoom(host, newLeaseId, options.store.testClock)
+    this.#room = new WaitingRoom(host, newLeaseId, timingOf(options.store.testClock))
     this.amending = new Amending({
       by: this,
       take: (request) => this.#verdicts.take(this.#inFlight.begin(request)),
@@ -165,8 +166,7 @@ export class Pipeline {
 
   /** Waits for pending requests, and charges the store for what was admitted without it. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return (this.#closing ??= this.#close())
   }
 
   async #close(): Promise<void> {

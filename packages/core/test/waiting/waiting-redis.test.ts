@@ -142,7 +142,7 @@ describe.each(['killed', 'hanging'])('a Redis that is %s', (how) => {
     const limiter = await start(redis, { onStoreFailure: 'closed', deadlineMs: 300 })
     await limiter.consume(drip)
     const sent = Array.from({ length: 8 }, () => limiter.consume(drip))
-    await eventually(() => waitingOf(limiter) === 8)
+    await eventually(() => limiter.stats().waiting.booked === 8)
     await fail(redis)
     const new_ = await Promise.all(Array.from({ length: 5 }, () => limiter.consume(drip)))
     expect(new_.map(({ source, allowed }) => [source, allowed])).toEqual(Array(5).fill(['closed', false]))

@@ -140,6 +140,16 @@ describe('order', () => {
   })
 })
 
+test('where the clock of a test goes back, no time passes for those in line', async () => {
+  const limiter = bench.limiter(LINE)
+  bench.sendMany(limiter, 2, 'acme')
+  await bench.answersAfter(0, 1)
+  bench.pass(-3_600_000)
+  bench.send(limiter, 'another', 'another')
+  expect(await bench.answersAfter(0, 1)).toEqual(['another'])
+  expect(await bench.answersAfter(100, 1)).toEqual(['1'])
+})
+
 describe('leaving', () => {
   test('a signal that has aborted throws its reason, and nothing is taken', async () => {
     const limiter = bench.limiter(WINDOW)

@@ -1,4 +1,4 @@
-import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import { processTiming, type Timing } from '../../base/timing.js'
 import type { FastPathHost } from '../../fast-path/fast-path.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
@@ -29,12 +29,15 @@ const LONGER = 1 + 1 / 64
 /** Tells the store what was used of reservations and places, and so ends them. Reports are repeated until the hold's end. */
 export class HoldReports {
   readonly #send: FastPathHost['send']
+  readonly #timing: Timing
   #repeated = new Set<Repeated>()
-  #timer: NodeJS.Timeout | undefined
+  /** Set while some are to be repeated. */
+  #cancelTimer: (() => void) | undefined
   #isEnded = false
 
-  constructor(send: FastPathHost['send']) {
+  constructor(send: FastPathHost['send'], timing = processTiming) {
     this.#send = send
+    this.#timing = timing
   }
 
   /**
@@ -46,7 +49,7 @@ export class HoldReports {
   settle({ step, outcome }: Verdict, used: number): Promise<Found[]> {
     const { at = 0, hold } = outcome ?? {}
     const endsInUs = hold?.endsInUs ?? 0
-    const endsAtMs = elapsedMs() + endsInUs / 1000
+    const endsAtMs = this.#timing.now() + endsInUs / 1000
     const foundBy = (answer: Outcome | undefined): Found => {
       if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
       if (answer.at >= at + endsInUs) return 'over'
@@ -61,7 +64,7 @@ export class HoldReports {
   cancel(step: Request): void {
     if (!step.hold) return
     const { lengthUs, slackUs } = step.hold
-    const endsAtMs = elapsedMs() + (lengthUs * LONGER + slackUs) / 1000
+    const endsAtMs = this.#timing.now() + (lengthUs * LONGER + slackUs) / 1000
     for (const part of heldParts(step)) void this.#report(reportOf(step, part, 0), endsAtMs)
   }
 
@@ -69,7 +72,7 @@ export class HoldReports {
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    clearTimeout(this.#timer)
+    this.#cancelTimer?.()
     for (const { report } of this.#repeated) this.#send(report, () => {})
     this.#repeated.clear()
   }
@@ -89,14 +92,14 @@ export class HoldReports {
     this.#repeated.add(one)
     if (this.#repeated.size > MOST_REPEATED)
       this.#repeated.delete(this.#repeated.values().next().value as Repeated)
-    this.#timer ??= setTimeout(() => this.#repeat(), AGAIN_AFTER_MS).unref()
+    this.#cancelTimer ??= this.#timing.after(AGAIN_AFTER_MS, () => this.#repeat(), false)
   }
 
   #repeat(): void {
-    this.#timer = undefined
+    this.#cancelTimer = undefined
     const due = this.#repeated
     this.#repeated = new Set()
-    const nowMs = elapsedMs()
+    const nowMs = this.#timing.now()
     for (const one of due) if (one.endsAtMs > nowMs) void this.#report(one.report, one.endsAtMs)
   }
 }

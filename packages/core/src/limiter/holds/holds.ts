@@ -1,5 +1,6 @@
 import { ConfigError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
+import type { Timing } from '../../base/timing.js'
 import type { PathHost } from '../path-host.js'
 import type { Telling } from '../telling.js'
 import type { Request } from '../../requests/request.js'
@@ -15,6 +16,8 @@ export interface HoldsOptions {
   readonly canHold: boolean
   /** Gives back units that the store took. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<unknown>
+  /** Default: this process's. */
+  readonly timing?: Timing
 }
 
 /** Units that the store holds for requests of this process. */
@@ -23,7 +26,8 @@ export class Holds {
   readonly #options: HoldsOptions
 
   constructor(options: HoldsOptions) {
-    this.reports = new HoldReports((request, onAnswer) => options.host.send(request, onAnswer))
+    const { host, timing } = options
+    this.reports = new HoldReports((request, onAnswer) => host.send(request, onAnswer), timing)
     this.#options = options
   }
 

@@ -1,5 +1,5 @@
 import { chain, type MaybePromise } from '../../base/maybe-promise.js'
-import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import type { Timing } from '../../base/timing.js'
 import type { WaitTerms } from '../../plans/limit-set.js'
 import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
@@ -49,30 +49,25 @@ interface Waiter extends InLine {
 
 /** Without room for another place in the rest of the delay, in µs, a request does not ask for one. */
 const SHORTEST_US = 1000
-/** How often a clock that a test sets is read, in ms: it does not go by timers. */
-const TEST_SLEEP_MS = 5
 
 /** Where requests wait for the time of the place that the store booked for them. One timer wakes them all. */
 export class WaitingRoom {
   readonly #host: WaitingHost
   readonly #newId: () => string
-  readonly #clock: () => number
-  readonly #longestSleepMs: number
+  readonly #timing: Timing
   readonly #seats = new Seats()
   readonly #lines = new Lines<Waiter>()
   readonly #departures = new Departures()
-  #timer: NodeJS.Timeout | undefined
+  #cancelTimer = (): void => {}
   #wakesAtMs = Infinity
   /** Requests that are asking or wait, and units on their way back: `close` waits for them. */
   readonly #underWay = new Set<Promise<unknown>>()
   #isClosed = false
 
-  /** @param testClock a test's, by which the store counts, in ms; default: the time since the process started */
-  constructor(host: WaitingHost, newId: () => string, testClock?: () => number) {
+  constructor(host: WaitingHost, newId: () => string, timing: Timing) {
     this.#host = host
     this.#newId = newId
-    this.#clock = testClock ?? elapsedMs
-    this.#longestSleepMs = testClock ? TEST_SLEEP_MS : Infinity
+    this.#timing = timing
   }
 
   /** How many requests wait. */
@@ -93,7 +88,7 @@ export class WaitingRoom {
       this.#host.told.refusedPlace()
       return undefined
     }
-    const decided = this.#ask({ request, terms, key, sinceMs: this.#clock() }, terms.delayUs)
+    const decided = this.#ask({ request, terms, key, sinceMs: this.#timing.now() }, terms.delayUs)
     if (decided instanceof Promise) this.#track(decided)
     return decided
   }
@@ -115,7 +110,7 @@ export class WaitingRoom {
   #ask(visit: Visit, lengthUs: number): MaybePromise<Decision> {
     const { slackUs, most } = visit.terms
     const hold = { kind: 'place', id: this.#newId(), lengthUs: Math.floor(lengthUs), slackUs, most } as const
-    const sentAtMs = this.#clock()
+    const sentAtMs = this.#timing.now()
     return chain(this.#host.ask({ ...visit.request, hold }), (verdict) => {
       if (verdict.source === 'store' && isHeld(verdict)) return this.#book(visit, verdict, sentAtMs)
       if (verdict.source === 'store' && !verdict.allowed) this.#host.told.refusedPlace()
@@ -131,7 +126,7 @@ export class WaitingRoom {
       const waiter: Waiter = {
         key: visit.key,
         dueUs: at + hold.delayUs,
-        wakeAtMs: this.#clock() + delayMs,
+        wakeAtMs: this.#timing.now() + delayMs,
         endsAtMs: sentAtMs + hold.endsInUs / 1000,
         ...{ visit, verdict, delayMs, resolve, reject },
         onAbort: () => this.#leave(waiter),
@@ -149,16 +144,16 @@ export class WaitingRoom {
   #wakeLater(): void {
     const atMs = this.#lines.nextMs()
     if (atMs >= this.#wakesAtMs || atMs === Infinity) return
-    clearTimeout(this.#timer)
+    this.#cancelTimer()
     this.#wakesAtMs = atMs
-    const ms = Math.min(Math.max(Math.ceil(atMs - this.#clock()), 1), this.#longestSleepMs)
-    // Not unref: a process must not exit while its only request waits.
-    this.#timer = setTimeout(() => this.#wake(), ms)
+    const ms = Math.max(Math.ceil(atMs - this.#timing.now()), 1)
+    // A process must not exit while its only request waits.
+    this.#cancelTimer = this.#timing.after(ms, () => this.#wake(), true)
   }
 
   #wake(): void {
     this.#wakesAtMs = Infinity
-    const nowMs = this.#clock()
+    const nowMs = this.#timing.now()
     for (const waiter of this.#lines.takeDue(nowMs)) {
       if (nowMs > waiter.endsAtMs) this.#askAgain(waiter, nowMs)
       else this.#admit(waiter, nowMs)
@@ -183,7 +178,7 @@ export class WaitingRoom {
   #turnAway(waiter: Waiter): void {
     const { visit, verdict } = waiter
     this.#goOut(waiter, 'closed')
-    const nowMs = this.#clock()
+    const nowMs = this.#timing.now()
     const denial = deniedPlace(verdict, waiter.wakeAtMs - nowMs, Math.round(nowMs - visit.sinceMs))
     waiter.resolve(this.#host.conclude(visit.request, denial))
     this.#track(this.#host.giveBack(verdict))
@@ -213,7 +208,7 @@ export class WaitingRoom {
   }
 
   #sleep(): void {
-    clearTimeout(this.#timer)
+    this.#cancelTimer()
     this.#wakesAtMs = Infinity
   }
 
