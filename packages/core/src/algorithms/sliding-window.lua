@@ -6,6 +6,8 @@
   State         5 bytes: units used in the window of the last write; 5 bytes: units used in the window before it
 ]]
 local sliding_window = { code = 3, format = 'I5I5', size = 10 }
+-- The most that five bytes hold.
+local MOST_UNITS = 2 ^ 40 - 1
 
 -- How many units those of the previous window still count as, when `left` µs of the current window remain.
 local function weighted(units, left, window)
@@ -34,8 +36,11 @@ end
 
 function sliding_window.load(limit, last, current, previous)
   local start = limit.start
-  if last < start and now >= last then
+  if last < start then
     current, previous = 0, last >= start - limit.window and current or 0
+  elseif last >= start + limit.window then
+    -- The clock went back over an edge, and comes to it again: what was used on either side of it counts as used now.
+    current, previous = min(current + previous, MOST_UNITS), 0
   end
   limit.current, limit.previous = current, previous
   limit.weight = weighted(previous, limit.to_come, limit.window)

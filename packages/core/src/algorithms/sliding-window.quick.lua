@@ -16,12 +16,15 @@ end
 
 function sliding_window.quick(quota, window)
   local start = now - fmod(now, window)
-  local to_come = start + window - now
+  local ends = start + window
+  local to_come = ends - now
   return function(cost, last, current, previous)
     if not last then
       current, previous = 0, 0
-    elseif last < start and now >= last then
+    elseif last < start then
       current, previous = 0, last >= start - window and current or 0
+    elseif last >= ends then
+      return nil
     end
     local weight = previous * to_come / window
     local left = quota - current - (weight + -weight % 1)

@@ -79,14 +79,16 @@ export const slidingWindow: Implementation<
   },
 
   load(state, last, now, { windowUs }) {
-    const settled = Math.min(last, now)
     const start = now - (now % windowUs)
-    const passed = (start - (settled - (settled % windowUs))) / windowUs
+    const passed = (start - (last - (last % windowUs))) / windowUs
+    const { current, previous } = state
     state.now = now
     state.startNow = start
     state.leftNow = start + windowUs - now
-    state.currentNow = passed === 0 ? state.current : 0
-    state.previousNow = passed === 0 ? state.previous : passed === 1 ? state.current : 0
+    state.currentNow = passed === 0 ? current : 0
+    state.previousNow = passed === 0 ? previous : passed === 1 ? current : 0
+    // The clock went back over an edge, and comes to it again: what was used on either side of it counts as used now.
+    if (passed < 0) state.currentNow = current + unitsThatFit(previous, current)
   },
 
   remaining: (state, { quota, windowUs }) =>

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { createLimiter, redisStore } from '../../src/index.js'
-import { benches, closeBenches, START_MS } from '../support/benches.js'
+import { createLimiter, redisStore, type LimitOptions } from '../../src/index.js'
+import { benches, closeBenches, START_MS, type Bench } from '../support/benches.js'
 import {
   advance,
   forAll,
@@ -15,6 +15,31 @@ import {
 import { untried, variants, windowOf } from '../support/variants.js'
 
 afterAll(closeBenches)
+
+const WINDOW_MS = 1000
+const EIGHTH_US = WINDOW_MS * 125
+
+/**
+ * A request after each step, which is how much time passes and how far the store's clock goes back, in µs. Resolves with the most
+ * that were let in in any true window.
+ */
+async function mostByClockThatGoesBack(
+  bench: Bench,
+  limit: LimitOptions,
+  steps: readonly (readonly [gapUs: number, backUs: number])[],
+): Promise<number> {
+  const clock = { now: START_MS - (START_MS % WINDOW_MS) }
+  const limiter = bench.limiter({ limit }, clock)
+  const admitted: Admitted[] = []
+  let behindUs = 0
+  for (const [gapUs, backUs] of steps) {
+    advance(clock, gapUs - backUs)
+    behindUs += backUs
+    const { allowed } = await limiter.consume('acme')
+    if (allowed) admitted.push({ atUs: toUs(clock) + behindUs, cost: 1 })
+  }
+  return mostInAnyWindow(admitted, WINDOW_MS)
+}
 
 test('every algorithm of the registry is tried by the laws', () => {
   expect(untried).toEqual([])
@@ -36,6 +61,36 @@ describe.each(benches)('law 1, never over, on $store', (bench) => {
       const { admitted } = await play(limiter, clock, steps)
       expect(mostInAnyWindow(admitted, windowMs)).toBeLessThanOrEqual(variant.worstCase(quota))
     })
+  })
+
+  /** A window on the calendar begins whenever the clock says so. */
+  const steady = variants.filter(({ algorithm }) => algorithm !== 'calendar-window')
+
+  test.each(steady)('$name, with a clock that goes back', async (variant) => {
+    const eighths = (most: number): fc.Arbitrary<number> =>
+      fc.integer({ min: 0, max: most }).map((n) => n * EIGHTH_US)
+    const step = fc.tuple(
+      fc.oneof(eighths(3), fc.integer({ min: 0, max: EIGHTH_US })),
+      fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: eighths(20) }),
+    )
+    const cases = fc.tuple(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }),
+    )
+    await forAll(cases, async ([quota, steps]) => {
+      const most = await mostByClockThatGoesBack(bench, variant.limit(quota, WINDOW_MS), steps)
+      expect(most).toBeLessThanOrEqual(variant.worstCase(quota))
+    })
+  })
+
+  test('a clock that goes back over the edge of a sliding window, again and again', async () => {
+    const limit = { quota: 3, window: WINDOW_MS, algorithm: 'sliding-window' } as const
+    const back = [19, 0, 10, 0, 9, 0, 17]
+    const steps = [2, 1, 1, 1, 0, 1, 0].map((gap, i): [number, number] => [
+      gap * EIGHTH_US,
+      (back[i] ?? 0) * EIGHTH_US,
+    ])
+    expect(await mostByClockThatGoesBack(bench, limit, steps)).toBeLessThanOrEqual(6)
   })
 
   /** Units given back by the key alone were never used, in truth. They still count then, and of a bucket they are all there. */
