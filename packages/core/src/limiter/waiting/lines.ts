@@ -1,16 +1,33 @@
-/** What the lines need to know of one that waits. */
+/** What the lines need to know of one that waits. Times are in ms of this process's clock, unless they say otherwise. */
 export interface InLine {
   /** What it waits for: the key of its subject. */
   readonly key: string
   /** The time of its place, in µs of the store's clock. */
   readonly dueUs: number
-  /** When it can go, in ms of this process's clock. */
+  /** How far the store's clock was ahead when it booked the place, in ms: between these two. */
+  readonly aheadMs: readonly [least: number, most: number]
+  /** From when on it can go. */
   readonly wakeAtMs: number
+  /** Until when it can let others go first. */
+  readonly latestMs: number
 }
 
-/** Those that wait, a line for each subject, in the order of the times of their places. */
+/** One in line, and when it goes. */
+interface Spot<Waiter> {
+  readonly waiter: Waiter
+  goesAtMs: number
+}
+
+/** A store counts in whole µs. */
+const ROUNDING_MS = 0.002
+
+/**
+ * Those that wait, a line for each subject. Nobody overtakes in a line, and nobody waits for those before it beyond its own
+ * `latestMs`: the time of a place is told by the store's clock, which can step back, and then says nothing of the places
+ * that were booked before.
+ */
 export class Lines<Waiter extends InLine> {
-  readonly #lines = new Map<string, Waiter[]>()
+  readonly #lines = new Map<string, Spot<Waiter>[]>()
   #size = 0
 
   get size(): number {
@@ -18,40 +35,45 @@ export class Lines<Waiter extends InLine> {
   }
 
   add(waiter: Waiter): void {
-    const line = this.#lines.get(waiter.key)
     this.#size += 1
-    if (!line) return void this.#lines.set(waiter.key, [waiter])
+    const line = this.#lines.get(waiter.key) ?? []
+    this.#lines.set(waiter.key, line)
     let i = line.length
-    while (i > 0 && (line[i - 1] as Waiter).dueUs > waiter.dueUs) i -= 1
-    line.splice(i, 0, waiter)
+    while (i > 0 && isBefore(waiter, (line[i - 1] as Spot<Waiter>).waiter)) i -= 1
+    line.splice(i, 0, { waiter, goesAtMs: 0 })
+    schedule(line, i)
   }
 
   /** @returns false if it was not in line any more */
   remove(waiter: Waiter): boolean {
-    const line = this.#lines.get(waiter.key)
-    const i = line?.indexOf(waiter) ?? -1
-    if (!line || i < 0) return false
+    const line = this.#lines.get(waiter.key) ?? []
+    const i = line.findIndex((spot) => spot.waiter === waiter)
+    if (i < 0) return false
     line.splice(i, 1)
+    schedule(line, i)
     if (line.length === 0) this.#lines.delete(waiter.key)
     this.#size -= 1
     return true
   }
 
-  /** When the next can go, in ms: the first of a line, since nobody overtakes in it. */
+  /** When the next of them goes, in ms. */
   nextMs(): number {
     let next = Infinity
-    for (const line of this.#lines.values()) next = Math.min(next, (line[0] as Waiter).wakeAtMs)
+    for (const line of this.#lines.values()) {
+      for (const { goesAtMs } of line) if (goesAtMs < next) next = goesAtMs
+    }
     return next
   }
 
-  /** Takes all out that can go now, each line in its order. */
+  /** Takes all out that go now, each line in its order. */
   takeDue(nowMs: number): Waiter[] {
     const due: Waiter[] = []
     for (const [key, line] of this.#lines) {
-      let count = 0
-      while (count < line.length && (line[count] as Waiter).wakeAtMs <= nowMs) count += 1
-      due.push(...line.splice(0, count))
-      if (line.length === 0) this.#lines.delete(key)
+      const rest = line.filter(({ goesAtMs }) => goesAtMs > nowMs)
+      if (rest.length === line.length) continue
+      for (const { waiter, goesAtMs } of line) if (goesAtMs <= nowMs) due.push(waiter)
+      if (rest.length > 0) this.#lines.set(key, rest)
+      else this.#lines.delete(key)
     }
     this.#size -= due.length
     return due
@@ -59,5 +81,23 @@ export class Lines<Waiter extends InLine> {
 
   takeAll(): Waiter[] {
     return this.takeDue(Infinity)
+  }
+}
+
+/** Whether a place comes before another. Only places by one clock can be compared by the times that it told. */
+function isBefore(a: InLine, b: InLine): boolean {
+  const [aLeast, aMost] = a.aheadMs
+  const [bLeast, bMost] = b.aheadMs
+  const isOneClock = aLeast <= bMost + ROUNDING_MS && bLeast <= aMost + ROUNDING_MS
+  return isOneClock ? a.dueUs < b.dueUs : a.wakeAtMs < b.wakeAtMs
+}
+
+/** Says of those from the ith on when they go: not before the one before them, as long as they can wait for it. */
+function schedule(line: readonly Spot<InLine>[], from: number): void {
+  let beforeMs = line[from - 1]?.goesAtMs ?? -Infinity
+  for (let i = from; i < line.length; i += 1) {
+    const spot = line[i] as Spot<InLine>
+    const { wakeAtMs, latestMs } = spot.waiter
+    beforeMs = spot.goesAtMs = Math.max(wakeAtMs, Math.min(beforeMs, latestMs))
   }
 }

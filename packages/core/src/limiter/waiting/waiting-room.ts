@@ -123,11 +123,12 @@ export class WaitingRoom {
     const { at, hold } = verdict.outcome as { at: number; hold: HoldOutcome }
     const delayMs = hold.delayUs / 1000
     return new Promise((resolve, reject) => {
+      const nowMs = this.#timing.now()
+      const wakeAtMs = nowMs + delayMs
+      const endsAtMs = sentAtMs + hold.endsInUs / 1000
       const waiter: Waiter = {
-        key: visit.key,
-        dueUs: at + hold.delayUs,
-        wakeAtMs: this.#timing.now() + delayMs,
-        endsAtMs: sentAtMs + hold.endsInUs / 1000,
+        ...{ key: visit.key, dueUs: at + hold.delayUs, aheadMs: [at / 1000 - nowMs, at / 1000 - sentAtMs] },
+        ...{ wakeAtMs, latestMs: (wakeAtMs + endsAtMs) / 2, endsAtMs },
         ...{ visit, verdict, delayMs, resolve, reject },
         onAbort: () => this.#leave(waiter),
       }
@@ -155,7 +156,7 @@ export class WaitingRoom {
     this.#wakesAtMs = Infinity
     const nowMs = this.#timing.now()
     for (const waiter of this.#lines.takeDue(nowMs)) {
-      if (nowMs > waiter.endsAtMs) this.#askAgain(waiter, nowMs)
+      if (nowMs > waiter.endsAtMs) this.#askAgain(waiter)
       else this.#admit(waiter, nowMs)
     }
     this.#wakeLater()
@@ -171,6 +172,7 @@ export class WaitingRoom {
     if (!this.#lines.remove(waiter)) return
     this.#goOut(waiter, 'left')
     if (this.#lines.size === 0) this.#sleep()
+    else this.#wakeLater()
     this.#track(this.#host.giveBack(waiter.verdict))
     waiter.reject(waiter.visit.request.signal?.reason)
   }
@@ -185,16 +187,16 @@ export class WaitingRoom {
   }
 
   /** Its units may have entered the limits when the place ended, so they go back before it asks anew. */
-  #askAgain(waiter: Waiter, nowMs: number): void {
+  #askAgain(waiter: Waiter): void {
     const { visit, verdict } = waiter
     const { request, terms, key, sinceMs } = visit
+    const { signal } = request
     this.#goOut(waiter, 'late', true)
-    const leftUs = terms.delayUs - (nowMs - sinceMs) * 1000
     const again = this.#host.giveBack(verdict).then((): MaybePromise<Decision> => {
-      if (!this.#isClosed && !request.signal?.aborted && leftUs >= SHORTEST_US)
-        return this.#ask(visit, leftUs)
+      const leftUs = terms.delayUs - (this.#timing.now() - sinceMs) * 1000
+      if (!this.#isClosed && !signal?.aborted && leftUs >= SHORTEST_US) return this.#ask(visit, leftUs)
       this.#seats.free(key)
-      request.signal?.throwIfAborted()
+      signal?.throwIfAborted()
       return chain(this.#host.ask(request), (found) => this.#host.conclude(request, found))
     })
     waiter.resolve(again)
