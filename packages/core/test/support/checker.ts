@@ -42,8 +42,69 @@ export interface Found {
   readonly violation?: { readonly law: string; readonly what: string; readonly trace: readonly string[] }
 }
 
+/** A world whose promises are kept in later turns of the event loop. */
+export interface SlowWorld extends Omit<CheckedWorld, 'do' | 'end'> {
+  do(action: string): Promise<boolean>
+  end(): Promise<void>
+}
+
+/** What is to be done with a world: what it yields is given back when it is there. */
+type Course<Result> = Generator<unknown, Result, unknown>
+
 /** Visits each state once, until a law is broken or a bound is reached. */
-export function check(begin: () => CheckedWorld, { depth: most, steps: mostSteps }: Bounds): Found {
+export function check(begin: () => CheckedWorld, bounds: Bounds): Found {
+  return run(checking(begin, bounds))
+}
+
+/** The same with a world that takes its time. */
+export function checkSlowly(begin: () => SlowWorld, bounds: Bounds): Promise<Found> {
+  return runSlowly(checking(begin, bounds))
+}
+
+/** Does one thing after another, and judges each if told so. */
+export function replay<World extends CheckedWorld>(
+  world: World,
+  trace: readonly string[],
+  isJudged = false,
+): World {
+  return run(replaying(world, trace, isJudged))
+}
+
+/** One way through all that can happen, drawn at random. */
+export function walk(world: CheckedWorld, steps: number, random: () => number): Found {
+  return run(walking(world, steps, random))
+}
+
+/** The same with a world that takes its time. */
+export function walkSlowly(world: SlowWorld, steps: number, random: () => number): Promise<Found> {
+  return runSlowly(walking(world, steps, random))
+}
+
+function run<Result>(course: Course<Result>): Result {
+  let next = course.next()
+  while (!next.done) next = course.next(next.value)
+  return next.value
+}
+
+async function runSlowly<Result>(course: Course<Result>): Promise<Result> {
+  let next = course.next()
+  while (!next.done) {
+    let value: unknown
+    try {
+      value = await next.value
+    } catch (error) {
+      next = course.throw(error)
+      continue
+    }
+    next = course.next(value)
+  }
+  return next.value
+}
+
+function* checking(
+  begin: () => CheckedWorld | SlowWorld,
+  { depth: most, steps: mostSteps }: Bounds,
+): Course<Found> {
   const started = performance.now()
   const known = new Set<string>()
   let steps = 0
@@ -57,19 +118,19 @@ export function check(begin: () => CheckedWorld, { depth: most, steps: mostSteps
   for (let depth = 0; depth < most && level.length > 0; depth += 1) {
     const next: (readonly string[])[] = []
     for (const trace of level) {
-      for (const action of replay(begin(), trace).actions()) {
+      for (const action of (yield* replaying(begin(), trace)).actions()) {
         if (steps === mostSteps) return found(depth)
         const longer = [...trace, action]
         steps += 1
         try {
-          const world = replay(begin(), trace)
-          if (!world.do(action)) continue
+          const world = yield* replaying(begin(), trace)
+          if (!(yield world.do(action))) continue
           world.judge()
           const text = createHash('md5').update(world.text()).digest('base64')
           if (known.has(text)) continue
           known.add(text)
           next.push(longer)
-          world.end()
+          yield world.end()
         } catch (error) {
           if (!(error instanceof Violation)) throw error
           return { ...found(depth), violation: { law: error.law, what: error.message, trace: longer } }
@@ -81,18 +142,16 @@ export function check(begin: () => CheckedWorld, { depth: most, steps: mostSteps
   return found(most)
 }
 
-/** Does one thing after another, and judges each if told so. */
-export function replay<World extends CheckedWorld>(
+function* replaying<World extends CheckedWorld | SlowWorld>(
   world: World,
   trace: readonly string[],
   isJudged = false,
-): World {
-  for (const action of trace) if (world.do(action) && isJudged) world.judge()
+): Course<World> {
+  for (const action of trace) if ((yield world.do(action)) && isJudged) world.judge()
   return world
 }
 
-/** One way through all that can happen, drawn at random. */
-export function walk(world: CheckedWorld, steps: number, random: () => number): Found {
+function* walking(world: CheckedWorld | SlowWorld, steps: number, random: () => number): Course<Found> {
   const started = performance.now()
   const trace: string[] = []
   const found = (): Found => ({
@@ -106,10 +165,10 @@ export function walk(world: CheckedWorld, steps: number, random: () => number): 
       const actions = world.actions()
       const action = actions[Math.floor(random() * actions.length)] as string
       trace.push(action)
-      if (world.do(action)) world.judge()
+      if (yield world.do(action)) world.judge()
       else trace.pop()
     }
-    world.end()
+    yield world.end()
   } catch (error) {
     if (!(error instanceof Violation)) throw error
     return { ...found(), violation: { law: error.law, what: error.message, trace } }
