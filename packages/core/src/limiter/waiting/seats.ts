@@ -8,6 +8,10 @@ export class Seats {
   readonly #taken = new Map<string, number>()
   #total = 0
 
+  get taken(): number {
+    return this.#total
+  }
+
   /** @returns false if there is none left */
   take(key: string): boolean {
     const own = this.#taken.get(key) ?? 0

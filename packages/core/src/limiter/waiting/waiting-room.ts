@@ -75,6 +75,11 @@ export class WaitingRoom {
     return this.#lines.size
   }
 
+  /** How many requests wait or ask for a place, for tests. */
+  get seated(): number {
+    return this.#seats.taken
+  }
+
   /**
    * Has a request decided that may wait. Rejects with the reason of its signal when that aborts meanwhile.
    *
@@ -114,9 +119,14 @@ export class WaitingRoom {
     return chain(this.#host.ask({ ...visit.request, hold }), (verdict) => {
       if (verdict.source === 'store' && isHeld(verdict)) return this.#book(visit, verdict, sentAtMs)
       if (verdict.source === 'store' && !verdict.allowed) this.#host.told.refusedPlace()
-      this.#seats.free(visit.key)
-      return this.#host.conclude(visit.request, verdict)
+      return this.#conclude(visit, verdict)
     })
+  }
+
+  /** The end of one that has no place. */
+  #conclude({ request, key }: Visit, verdict: Verdict): Decision {
+    this.#seats.free(key)
+    return this.#host.conclude(request, verdict)
   }
 
   #book(visit: Visit, verdict: Verdict, sentAtMs: number): Promise<Decision> {
@@ -195,9 +205,9 @@ export class WaitingRoom {
     const again = this.#host.giveBack(verdict).then((): MaybePromise<Decision> => {
       const leftUs = terms.delayUs - (this.#timing.now() - sinceMs) * 1000
       if (!this.#isClosed && !signal?.aborted && leftUs >= SHORTEST_US) return this.#ask(visit, leftUs)
-      this.#seats.free(key)
+      if (signal?.aborted) this.#seats.free(key)
       signal?.throwIfAborted()
-      return chain(this.#host.ask(request), (found) => this.#host.conclude(request, found))
+      return chain(this.#host.ask(request), (found) => this.#conclude(visit, found))
     })
     waiter.resolve(again)
   }
