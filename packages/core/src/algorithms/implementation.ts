@@ -115,6 +115,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    */
   place?(state: State, units: number, params: Params): number
   /**
+   * How many units have come free after some time in µs, if nobody consumes meanwhile: below 0 while it is over the quota. What
+   * it returns is called with growing times. Left out: `wait` is asked for each place in line, which can cost more.
+   */
+  leftIn?(state: State, params: Params): (us: number) => number
+  /**
    * Set together with `place` where units drain together: the level now. What it could drain while it is dry is lost, so
    * places behind such a time are later than `place` says.
    */

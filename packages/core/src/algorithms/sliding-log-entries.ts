@@ -105,3 +105,18 @@ function firstFrom({ log, head }: SlidingLogState, at: number): number {
   while (i > head && (log[i - 2] as number) >= at) i -= 2
   return i
 }
+
+/** How many units have come free after so many µs, which grow from call to call. */
+export function leftIn(
+  state: SlidingLogState,
+  { quota, windowUs }: SlidingLogParams,
+): (us: number) => number {
+  let left = quota - state.totalNow
+  let i = state.headNow
+  return (us) => {
+    for (; i < state.log.length && timeOf(state, i) + windowUs <= state.now + us; i += 2) {
+      left += state.log[i + 1] as number
+    }
+    return left
+  }
+}

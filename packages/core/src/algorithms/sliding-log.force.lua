@@ -67,6 +67,18 @@ function sliding_log.force(limit, used)
   return granted
 end
 
+function sliding_log.left_in(limit)
+  local left, at = limit.quota - limit.total, limit.head
+  return function(us)
+    while at < limit.tail do
+      local time, units = unpack_bytes(limit.format, limit.log, at)
+      if limit.window - (limit.clock - time) % limit.modulus > us then break end
+      left, at = left + units, at + limit.entry
+    end
+    return left
+  end
+end
+
 function sliding_log.counts_for(limit)
   return limit.window
 end

@@ -8,6 +8,7 @@ import {
   insert,
   removeOldest,
   sameSlot,
+  leftIn,
   timeOf,
   writeLog,
   type SlidingLogParams,
@@ -75,6 +76,8 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
       while ((excess -= state.log[i + 1] as number) > 0) i += 2
       return timeOf(state, i) + windowUs - state.now
     },
+
+    leftIn,
 
     // The five calls. They cost less from here than from where they could be those of any algorithm.
     quick(state, { cost, takes, last, now }, params) {

@@ -1,15 +1,9 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
-import { holdEnd, knownHold, openReservations, placesToCome } from './hold-book.js'
-import { addLease } from './lease-book.js'
+import { knownHold, openReservations, placesToCome, reservationEnd } from './hold-book.js'
+import { addLease, bookPlace } from './lease-book.js'
 import { LoadedLimits, type LimitOutcomeDraft } from './loaded-limits.js'
-
-/** A place that is sought. */
-export interface Delayed {
-  readonly hold: Hold
-  readonly fromUs: number
-  readonly outcomes: readonly LimitOutcomeDraft[]
-}
+import type { Opening } from './places-beside.js'
 
 /** The limits of one subject, and what is reserved or has a place beside them. */
 export class HeldLimits extends LoadedLimits {
@@ -23,22 +17,25 @@ export class HeldLimits extends LoadedLimits {
   }
 
   /**
-   * In how many µs a part has its cost, at least `fromUs`; undefined if later than a place may be, or it must have it now.
+   * When each of the limits can have the cost of a part; undefined if there is no place for it, or it must have it now.
    *
    * @param outcomes of its limits: how long each of them has to wait
    */
-  delay({ cost, set }: SubRequest, { hold, fromUs, outcomes }: Delayed, now: number): number | undefined {
+  openings(
+    { cost, set }: SubRequest,
+    outcomes: readonly LimitOutcomeDraft[],
+    hold: Hold,
+    now: number,
+  ): Opening[] | undefined {
     if (set.wait && placesToCome(this.leases, now) >= hold.most) return undefined
-    let delay = fromUs
+    const openings: Opening[] = []
     for (const [i, limit] of this.limits.entries()) {
       const wait = outcomes[i]?.wait ?? NEVER
       const mayWait = set.wait && !limit.isInFlight && wait !== NEVER
-      if (!mayWait && wait !== 0) return undefined
-      const fitsIn = mayWait ? limit.timeInLine(this.leases, { cost, fromUs: delay }, now) : 0
-      if (fitsIn === NEVER || fitsIn > hold.lengthUs) return undefined
-      delay = Math.max(delay, fitsIn)
+      if (mayWait) openings.push(limit.opening(this.leases, cost, now))
+      else if (wait !== 0) return undefined
     }
-    return delay
+    return openings
   }
 
   /**
@@ -52,16 +49,19 @@ export class HeldLimits extends LoadedLimits {
     { delayUs, ttlUs }: { readonly delayUs: number; readonly ttlUs: number },
     now: number,
   ): void {
-    const { kind, id } = hold
-    const isPlace = kind === 'place'
+    const { kind, id, slackUs } = hold
     for (const { isInFlight, algorithm, state, params } of this.limits) {
       algorithm.take(state, isInFlight ? cost : 0, params)
     }
-    const endUs = holdEnd(hold, delayUs, now)
-    const slackUs = isPlace ? hold.slackUs : 0
-    const expiresUs = isPlace ? endUs + ttlUs : endUs
-    const group = { kind, endUs, lagUs: 0, slackUs, expiresUs, stateIds: this.leasedIds() }
-    this.leases = addLease(this.leases, { id, units: cost }, group)
+    const stateIds = this.leasedIds()
+    if (kind === 'place') {
+      const place = { id, timeUs: now + delayUs, out: cost }
+      this.leases = bookPlace(this.leases, place, { slackUs, countsForUs: ttlUs, stateIds }, now)
+    } else {
+      const endUs = reservationEnd(hold, now)
+      const group = { kind, endUs, lagUs: 0, expiresUs: endUs, stateIds }
+      this.leases = addLease(this.leases, { id, units: cost }, group)
+    }
     this.countLeased(now)
   }
 }

@@ -1,7 +1,9 @@
 import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
-import { holdEnd } from './hold-book.js'
+import { NEVER } from '../../algorithms/implementation.js'
+import { reservationEnd } from './hold-book.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import type { LoadedSubject } from './loaded-subject.js'
+import type { Opening } from './places-beside.js'
 
 /** What becomes of a request with a hold, if it is not denied. */
 export interface HoldPlan extends HoldOutcome {
@@ -36,11 +38,13 @@ export function planHold(request: HoldRequest, now: number): HoldPlan | undefine
   const fits = limits.every(({ wait }) => wait === 0)
   if (hold.kind === 'reservation') {
     const hasRoom = parts.every((_, i) => (subjects[i] as LoadedSubject).openReservations(now) < hold.most)
-    return fits && hasRoom ? { delayUs: 0, endsInUs: holdEnd(hold, 0, now) - now, isKnown: false } : undefined
+    return fits && hasRoom
+      ? { delayUs: 0, endsInUs: reservationEnd(hold, now) - now, isKnown: false }
+      : undefined
   }
   const delayUs = fits ? 0 : delayOf(request, now)
   if (delayUs === undefined) return undefined
-  return delayUs === 0 ? TAKEN : { delayUs, endsInUs: holdEnd(hold, delayUs, now) - now, isKnown: false }
+  return delayUs === 0 ? TAKEN : { delayUs, endsInUs: delayUs + hold.slackUs, isKnown: false }
 }
 
 /** What a request is told to wait where too many reservations are open. Nobody knows when one of them ends. */
@@ -56,31 +60,34 @@ export function tellFull({ hold, parts, subjects, limits }: HoldRequest, now: nu
   }
 }
 
-/** A time that one limit needs can be too late for places of another: so all are asked until they agree. */
+/** A time that one limit has can be too late for places of another: so all are asked until they agree. */
 function delayOf(request: HoldRequest, now: number): number | undefined {
-  let delay: number | undefined = 0
-  for (;;) {
-    const next = delayFrom(request, delay, now)
-    if (next === undefined || next === delay) return next
-    delay = next
-  }
-}
-
-function delayFrom(
-  { hold, parts, subjects, limits }: HoldRequest,
-  fromUs: number,
-  now: number,
-): number | undefined {
-  let delay: number | undefined = fromUs
-  let first = 0
-  for (let i = 0; i < parts.length && delay !== undefined; i += 1) {
-    const subject = subjects[i] as LoadedSubject
-    const end = first + subject.limitCount
-    const outcomes = limits.slice(first, end)
-    delay = subject.delay(parts[i] as SubRequest, { hold, fromUs: delay, outcomes }, now)
-    first = end
+  const openings = openingsOf(request, now)
+  if (!openings) return undefined
+  let delay = Math.max(0, ...openings.map(({ leastUs }) => leastUs))
+  for (let before = -1; delay > before;) {
+    before = delay
+    for (const opening of openings) {
+      delay = opening.from(delay)
+      if (delay === NEVER || delay > request.hold.lengthUs) return undefined
+    }
   }
   return delay
+}
+
+/** Of all limits that may be waited for; undefined if another has no room now. */
+function openingsOf({ hold, parts, subjects, limits }: HoldRequest, now: number): Opening[] | undefined {
+  const all: Opening[] = []
+  let first = 0
+  for (let i = 0; i < parts.length; i += 1) {
+    const subject = subjects[i] as LoadedSubject
+    const end = first + subject.limitCount
+    const openings = subject.openings(parts[i] as SubRequest, limits.slice(first, end), hold, now)
+    if (!openings) return undefined
+    all.push(...openings)
+    first = end
+  }
+  return all
 }
 
 /** Whether the cost of a part is put beside its limits. Else it is taken at once. */

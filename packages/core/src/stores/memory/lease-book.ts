@@ -1,4 +1,5 @@
-import type { Hold, LeaseReport } from '../contract.js'
+import type { LeaseReport } from '../contract.js'
+import { addPlace, keepOfPlace, lineOf, partLine, type Place, type PlaceLine } from './place-line.js'
 
 /** Units that are out, and units told as used. */
 interface Lease {
@@ -7,16 +8,15 @@ interface Lease {
 }
 
 /**
- * Leases that end together and are of the same limits. They stand beside the limits' states, the oldest group first. A
- * reservation or a place is a lease in a group of another kind. The twin of leases.lua and lease-order.lua in stores/redis: change both, law 5 (one truth) compares them.
+ * Leases that end together and are of the same limits. They stand beside the limits' states. A reservation is a lease in a group of
+ * another kind, and so is a place, in a line. The twin of leases.lua and lease-order.lua in stores/redis: change both, law 5 (one
+ * truth) compares them.
  */
 export interface LeaseGroup {
-  readonly kind: 'lease' | Hold['kind']
+  readonly kind: 'lease' | 'reservation'
   readonly endUs: number
-  /** How long before the end its units count as used, in µs: 0 of holds. */
+  /** How long before the end its units count as used, in µs: 0 of reservations. */
   readonly lagUs: number
-  /** Of places: how long before the end their time is, in µs; else 0. */
-  readonly slackUs: number
   /** When nothing of it counts any more. */
   readonly expiresUs: number
   /** The limits that its units have not entered. */
@@ -26,7 +26,7 @@ export interface LeaseGroup {
   readonly out: number
 }
 
-export type LeaseBook = readonly LeaseGroup[]
+export type LeaseBook = readonly (LeaseGroup | PlaceLine)[]
 
 /** Units that enter the limits as used this many µs ago. */
 export interface Entry {
@@ -36,51 +36,119 @@ export interface Entry {
 
 export const NO_LEASES: LeaseBook = []
 
-/** The groups as of now. If the clock went back since the last write, their times go back with it. */
+/**
+ * The groups as of now, the ended ones apart. If the clock went back since the last write, their times go back with it.
+ */
 export function groupsAt(book: LeaseBook, last: number, now: number): LeaseBook {
   const back = Math.max(last - now, 0)
-  return book.map((group) => ({ ...group, endUs: group.endUs - back, expiresUs: group.expiresUs - back }))
+  return book.flatMap((group): LeaseBook => {
+    if (group.kind !== 'place')
+      return [{ ...group, endUs: group.endUs - back, expiresUs: group.expiresUs - back }]
+    if (back === 0) return partLine(group, now)
+    const places = group.places.map((place) => ({ ...place, timeUs: place.timeUs - back }))
+    return lineOf(group, places).flatMap((line) => partLine(line, now))
+  })
 }
 
-/**
- * What enters a limit, since its leases have ended: the oldest first. Also what counts no more, since it can be in the
- * window of what still does.
- *
- * @param drains whether units drain together. Then those of a place enter as of its time: else the level would drain
- *               nothing while the place waits to be used, and the line would be slower than the limit
- */
-export function entriesOf(book: LeaseBook, stateId: number, drains: boolean, now: number): Entry[] {
-  return book
-    .filter(({ kind, endUs }) => endUs <= now && kind !== 'reservation')
-    .filter(({ stateIds }) => stateIds.includes(stateId))
-    .map(({ out, endUs, lagUs, slackUs }) => ({
-      units: out,
-      ageUs: now - (endUs - lagUs - (drains ? slackUs : 0)),
-    }))
+/** Units that have ended and do not come back. */
+export interface Ended {
+  /** The limits that they have not entered. */
+  readonly stateIds: readonly number[]
+  readonly units: number
+  /** When they count as used, in µs. */
+  readonly entryUs: number
+  /** Of places: how long before that their time was, in µs; else 0. */
+  readonly slackUs: number
+}
+
+/** All that has ended, the oldest first. Also what counts no more, since it can be in the window of what still does. */
+export function endedOf(book: LeaseBook, now: number): Ended[] {
+  const ended = book.flatMap((group): Ended[] => {
+    const { kind, endUs, stateIds, out } = group
+    if (endUs > now || kind === 'reservation') return []
+    if (kind === 'place') return endedPlaces(group)
+    return [{ stateIds, units: out, entryUs: endUs - group.lagUs, slackUs: 0 }]
+  })
+  return ended.sort((a, b) => a.entryUs - b.entryUs)
+}
+
+/** Those of one time enter together. */
+function endedPlaces({ places, stateIds, slackUs }: PlaceLine): Ended[] {
+  const ended: Ended[] = []
+  for (const { timeUs, out } of places) {
+    const entryUs = timeUs + slackUs
+    const before = ended.at(-1)
+    const isSame = before?.entryUs === entryUs
+    const units = out + (isSame ? before.units : 0)
+    if (isSame) ended.pop()
+    ended.push({ stateIds, units, entryUs, slackUs })
+  }
+  return ended
 }
 
 /** The groups after all that has ended entered these limits. What it has to enter elsewhere waits. */
 export function withoutEntered(book: LeaseBook, stateIds: readonly number[], now: number): LeaseBook {
-  return book.flatMap((group) => {
-    if (group.endUs > now) return [group]
-    if (group.expiresUs <= now) return []
+  const kept: (LeaseGroup | PlaceLine)[] = book.filter(({ endUs }) => endUs > now)
+  for (const group of book) {
     const others = group.stateIds.filter((id) => !stateIds.includes(id))
-    return others.length > 0 ? [{ ...group, stateIds: others, leases: new Map<string, Lease>() }] : []
-  })
+    if (group.endUs > now || group.expiresUs <= now || others.length === 0) continue
+    if (group.kind !== 'place') kept.push({ ...group, stateIds: others, leases: new Map<string, Lease>() })
+    else keepEnded(kept, { ...group, stateIds: others }, now)
+  }
+  return kept
+}
+
+/** Puts a line that has ended to that of the same limits, so that there are few. */
+function keepEnded(book: (LeaseGroup | PlaceLine)[], line: PlaceLine, now: number): void {
+  const at = book.findIndex((other) => other.endUs <= now && isSameLine(other, line))
+  const same = book[at] as PlaceLine | undefined
+  if (!same) return void book.push(line)
+  const places = [...same.places, ...line.places].sort((a, b) => a.timeUs - b.timeUs)
+  const countsForUs = Math.max(same.countsForUs, line.countsForUs)
+  book.splice(at, 1, ...lineOf({ ...line, countsForUs }, places))
+}
+
+function isSameLine(group: LeaseGroup | PlaceLine, line: Pick<PlaceLine, 'slackUs' | 'stateIds'>): boolean {
+  if (group.kind !== 'place' || group.slackUs !== line.slackUs) return false
+  return String(group.stateIds) === String(line.stateIds)
 }
 
 /** How many units of a limit are on lease, and in how many µs the last of them come back. */
 export function leasedOf(book: LeaseBook, stateId: number, now: number): { units: number; endsInUs: number } {
-  const groups = book.filter((group) => group.endUs > now && group.stateIds.includes(stateId))
-  return {
-    units: groups.reduce((sum, { out }) => sum + out, 0),
-    endsInUs: Math.max(0, ...groups.map(({ endUs }) => endUs - now)),
+  let [units, endsInUs] = [0, 0]
+  for (const { endUs, stateIds, out } of book) {
+    if (endUs <= now || !stateIds.includes(stateId)) continue
+    units += out
+    endsInUs = Math.max(endsInUs, endUs - now)
   }
+  return { units, endsInUs }
 }
 
 /** When nothing on lease counts any more. */
 export function endOf(book: LeaseBook): number {
   return Math.max(0, ...book.map(({ expiresUs }) => expiresUs))
+}
+
+/** A lease, reservation or place that lives. */
+export interface Living extends Lease {
+  readonly group: LeaseGroup | PlaceLine
+  readonly endUs: number
+  /** Of a place. */
+  readonly timeUs?: number
+}
+
+export function findLiving(book: LeaseBook, id: string, now: number): Living | undefined {
+  for (const group of book) {
+    if (group.endUs <= now) continue
+    if (group.kind !== 'place') {
+      const lease = group.leases.get(id)
+      if (lease) return { ...lease, group, endUs: group.endUs }
+      continue
+    }
+    const place = group.places.find((one) => one.id === id)
+    if (place) return { ...place, group, endUs: place.timeUs + group.slackUs }
+  }
+  return undefined
 }
 
 /** What a report makes of the groups, what was used since the report before, and whether its lease is known. */
@@ -89,33 +157,30 @@ export function settleReport(
   { id, used, left }: LeaseReport,
   now: number,
 ): { book: LeaseBook; used: Entry; isKnown: boolean } {
-  const group = groupWith(book, id, now)
-  const lease = group?.leases.get(id)
-  if (!group || !lease) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 && used === 0 }
-  const units = Math.max(Math.min(used - lease.told, lease.out), 0)
-  const out = Math.min(lease.out - units, left)
-  const ageUs = group.lagUs > 0 ? Math.max(now - group.endUs + group.lagUs, 0) : 0
-  if (out === lease.out) return { book, used: { units, ageUs }, isKnown: true }
+  const living = findLiving(book, id, now)
+  if (!living) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 && used === 0 }
+  const { group, told } = living
+  const units = Math.max(Math.min(used - told, living.out), 0)
+  const out = Math.min(living.out - units, left)
+  const lagUs = group.kind === 'lease' ? group.lagUs : 0
+  const ageUs = lagUs > 0 ? Math.max(now - group.endUs + lagUs, 0) : 0
+  const entry = { units, ageUs }
+  if (out === living.out) return { book, used: entry, isKnown: true }
+  const kept = { out, told: told + units }
+  const changed = group.kind === 'place' ? keepOfPlace(group, id, kept) : keepOfLease(group, id, kept)
+  return { book: book.flatMap((one) => (one === group ? changed : one)), used: entry, isKnown: true }
+}
+
+function keepOfLease(group: LeaseGroup, id: string, kept: Lease): LeaseGroup[] {
   const leases = new Map(group.leases)
-  if (out > 0) leases.set(id, { out, told: lease.told + units })
+  const before = leases.get(id)?.out ?? 0
+  if (kept.out > 0) leases.set(id, kept)
   else leases.delete(id)
-  const changed = { ...group, leases, out: group.out - lease.out + out }
-  const kept = book.map((one) => (one === group ? changed : one)).filter((one) => one.out > 0)
-  return { book: kept, used: { units, ageUs }, isKnown: true }
+  const out = group.out - before + kept.out
+  return out > 0 ? [{ ...group, leases, out }] : []
 }
 
-/** A lease that lives, and its group. */
-export function findLease(
-  book: LeaseBook,
-  id: string,
-  now: number,
-): { readonly units: number; readonly group: LeaseGroup } | undefined {
-  const group = groupWith(book, id, now)
-  const lease = group?.leases.get(id)
-  return group && lease && { units: lease.out, group }
-}
-
-/** Puts a lease into the group of its kind, end, lag and slack, of these limits. Without any limit it stands nowhere. */
+/** Puts a lease into the group of its kind, end and lag, of these limits. Without any limit it stands nowhere. */
 export function addLease(
   book: LeaseBook,
   { id, units }: { readonly id: string; readonly units: number },
@@ -123,11 +188,8 @@ export function addLease(
 ): LeaseBook {
   if (group.stateIds.length === 0) return book
   const lease = [id, { out: units, told: 0 }] as const
-  const same = book.find((other) => isSame(other, group))
-  if (!same) {
-    const made = { ...group, leases: new Map([lease]), out: units }
-    return [...book, made].sort((a, b) => a.endUs - a.lagUs - (b.endUs - b.lagUs))
-  }
+  const same = book.find((other): other is LeaseGroup => isSame(other, group))
+  if (!same) return [...book, { ...group, leases: new Map([lease]), out: units }]
   const joined = {
     ...same,
     leases: new Map([...same.leases, lease]),
@@ -137,11 +199,21 @@ export function addLease(
   return book.map((other) => (other === same ? joined : other))
 }
 
-function isSame(a: Omit<LeaseGroup, 'leases' | 'out'>, b: Omit<LeaseGroup, 'leases' | 'out'>): boolean {
-  const isOfKind = a.kind === b.kind && a.lagUs === b.lagUs && a.slackUs === b.slackUs
-  return isOfKind && a.endUs === b.endUs && String(a.stateIds) === String(b.stateIds)
+function isSame(a: LeaseGroup | PlaceLine, b: Omit<LeaseGroup, 'leases' | 'out'>): boolean {
+  if (a.kind !== b.kind || a.lagUs !== b.lagUs || a.endUs !== b.endUs) return false
+  return String(a.stateIds) === String(b.stateIds)
 }
 
-function groupWith(book: LeaseBook, id: string, now: number): LeaseGroup | undefined {
-  return book.find(({ endUs, leases }) => endUs > now && leases.has(id))
+/** Puts a place into the line of its limits and its slack. Without any limit it stands nowhere. */
+export function bookPlace(
+  book: LeaseBook,
+  place: Pick<Place, 'id' | 'timeUs' | 'out'>,
+  terms: Pick<PlaceLine, 'slackUs' | 'countsForUs' | 'stateIds'>,
+  now: number,
+): LeaseBook {
+  if (terms.stateIds.length === 0) return book
+  const booked = { ...place, told: 0 }
+  const at = book.findIndex((other) => other.endUs > now && isSameLine(other, terms))
+  if (at < 0) return [...book, ...lineOf(terms, [booked])]
+  return book.toSpliced(at, 1, ...addPlace(book[at] as PlaceLine, booked, terms.countsForUs))
 }

@@ -1,7 +1,7 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
 import { endAfter } from './hold-book.js'
-import { addLease, findLease, NO_LEASES, settleReport, type Entry, type LeaseBook } from './lease-book.js'
+import { addLease, findLiving, NO_LEASES, settleReport, type Entry, type LeaseBook } from './lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
@@ -109,13 +109,13 @@ export class LoadedLimits {
 
   /** Grants a wish. `ttlUs`: how long units of these limits count at most. */
   lease(wish: LeaseWish, ttlUs: number, now: number): Granted {
-    const living = findLease(this.leases, wish.id, now)
-    if (living) return { units: living.units, endsInUs: living.group.endUs - now, isNew: false }
+    const living = findLiving(this.leases, wish.id, now)
+    if (living) return { units: living.out, endsInUs: living.endUs - now, isNew: false }
     const { id, lagUs, lengthUs, most, least, share } = wish
     const endUs = endAfter(now, lengthUs)
     const units = Math.min(most, Math.floor(this.fitting() * share))
     if (units < Math.max(least, 1) || endUs <= now) return NOTHING_GRANTED
-    const ends = { endUs, lagUs, slackUs: 0, expiresUs: endUs + ttlUs }
+    const ends = { endUs, lagUs, expiresUs: endUs + ttlUs }
     this.leases = addLease(this.leases, { id, units }, { kind: 'lease', ...ends, stateIds: this.leasedIds() })
     this.countLeased(now)
     return { units, endsInUs: endUs - now, isNew: true }

@@ -2,7 +2,7 @@ import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
 import type { Hold, SlotHolder, SubRequest } from '../contract.js'
 import { HeldLimits } from './held-limits.js'
-import { endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
+import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSets } from './prepared-sets.js'
@@ -209,7 +209,8 @@ export class LoadedSubject extends HeldLimits {
 
   #loadLeases(id: number, last: number, now: number): void {
     const book = groupsAt(this.#records.leases.get(id) ?? NO_LEASES, last, now)
-    for (const limit of this.limits) limit.enterEnded(book, now)
+    const ended = endedOf(book, now)
+    for (const limit of this.limits) limit.enterEnded(ended, now)
     const stateIds = this.limits.map(({ stateId }) => stateId)
     this.leases = withoutEntered(book, stateIds, now)
     this.countLeased(now)

@@ -1,6 +1,6 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit-set.js'
-import type { LeaseBook, LeaseGroup } from './lease-book.js'
+import type { LeaseBook } from './lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSet } from './prepared-sets.js'
 import {
@@ -72,7 +72,7 @@ export function othersBeside(
   let merged = others.merged && others.merged.ends > now ? others.merged : undefined
   let left = leases
   for (const part of old) {
-    const waits = ({ endUs, stateIds }: LeaseGroup): boolean =>
+    const waits = ({ endUs, stateIds }: LeaseBook[number]): boolean =>
       endUs <= now && stateIds.includes(part.stateId)
     merged = merge(merged, part, left.filter(waits))
     left = left.flatMap((group) => (waits(group) ? without(group, part.stateId) : group))
@@ -84,18 +84,22 @@ export function othersBeside(
 function merge(
   merged: MergedPart | undefined,
   { algorithm, state, last, ends }: Part,
-  waiting: readonly LeaseGroup[],
+  waiting: LeaseBook,
 ): MergedPart | undefined {
   const units = waiting.reduce((sum, { out }) => sum + out, algorithm.unitsIn(state))
   if (units === 0) return merged
   return {
     units: Math.min(Math.max(units, merged?.units ?? 0), MOST_UNITS),
-    last: Math.max(last, merged?.last ?? 0, ...waiting.map(({ endUs, lagUs }) => endUs - lagUs)),
+    last: Math.max(
+      last,
+      merged?.last ?? 0,
+      ...waiting.map((group) => group.endUs - (group.kind === 'place' ? 0 : group.lagUs)),
+    ),
     ends: Math.max(ends, merged?.ends ?? 0, ...waiting.map(({ expiresUs }) => expiresUs)),
   }
 }
 
-function without(group: LeaseGroup, stateId: number): LeaseGroup[] {
+function without(group: LeaseBook[number], stateId: number): LeaseBook {
   const stateIds = group.stateIds.filter((id) => id !== stateId)
   return stateIds.length > 0 ? [{ ...group, stateIds }] : []
 }

@@ -2,8 +2,9 @@ import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import type { CompiledLimit, Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
-import { timeInLine, type Sought } from './hold-book.js'
-import { entriesOf, leasedOf, type LeaseBook } from './lease-book.js'
+import { leasedOf, type Ended, type LeaseBook } from './lease-book.js'
+import { openingOf } from './openings.js'
+import type { Opening } from './places-beside.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
@@ -54,10 +55,15 @@ export class PreparedLimit {
     this.leased = 0
   }
 
-  /** Lets in what has ended of a subject's leases. */
-  enterEnded(book: LeaseBook, now: number): void {
+  /**
+   * Lets in what has ended of a subject's leases. Units of a place that drain together enter as of its time: else the level would
+   * drain nothing while the place waits to be used, and the line would be slower than the limit.
+   */
+  enterEnded(ended: readonly Ended[], now: number): void {
     const drains = this.algorithm.flow !== undefined
-    for (const { units, ageUs } of entriesOf(book, this.stateId, drains, now)) this.enter(units, ageUs)
+    for (const { stateIds, units, entryUs, slackUs } of ended) {
+      if (stateIds.includes(this.stateId)) this.enter(units, now - entryUs + (drains ? slackUs : 0))
+    }
   }
 
   /** Units that were on lease count from now on. What is stored stays as it is until the subject is written. */
@@ -86,12 +92,13 @@ export class PreparedLimit {
     return this.#leasesEndInUs + Math.ceil(algorithm.countsForUs(params))
   }
 
-  /** In how many µs the cost can have a place beside what is on lease. */
-  timeInLine(book: LeaseBook, sought: Sought, now: number): number {
+  /** When the cost can have a place. */
+  opening(book: LeaseBook, cost: number, now: number): Opening {
     const { algorithm, state, params, stateId } = this
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
-    return timeInLine(book, { stateId, wait, flow: algorithm.flow?.(state, params) }, sought, now)
+    const leftIn = (): ((us: number) => number) | undefined => algorithm.leftIn?.(state, params)
+    return openingOf(book, { stateId, wait, leftIn, flow: algorithm.flow?.(state, params) }, cost, now)
   }
 
   /** Units that fit now, beside those on lease. */

@@ -1,7 +1,7 @@
 -- Requests with a hold: a cost that is put beside the limits, as a reservation or in a place. The twin of
 -- stores/memory/hold-book.ts and hold-decision.ts: change both, law 5 (one truth) compares them.
 -- @include lease-rows.lua
-local count_leased, complete, PLACE, RESERVED = leasing.count, leasing.complete, leasing.PLACE, leasing.RESERVED
+local count_leased, complete, RESERVED = leasing.count, leasing.complete, leasing.RESERVED
 
 -- @include places.lua
 
@@ -9,69 +9,58 @@ local count_leased, complete, PLACE, RESERVED = leasing.count, leasing.complete,
 local function find_known(parts, id)
   for i = 1, #parts do
     local groups = parts[i].set.leases
-    local found = groups and find_row(groups, id)
+    local found, n
+    if groups then found, n = find_row(groups, id) end
     local group = found and groups[found]
-    if group then return is_place(group) and max(time_of(group) - now, 0) or 0, group.ends - now end
-  end
-end
-
--- @include level-line.lua
-
--- In how many µs, at least `from`, the cost can have a place of one limit: before all places that can have their units by
--- their time even so. The units of leases and of reservations are never waited for.
-local function time_in_line(groups, limit, cost, from)
-  local algorithm, id = complete(limit.algorithm), id_of(limit)
-  local due, kept, to_come, places = 0, 0, 0, {}
-  for i = 1, groups and #groups or 0 do
-    local group = groups[i]
-    if group.ends > now and find_piece(group.ids, id, STATE_ID) then
-      if not is_place(group) then
-        kept = kept + group.out
-      elseif time_of(group) > now then
-        to_come, places[#places + 1] = to_come + group.out, group
-      else
-        due = due + group.out
-      end
+    if group then
+      local _, _, ends = row_at(groups, group, n)
+      return group.base and max(ends - (group.lag - PLACE) - now, 0) or 0, ends - now
     end
   end
-  table.sort(places, function(a, b) return time_of(a) < time_of(b) end)
-  if algorithm.flow then return time_in_level(limit, places, cost, due, kept, from) end
-  local units, place = due + kept + to_come + cost, #places
-  local fits_in = algorithm.wait(limit, units)
-  while place > 0 and fits_in ~= NEVER and fits_in <= time_of(places[place]) - now do
-    units, place = units - places[place].out, place - 1
-    fits_in = algorithm.wait(limit, units)
-  end
-  return fits_in == NEVER and NEVER or max(fits_in, from)
 end
 
--- In how many µs, at least `from`, all parts have the cost; nil if that is later than a place may be, or a part must have
--- it now.
-local function delay_from(parts, hold, from)
-  local delay = from
+-- Made when first needed: most requests fit now.
+local find_opening
+
+local function make_openings()
+  -- @include openings.lua
+  return opening_of
+end
+
+-- When each limit of the parts can have the cost; nil if another has no room now.
+local function openings_of(parts, hold)
+  local openings = {}
+  find_opening = find_opening or make_openings()
   for i = 1, #parts do
     local part = parts[i]
     local set, groups = part.set, part.set.leases
-    if part.may_wait and count_rows(groups, is_to_come) >= hold.most then return nil end
+    if part.may_wait and places_to_come(groups) >= hold.most then return nil end
     for j = 1, #set do
-      local limit, fits_in = set[j], set[j].waits
-      if part.may_wait and not limit.algorithm.in_flight and fits_in ~= NEVER then
-        fits_in = time_in_line(groups, limit, part.cost, delay)
-      elseif fits_in ~= 0 then
+      local limit = set[j]
+      if part.may_wait and not limit.algorithm.in_flight and limit.waits ~= NEVER then
+        openings[#openings + 1] = find_opening(groups, limit, part.cost)
+      elseif limit.waits ~= 0 then
         return nil
       end
-      if fits_in == NEVER or fits_in > hold.length then return nil end
-      delay = max(delay, fits_in)
     end
   end
-  return delay
+  return openings
 end
 
--- A time that one limit needs can be too late for places of another: so all are asked until they agree.
+-- In how many µs all parts have the cost; nil if that is later than a place may be. A time that one limit has can be too
+-- late for places of another: so all are asked until they agree.
 local function delay_of(parts, hold)
-  local delay, before = delay_from(parts, hold, 0), 0
-  while delay and delay > before do
-    delay, before = delay_from(parts, hold, delay), delay
+  local openings, delay, before = openings_of(parts, hold), 0, -1
+  if not openings then return nil end
+  for i = 1, #openings do
+    delay = max(delay, openings[i].least)
+  end
+  while delay > before do
+    before = delay
+    for i = 1, #openings do
+      delay = openings[i].from(delay)
+      if delay == NEVER or delay > hold.length then return nil end
+    end
   end
   return delay
 end

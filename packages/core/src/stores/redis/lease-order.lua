@@ -1,23 +1,21 @@
 -- Requests with the grant `lease`: reports of leases, reservations and places, and a wish for the next lease.
 -- @include lease-rows.lua
-local enter, count_leased, without_piece, lag_of = leasing.enter, leasing.count, leasing.without, leasing.lag_of
+local enter, count_leased, lag_of = leasing.enter, leasing.count, leasing.lag_of
 
--- Keeps what a report leaves of a lease. Returns how many of its units were used since the report before, and whether
+-- Keeps what a report leaves of a row. Returns how many of its units were used since the report before, and whether
 -- anything changed.
-local function settle_report(groups, report, i, at)
+local function settle_report(groups, report, i, n)
   local group = groups[i]
-  local _, out, told = unpack_bytes(LEASE_FORMAT, group.leases, at)
+  local out, told = row_at(groups, group, n)
   local entered = max(min(report.used - told, out), 0)
   local left = min(out - entered, report.left)
   if left == out then return 0, false end
-  group.out = group.out - out + left
+  local row = ''
   if left > 0 then
-    local lease = pack_bytes(LEASE_FORMAT, report.id, left, told + entered)
-    group.leases = sub(group.leases, 1, at - 1) .. lease .. sub(group.leases, at + LEASE)
-  else
-    group.leases = without_piece(group.leases, at, LEASE)
-    if group.leases == '' then table.remove(groups, i) end
+    if group.base then row = pack_bytes('>I6', place_at(groups, group, n) - group.base) end
+    row = row .. pack_bytes(LEASE_FORMAT, report.id, left, told + entered)
   end
+  if not change_row(groups, group, n, row, group.out - out + left) then table.remove(groups, i) end
   return entered, true
 end
 
@@ -27,10 +25,10 @@ local function settle_reports(set, reports)
   local groups, used, has_changed, is_known = set.leases or no_leases(), {}, false, true
   for n = 1, #reports do
     local report = reports[n]
-    local i, at = find_row(groups, report.id)
+    local i, row = find_row(groups, report.id)
     if i then
       local lag, ends = lag_of(groups[i]), groups[i].ends
-      local entered, changes = settle_report(groups, report, i, at)
+      local entered, changes = settle_report(groups, report, i, row)
       has_changed = has_changed or changes
       used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0 }
     else
@@ -49,11 +47,10 @@ end
 
 -- Grants a wish. Returns the units, in how many µs their lease ends, and whether it is a new one.
 local function grant(set, wish)
-  local i, at = find_row(set.leases or no_leases(), wish.id)
+  local i, row = find_row(set.leases or no_leases(), wish.id)
   if i then
-    local group = set.leases[i]
-    local _, out = unpack_bytes(LEASE_FORMAT, group.leases, at)
-    return out, group.ends - now, false
+    local out, _, row_ends = row_at(set.leases, set.leases[i], row)
+    return out, row_ends - now, false
   end
   local free = 2 ^ 53
   for j = 1, #set do

@@ -2,21 +2,23 @@
   Units on lease, which processes have taken in advance, reserved units, and units in places, which are used at a time
   that was booked. They are kept beside the limits' states: nobody else can take them, and they enter the states when
   they are reported as used, or at their end; reserved ones come back at their end. They stand at the end of a value,
-  behind a state id of 1: leases that end together are a group, of the same limits, the oldest first. A reservation or a
-  place is a lease in a group of another kind, which the lag tells.
+  behind a state id of 1: leases that end together are a group, of the same limits. A reservation is a lease in a group
+  of another kind, which the lag tells. A line of places is a group, too.
 
-  Group         7 bytes: end in µs; 7 bytes: lag, how long before the end its units count as used, in µs; or 2^51 of
-                reservations; or of places 2^50 plus their slack, how long before the end their time is, in µs; 7 bytes:
-                when nothing of it counts any more, in µs; 2 bytes: number of limits; 4 bytes: number of leases; 7
-                bytes: units that are out, of all its leases; then the state ids of the limits that these units have not
-                entered, and its leases
+  Group         7 bytes: end in µs, of a line that of its last place; 7 bytes: lag, how long before the end its units
+                count as used, in µs; or 2^51 of reservations; or of places 2^50 plus their slack, how long before its end
+                the time of each is, in µs; 7 bytes: when nothing of it counts any more, in µs; 2 bytes: number of limits;
+                4 bytes: number of rows; 7 bytes: units that are out, of all rows; then the state ids of the limits that
+                these units have not entered; of a line 7 bytes: a time in µs; and its rows
   Lease         12 bytes: id; 5 bytes: units that are out; 5 bytes: units told as used
+  Place         6 bytes: its time, in µs after that of the line; then as a lease. The earliest is first
 
-  A group can have a thousand leases. So they stay in the value, where one search finds a lease, until their group
-  changes: only then it has them as text of its own, `leases`. Each copy would cost as much as all else.
+  A group can have a thousand rows. So they stay in the value, where one search finds a row, until their group changes:
+  only then it has them as text of its own, `leases`. Each copy would cost as much as all else.
 ]]
 local GROUP, GROUP_FORMAT = 34, '>I7I7I7I2I4I7'
 local LEASE, LEASE_FORMAT = 22, '>c12I5I5'
+local PLACE_ROW, PLACE_FORMAT = 28, '>I6c12I5I5'
 local PLACE, RESERVED = 2 ^ 50, 2 ^ 51
 local find = string.find
 
@@ -44,7 +46,9 @@ local function id_of(limit)
   return pack_bytes('>I4', limit.id)
 end
 
--- The leases of a group as text, which is to be changed.
+-- @include place-lines.lua
+
+-- The rows of a group as text, which is to be changed.
 local function own_leases(groups, group)
   group.leases = group.leases or sub(groups.value, group.from, group.to)
   return group.leases
@@ -54,26 +58,42 @@ local function lag_of(group)
   return group.lag < PLACE and group.lag or 0
 end
 
--- When what is out at the end counts as used.
-local function entry_of(group)
-  return group.ends - lag_of(group)
-end
-
--- What is out of a group that has ended enters the limits of the set. Limits of other plans wait until they are loaded.
-local function enter_group(set, group)
-  for i = 1, #set do
-    if find_piece(group.ids, id_of(set[i]), STATE_ID) then
-      -- Units that drain together enter as of the time of their place: else the level would drain nothing while it waits
-      -- to be used, and the line would be slower than the limit.
-      local slack = group.lag >= PLACE and complete(set[i].algorithm).flow and group.lag - PLACE or 0
-      enter(set[i], group.out, now - entry_of(group) + slack)
+-- What has ended enters the limits of the set, the oldest first.
+local function enter_ended(set, ended)
+  if #ended > 1 and ended[1].group ~= ended[#ended].group then
+    table.sort(ended, function(a, b)
+      if a.entry == b.entry then return a.order < b.order end
+      return a.entry < b.entry
+    end)
+  end
+  for n = 1, #ended do
+    local one = ended[n]
+    for i = 1, #set do
+      if find_piece(one.group.ids, id_of(set[i]), STATE_ID) then
+        -- Units that drain together enter as of the time of their place: else the level would drain nothing while it
+        -- waits to be used, and the line would be slower than the limit.
+        local slack = one.slack > 0 and complete(set[i].algorithm).flow and one.slack or 0
+        enter(set[i], one.units, now - one.entry + slack)
+      end
     end
   end
+end
+
+-- Keeps what has ended for limits of other plans, until they are loaded. Lines of the same limits become one.
+local function keep_ended(set, groups, group)
   for i = 1, #set do
     local at = find_piece(group.ids, id_of(set[i]), STATE_ID)
-    if at then group.ids = without_piece(group.ids, at, STATE_ID) end
+    if at then group.ids, group.is_changed = without_piece(group.ids, at, STATE_ID), true end
   end
-  group.leases = ''
+  if group.expires <= now or group.ids == '' then return end
+  if not group.base and count_rows(group) > 0 then group.leases = '' end
+  for i = 1, group.base and #groups or 0 do
+    local other = groups[i]
+    if other.base and other.ends <= now and other.lag == group.lag and other.ids == group.ids then
+      return join_lines(groups, other, group)
+    end
+  end
+  groups[#groups + 1] = group
 end
 
 -- Counts for each limit how many units are on lease, and when the last of them come back.
@@ -93,20 +113,34 @@ end
 -- Loads the leases that begin at `at` in the set's value, which was written at `last`.
 local function load_leases(set, at, last)
   local value, back = set.value, max(last - now, 0)
-  local groups = { value = value, at = at, count = 0, latest = 0 }
+  local groups, ended, over = { value = value, at = at, count = 0, latest = 0 }, {}, {}
   at = at + STATE_ID
   while at <= #value do
-    local ends, lag, expires, limits, leases, out = unpack_bytes(GROUP_FORMAT, value, at)
+    local ends, lag, expires, limits, rows, out = unpack_bytes(GROUP_FORMAT, value, at)
     local from = at + GROUP + STATE_ID * limits
     local group = {
       ends = ends - back, lag = lag, expires = expires - back, out = out,
-      ids = sub(value, at + GROUP, from - 1), head = at, from = from, to = from + LEASE * leases - 1,
+      ids = sub(value, at + GROUP, from - 1), head = at, from = from, size = LEASE, is_changed = back > 0,
     }
+    if is_place(group) then
+      group.base, group.from, group.size = unpack_bytes('>I7', value, from) - back, from + 7, PLACE_ROW
+    end
+    group.to = group.from + group.size * rows - 1
     groups.count, groups.latest, at = groups.count + 1, max(groups.latest, expires), group.to + 1
-    if back > 0 then own_leases(groups, group) end
-    -- Also what counts no more: it can be in the window of what still does.
-    if group.ends <= now and lag ~= RESERVED then enter_group(set, group) end
-    if group.expires > now and group.ids ~= '' then groups[#groups + 1] = group end
+    local line, living = nil, group
+    if group.base then
+      line, living = part_line(groups, group, ended)
+    elseif group.ends <= now then
+      line, living = group, nil
+      if lag ~= RESERVED then
+        ended[#ended + 1] = { group = group, entry = group.ends - lag, units = out, slack = 0, order = #ended }
+      end
+    end
+    over[#over + 1], groups[#groups + 1] = line, living
+  end
+  enter_ended(set, ended)
+  for i = 1, #over do
+    keep_ended(set, groups, over[i])
   end
   set.leases = groups
   count_leased(set)
@@ -138,7 +172,7 @@ end
 -- Whether all groups are as they stand in the value.
 local function are_same(groups)
   for i = 1, #groups do
-    if groups[i].leases then return false end
+    if groups[i].leases or groups[i].is_changed then return false end
   end
   return #groups == groups.count
 end
@@ -158,14 +192,16 @@ local function pack_leases(groups, pieces)
   if #groups > 0 then pieces[#pieces + 1] = pack_bytes('>I4', ON_LEASE) end
   for i = 1, #groups + 1 do
     local group = groups[i]
-    if from and (not group or group.leases or group.head ~= to + 1) then
+    local is_changed = group and (group.leases or group.is_changed)
+    if from and (not group or is_changed or group.head ~= to + 1) then
       pieces[#pieces + 1], from = sub(groups.value, from, to), nil
     end
-    if group and group.leases then
+    if is_changed then
       pieces[#pieces + 1] = pack_bytes(GROUP_FORMAT, group.ends, group.lag, group.expires, #group.ids / STATE_ID,
-        #group.leases / LEASE, group.out)
+        count_rows(group), group.out)
       pieces[#pieces + 1] = group.ids
-      pieces[#pieces + 1] = group.leases
+      if group.base then pieces[#pieces + 1] = pack_bytes('>I7', group.base) end
+      pieces[#pieces + 1] = own_leases(groups, group)
     elseif group then
       from, to = from or group.head, group.to
     end
@@ -176,5 +212,7 @@ return {
   load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
   are_same = are_same, latest = latest_of, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
   find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
-  lag_of = lag_of, entry_of = entry_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
+  lag_of = lag_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
+  place_row = PLACE_ROW, place_format = PLACE_FORMAT, is_place = is_place, rows_of = rows_of, count_rows = count_rows,
+  place_at = place_at, places_until = places_until, set_places = set_places,
 }

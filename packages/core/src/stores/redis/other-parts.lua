@@ -28,9 +28,9 @@ local function merge(set, merged, part)
     local group = groups[i]
     local at = group.ends <= now and find_in(group, part)
     if at then
-      units, last = units + group.out, max(last, leasing.entry_of(group))
+      units, last = units + group.out, max(last, group.ends - leasing.lag_of(group))
       ends = max(ends, floor(group.expires / 1000000))
-      group.ids = leasing.without(group.ids, at, STATE_ID)
+      group.ids, group.is_changed = leasing.without(group.ids, at, STATE_ID), true
       if group.ids == '' then table.remove(groups, i) end
     end
   end
