@@ -6,7 +6,8 @@ import { limitsOfParts, takenParts } from './held.js'
 
 /**
  * Gives units of a place back that has ended, so that they entered the limits then. Nobody told what else was in the limits at that
- * moment. Of a bucket they count as the first to drain, so that no more goes back than can still be there.
+ * moment. Of a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be
+ * there: what was told when it was booked is how long the next unit takes behind all that wait.
  *
  * @param parts those of the verdict's parts whose units entered
  */
@@ -15,13 +16,16 @@ export function refundOfPlace(
   parts: readonly Part[],
   units: number,
 ): RefundRequest {
-  const { at = 0, limits = [], hold } = outcome ?? {}
-  const capacities = parts.flatMap((part) => part.limits.map(({ capacity }) => capacity))
-  const entered = limitsOfParts(step, { limits }, parts).map(({ reset }, i) => ({
-    ...{ wait: 0, reset },
-    remaining: Math.max((capacities[i] ?? 0) - step.cost, 0),
-  }))
-  return refundOf({ shard: step.shard, parts }, { at: at + (hold?.endsInUs ?? 0), limits: entered }, units)
+  const { at = 0, hold } = outcome ?? {}
+  const { delayUs = 0, endsInUs = 0 } = hold ?? {}
+  const entered = parts.flatMap(({ limits }) =>
+    limits.map(({ capacity, quota, windowMs }) => ({
+      ...{ wait: 0, remaining: Math.max(capacity - step.cost, 0) },
+      // At the end of the place the first unit has drained since its time: below 0 it is gone, and so may be others.
+      reset: Math.floor((windowMs * 1000) / quota) - (endsInUs - delayUs),
+    })),
+  )
+  return refundOf({ shard: step.shard, parts }, { at: at + endsInUs, limits: entered }, units)
 }
 
 /** Gives units back that were taken at once beside a place; undefined if there are none. */
