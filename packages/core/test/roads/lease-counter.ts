@@ -13,11 +13,18 @@ export class LeaseCounter {
   worst = 0
   capacity = 0
   #uses: Use[] = []
+  #lateUs = 0
   /** What was last computed: until something changes, it is asked for again and again. */
   #known: { readonly now: number; readonly used: Bounds } | undefined
 
   constructor(spec: LimitSpec) {
     this.spec = spec
+  }
+
+  /** Notes by how much the store's clock has gone back: units may count for so much longer. */
+  set lateUs(us: number) {
+    this.#lateUs = us
+    this.#known = undefined
   }
 
   take(use: Omit<Use, 'gives'>): void {
@@ -44,13 +51,13 @@ export class LeaseCounter {
     if (!use) return { least: false, most: false }
     const { kind, windowMs } = this.spec
     // A bucket has one level for all units, so it is not known whose have drained.
-    if (kind === 'bucket') return { least: false, most: true }
+    if (kind === 'bucket' || this.#isVague) return { least: false, most: true }
     const last = Math.min(use.upTo, now)
     if (kind === 'fixed') {
       const { least, most } = usedInFixedWindow(this.#uses, now, windowMs * 1000, use)
       return { least: least > 0, most: most > 0 }
     }
-    const [least, most] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, slackOf(this.spec))]
+    const [least, most] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, this.#slackUs)]
     return { least: least(use.at) > 0, most: most(last) > 0 }
   }
 
@@ -60,12 +67,23 @@ export class LeaseCounter {
     return this.#known.used
   }
 
+  /** Of windows with a beginning it is not known which one a unit is in, once the clock went back. */
+  get #isVague(): boolean {
+    const { kind } = this.spec
+    return this.#lateUs > 0 && kind !== 'log' && kind !== 'coarse' && kind !== 'bucket'
+  }
+
+  get #slackUs(): number {
+    return slackOf(this.spec) + this.#lateUs
+  }
+
   #usedAt(now: number): Bounds {
     const { kind, windowMs } = this.spec
+    if (this.#isVague) return { least: 0, most: this.#uses.length > 0 ? Infinity : 0 }
     if (kind === 'bucket') return { least: this.#level(now, 'low'), most: this.#level(now, 'high') }
     if (kind === 'fixed') return usedInFixedWindow(this.#uses, now, windowMs * 1000)
     let [least, most, leastBefore, mostBefore] = [0, 0, 0, 0]
-    const [weight, slackened] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, slackOf(this.spec))]
+    const [weight, slackened] = [weightAt(now, this.spec, 0), weightAt(now, this.spec, this.#slackUs)]
     for (const use of this.#uses) {
       const last = slackened(Math.min(use.upTo, now))
       if (last === 0) continue
@@ -97,7 +115,7 @@ export class LeaseCounter {
   /** Forgets all uses once none of them can count any more. */
   #prune(now: number): void {
     const { windowMs } = this.spec
-    const longestUs = (2 * windowMs + slotMsOf(windowMs)) * 1000
+    const longestUs = (2 * windowMs + slotMsOf(windowMs)) * 1000 + this.#lateUs
     if (this.#uses.length === 0 || (this.#uses.at(-1) as Use).at + longestUs >= now) return
     if (this.#uses.every(({ upTo }) => upTo + longestUs < now) && !this.#isBucketInUse(now)) this.#uses = []
   }
@@ -120,14 +138,19 @@ export class LeaseCounter {
       level = Math.max(level - ((until - at) * quota) / (windowMs * 1000), 0)
       at = until
     }
-    for (const change of changes.toSorted((a, b) => a.at - b.at)) {
+    // Of the same µs, refunds count as the last: then they lower the level most.
+    for (const change of changes.toSorted((a, b) => a.at - b.at || b.units - a.units)) {
       drain(change.at)
       level = Math.max(level + change.units, 0)
     }
     drain(now)
     // Rounding may change the level by what drains in some µs.
-    const slack = level > 0 ? (quota / (windowMs * 1000)) * ROUNDED_US : 0
-    return isLow ? Math.max(level - slack, 0) : level + slack
+    const perUs = quota / (windowMs * 1000)
+    const slack = level > 0 ? perUs * ROUNDED_US : 0
+    if (isLow) return Math.max(level - slack, 0)
+    // While the clock that went back catches up, nothing drains.
+    const units = this.#uses.reduce((sum, use) => sum + use.units, 0)
+    return Math.min(level + slack + perUs * this.#lateUs, Math.max(units, level + slack))
   }
 }
 

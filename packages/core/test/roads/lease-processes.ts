@@ -9,10 +9,10 @@ import { answered, ANSWERED_WITHIN_MS, NoAnswer } from './within.js'
 
 type Told = (change: LeaseChange) => void
 /** The clock that a test sets; undefined: real time. */
-type Now = (() => number) | undefined
+export type Now = (() => number) | undefined
 
 /** The way to the store: it counts what is under way, and can be cut, as when the process dies. */
-class Wire {
+export class Wire {
   pending = 0
   isCut = false
 
