@@ -108,7 +108,16 @@ const OTHERS = [
     'toThrown',
     'unsupportedBy',
   ],
-  ...['EvictionReport', 'LruMap', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needOptions'],
+  ...[
+    'EvictionReport',
+    'LruMap',
+    'warn',
+    'watchIdentity',
+    'atCaller',
+    'checkStore',
+    'needClock',
+    'needOptions',
+  ],
 ]
 
 const METHODS: Calls = {

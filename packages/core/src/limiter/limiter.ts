@@ -30,7 +30,7 @@ export interface PeekOptions extends ConsumeOptions {
    * `throw`: the store's error in place of the failure policy's answer, for a script that shows numbers. Without it, `source`
    * of a decision that the policy made says so, and its `limits` are empty.
    */
-  readonly onStoreFailure?: 'throw'
+  readonly onStoreFailure?: 'throw' | undefined
 }
 
 /** Decides requests, for the whole application or for one scope of it. */

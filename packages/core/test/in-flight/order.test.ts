@@ -80,13 +80,14 @@ describe.each(limits)('requests in flight %s', (_, limit) => {
 
 test('a request in one batch with another whose calendar does not include the time of Redis', async () => {
   const client = await clients.ioredis()
-  const plans = { month: '1000/month', slots: '2 concurrent' } as const
-  const limiter = limiterOn(client, { limit: undefined as never, plans })
+  const options = { limit: undefined as never, plans: { month: '1000/month', slots: '2 concurrent' } }
   const slots = { id: subject, plan: 'slots' }
-  await warmUp(limiter, slots)
+  await warmUp(limiterOn(client, options), slots)
   // Alone, the other request is decided by a script that Redis does not know yet.
   const late = new LateReply(client, 'eval')
+  // A store that has no answer of Redis yet goes by the clock of its process.
   const wrong = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 400 * 86_400_000)
+  const limiter = limiterOn(client, options)
   const month = limiter.consume({ id: subject, plan: 'month' })
   const decided = onlyOneMore(limiter, late, { subject: slots })
   await new Promise(setImmediate)

@@ -17,7 +17,7 @@ export interface HoldsOptions {
   /** Gives back units that the store took. Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<unknown>
   /** Default: this process's. */
-  readonly timing?: Timing
+  readonly timing?: Timing | undefined
 }
 
 /** Units that the store holds for requests of this process. */

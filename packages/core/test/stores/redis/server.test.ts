@@ -164,7 +164,10 @@ describe('the version of the server', () => {
   test('a real server that evicts keys causes one warning', async () => {
     await operator.config('SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru')
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const client = new Redis(deployment.ports[0] as number, { autoResendUnfulfilledCommands: false })
+    const client = new Redis(deployment.ports[0] as number, {
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+    })
     for (let i = 0; i < 3; i += 1) {
       const store = redisStore(client, { prefix: testPrefix() })
       await store.consume([requestOf('acme', setOf('9/min'))])
