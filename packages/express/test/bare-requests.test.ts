@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 test('a plain Node server: limited by address, with a body of a type that the client accepts', async () => {
-  const handler = bare(rateLimit({ limit: '1/min' }))
+  const handler = bare(rateLimit({ limit: '1/min', warnings: false }))
   served = await serveHandler((req: IncomingMessage, res: ServerResponse) => {
     handler(req, res, (error) => res.writeHead(error ? 500 : 200).end(error ? 'failed' : 'ok'))
   })
@@ -59,7 +59,7 @@ test('a mock request without a socket is limited, too', () => {
   const next = jest.fn()
   const end = jest.fn()
   const res = { getHeader: () => undefined, setHeader: () => {}, end }
-  const handler = bare(rateLimit({ limit: '1/min' }))
+  const handler = bare(rateLimit({ limit: '1/min', warnings: false }))
   handler({ method: 'GET', headers: { forwarded: 'for=x' } }, res, next)
   handler({ method: 'GET', headers: { forwarded: 'for=x' } }, res, next)
   expect([next.mock.calls, end.mock.calls.length]).toEqual([[[]], 1])

@@ -77,7 +77,7 @@ test('records unknown plans and failed look-ups', async () => {
   const planOf = (): never => {
     throw new Error('no database')
   }
-  const limiter = createLimiter({ plans: { free: '10/min' }, planOf })
+  const limiter = createLimiter({ plans: { free: '10/min' }, planOf, warnings: false })
   await limiter.consume('acme')
   await limiter.consume({ id: 'acme', plan: 'made up' })
   expect(await collected.sum('tollgate.plan_lookup.errors')).toBe(1)

@@ -128,6 +128,7 @@ describe('decisions', () => {
 
 describe('plans', () => {
   test('that do not exist are counted, but not by name', async () => {
+    limiter = createLimiter({ plans: PLANS, defaultPlan: 'free', warnings: false })
     start()
     for (let i = 0; i < 50; i += 1) await limiter.consume({ id: 'acme', plan: `made up ${i}` })
     expect(await collected.points('tollgate.unknown_plan.requests')).toEqual([
@@ -226,6 +227,7 @@ test('rare counters start at 0, so that the first event is an increase', async (
 })
 
 test("everything has the user's attributes", async () => {
+  limiter = createLimiter({ plans: PLANS, defaultPlan: 'free', warnings: false })
   start({ attributes: { 'tollgate.limiter.name': 'api', shard: 7 }, subjectAttribute: true })
   await ask(5, { id: 'acme', plan: 'made up' })
   const points = (await collected.all()).flatMap(({ metrics: all }) =>

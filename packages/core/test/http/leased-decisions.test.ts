@@ -1,5 +1,12 @@
 // What HTTP tells of a request that was served from a lease: the policy, which is certain, and no numbers.
-import { answerOf, createLimiter, decisionsOf, type Decision, type Subjects } from '../../src/index.js'
+import {
+  answerOf,
+  createLimiter,
+  decisionsOf,
+  subjectOfIp,
+  type Decision,
+  type Subjects,
+} from '../../src/index.js'
 import { noteDecision } from '../../src/http/decisions.js'
 import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { limitsOf, ownersOf } from '../../src/limiter/settlement.js'
@@ -73,7 +80,7 @@ test('the policy is made once for decisions of the store and of leases', async (
 
 test('a limiter in front keeps its headers: its numbers never stand beside another policy', async () => {
   const write = headerWriter<Headers>()
-  const guard = await createLimiter({ limit: '9/min' }).consume('192.0.2.1')
+  const guard = await createLimiter({ limit: '9/min' }).consume(subjectOfIp('192.0.2.1'))
   const [before, after]: [Headers, Headers] = [{}, {}]
   write(guard, onRecord, before)
   for (const decision of [guard, await served('acme')]) write(decision, onRecord, after)

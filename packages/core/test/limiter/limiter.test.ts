@@ -13,7 +13,7 @@ describe('which plan applies', () => {
   }
 
   test('a subject with an unknown plan gets the default plan and an event; one without a plan, no event', async () => {
-    const limiter = createLimiter({ plans, defaultPlan: 'pro' })
+    const limiter = createLimiter({ plans, defaultPlan: 'pro', warnings: false })
     const events = seen(limiter)
     expect((await limiter.consume({ id: 'a', plan: 'gold' })).plan).toBe('pro')
     expect((await limiter.consume({ id: 'a' })).plan).toBe('pro')
@@ -23,6 +23,7 @@ describe('which plan applies', () => {
   test('without a default plan, the most restrictive one applies, with an event, never unlimited', async () => {
     const limiter = createLimiter({
       plans: { big: '1000/s', internal: 'unlimited', small: '1000/h', middle: '1000/min' },
+      warnings: false,
     })
     const events = seen(limiter)
     expect((await limiter.consume({ id: 'a', plan: 'gold' })).plan).toBe('small')

@@ -16,7 +16,7 @@ test('a default plan that does not exist is refused by the compiler, and by crea
 })
 
 test('any name is taken for a subject, and limiters are of one type wherever they go', async () => {
-  const typed = createLimiter({ plans, defaultPlan: 'free' })
+  const typed = createLimiter({ plans, defaultPlan: 'free', warnings: false })
   const subject: Subject = { id: 'acme', plan: 'gold' }
   const name: string = String('pro')
   const given = [

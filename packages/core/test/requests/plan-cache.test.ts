@@ -15,6 +15,7 @@ const limiterWith = (
   const limiter = createLimiter({
     plans,
     defaultPlan: 'free',
+    warnings: false,
     ...(planOf && { planOf }),
     ...(planCache && { planCache }),
   })

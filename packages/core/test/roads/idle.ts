@@ -94,6 +94,7 @@ function limiterOn(redis: Redis, prefix: string, plans: ReturnType<typeof plansI
   const store = redisStore(redis, { prefix })
   // A fixed number of instances, so that no key counts them.
   return createLimiter({
+    warnings: false,
     plans,
     store,
     deadlineMs: 10_000,

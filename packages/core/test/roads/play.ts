@@ -58,7 +58,7 @@ export class Play {
     this.#plans = schedule.versions[0] as Plans
     const plans = plansInput(this.#plans)
     const makers = [road.limiter, ...(road.another ? [road.another] : [])]
-    this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free' }, clock))
+    this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free', warnings: false }, clock))
     this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
     this.flights = new Flights(this, given)
     this.#reservations = new Reservations(this, given)

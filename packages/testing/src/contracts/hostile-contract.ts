@@ -67,7 +67,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       ['at once', async () => {}],
     ])('a client that left %s, and so has no address, does not pass by that', async (_, wait) => {
       const onHandled = jest.fn()
-      const limiter = createLimiter({ plans: { address: '5/min', tenant: '50/min' } })
+      const limiter = createLimiter({ plans: { address: '5/min', tenant: '50/min' }, warnings: false })
       const places: Options[] = [
         { limit: '5/min' },
         { limiter, identify: byAddress },

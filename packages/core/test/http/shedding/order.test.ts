@@ -1,4 +1,5 @@
 // The law of shedding: a plan is refused only when all plans before it in the order are.
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import { isLetIn, limitOf, type Bounds, type Load } from '../../../src/http/shedding/order.js'
 
@@ -24,7 +25,7 @@ test('whoever is let in, those behind it in the order are let in, too', () => {
       const letIn = allOf(load, bound, ranks)
       expect(letIn).toEqual(letIn.toSorted((a, b) => Number(a) - Number(b)))
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(300, 2000) },
   )
 })
 
@@ -43,7 +44,7 @@ test('with more to do nobody is let in who was not before', () => {
         expect(after.filter((letIn, rank) => letIn && !before[rank])).toEqual([])
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(150, 1000) },
   )
 })
 
