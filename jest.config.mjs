@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 
 const isDeep = process.env.TOLLGATE_DEEP === '1'
 const packages = readdirSync('packages').filter((name) => name !== 'benchmarks')
@@ -9,12 +10,14 @@ export default {
   globalTeardown: './packages/testing/src/jest/global-teardown.ts',
   testSequencer: './tools/test-sequencer.mjs',
   testTimeout: 60_000,
+  ...(isDeep && { filter: './tools/deep-tests.mjs' }),
   projects: packages.map((name) => ({
     displayName: name,
     rootDir: `packages/${name}`,
     testMatch: ['<rootDir>/test/**/*.test.ts'],
     // What is tried in the deep run alone.
     testPathIgnorePatterns: ['/node_modules/', ...(isDeep ? [] : ['\\.deep\\.test\\.ts$'])],
+    setupFilesAfterEnv: [join(import.meta.dirname, 'packages/testing/src/jest/warnings.ts')],
     testEnvironment: 'node',
     testEnvironmentOptions: {
       customExportConditions: ['@tollgate/source', 'node', 'node-addons', 'require', 'default'],

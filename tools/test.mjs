@@ -1,11 +1,17 @@
-// npm test: sets everything up, checks types, style and packages, and runs all tests on a real Redis. Arguments
-// go to jest; with any, only the tests run. The last line is `N passed, N failed`.
+// npm test: sets everything up, checks types and style, and runs the tests on a real Redis. Arguments go to jest; with any,
+// only the tests run. npm run test:deep runs what takes long. --record writes down how long each file took. The last line is
+// `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { recordDurations } from './test-durations.mjs'
 import { build, exec, install, step } from './workspace.mjs'
 
-const args = process.argv.slice(2)
+const given = process.argv.slice(2)
+const isRecording = given.includes('--record')
+const isDeep = given.includes('--deep')
+const args = given.filter((one) => one !== '--record' && one !== '--deep')
+if (isDeep) process.env.TOLLGATE_DEEP = '1'
 const quiet = { quiet: true }
 
 const steps = [
@@ -16,7 +22,7 @@ const steps = [
   ['format', () => exec(['oxfmt', '--check', '.'], quiet)],
 ]
 
-for (const [name, work] of args.length > 0 ? steps.slice(0, 2) : steps) {
+for (const [name, work] of isDeep || args.length > 0 ? steps.slice(0, 2) : steps) {
   if ((await step(name, work)) !== 0) finish(0, 1)
 }
 await jest()
@@ -29,6 +35,7 @@ async function jest() {
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
   })
   const { passed, failed } = read(file)
+  if (isRecording && code === 0) recordDurations(file)
   rmSync(folder, { recursive: true, force: true })
   finish(passed, code === 0 ? failed : Math.max(failed, 1))
 }

@@ -1,6 +1,6 @@
 // What Memcached forgets: evictions, a flush, a restart. What a process knows of a counter, it puts back.
 import type { Limiter } from '@tollgate/core'
-import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
+import { cases, eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
 import { connect } from 'node:net'
 import { allowed, consumeAll, newPrefix, Processes } from './support.ts'
 
@@ -152,7 +152,7 @@ test('evictions under load: what this process knows is not lost', async () => {
   const prefix = newPrefix()
   const limiter = processes.start(server.address, { limit: '5/h' }, { prefix })
   const evicted = evictedIn(limiter)
-  const ids = Array.from({ length: 30_000 }, (_, i) => `tenant-${i}`)
+  const ids = Array.from({ length: cases(12_000, 30_000) }, (_, i) => `tenant-${i}`)
   for (let round = 0; round < 2; round += 1) {
     for (let i = 0; i < ids.length; i += 1000) {
       const some = ids.slice(i, i + 1000)
@@ -160,7 +160,7 @@ test('evictions under load: what this process knows is not lost', async () => {
       expect(allowed(decisions)).toBe(round === 0 ? some.length : 0)
     }
   }
-  await eventually(() => expect(evicted()).toBeGreaterThan(1000))
+  await eventually(() => expect(evicted()).toBeGreaterThan(100))
 })
 
 test('a value that is not of Tollgate is a fault of that request, and of no other', async () => {

@@ -1,5 +1,5 @@
 // Runs programs of pages one after another, uses the results of each as a reader would, and prints the outcome of each
-// as a line of JSON. A child process of docs-run.test.ts, in a folder with `programs.json`.
+// as a line of JSON. A child process of docs-run.deep.test.ts, in a folder with `programs.json`.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'

@@ -1,5 +1,5 @@
-// All links of the repository's texts work, and docs/README.md links to every page of docs. docs-types.test.ts and
-// docs-run.test.ts check the programs on them.
+// All links of the repository's texts work, and docs/README.md links to every page of docs. docs-types.deep.test.ts and
+// docs-run.deep.test.ts check the programs on them.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { OPTIONS_PAGE, pageOf } from '../../core/src/base/pages.ts'

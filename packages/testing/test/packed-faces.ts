@@ -1,4 +1,4 @@
-// The program of packed.test.ts that uses what is made for authors of adapters and stores, and the store on Memcached.
+// The program of packed.deep.test.ts that uses what is made for authors of adapters and stores, and the store on Memcached.
 import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
 
 /** A user's own adapter and store, with two requests to a limit of one, the checks for stores, and a store on Memcached. */

@@ -1,4 +1,4 @@
-// The import lines of the programs of packed.test.ts.
+// The import lines of the programs of packed.deep.test.ts.
 
 /** The names that a program imports, by module. */
 export type Needs = Readonly<Record<string, readonly string[]>>

@@ -1,4 +1,4 @@
-// The program of packed.test.ts that uses the drop-in stores.
+// The program of packed.deep.test.ts that uses the drop-in stores.
 import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
 
 /** Each drop-in store through its own package: the statuses of three requests, with a limit of two. */

@@ -124,7 +124,7 @@ test('refunds in any order right after their requests give everything back', () 
       }
       expect(bucket.remaining(now + 2)).toBe(100)
     }),
-    { numRuns: 1000, endOnFailure: true },
+    { numRuns: cases(150, 1000), endOnFailure: true },
   )
 })
 
@@ -147,7 +147,7 @@ test('refunds of the newest units first leave an unused bucket, whatever the ans
       expect(bucket.remaining(now)).toBe(100)
       expect(bucket.isUnused).toBe(true)
     }),
-    { numRuns: cases(500, 5000), endOnFailure: true },
+    { numRuns: cases(100, 5000), endOnFailure: true },
   )
 })
 
@@ -203,6 +203,6 @@ test.each([
         queue.remove(receipt, given)
       }
     }),
-    { numRuns: 2000, endOnFailure: true },
+    { numRuns: cases(200, 2000), endOnFailure: true },
   )
 })

@@ -1,3 +1,4 @@
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { createCalendar } from '../../src/base/calendar.js'
@@ -79,7 +80,7 @@ describe('against an independent calendar', () => {
             .toMillis(),
         )
       }),
-      { numRuns: 1500 },
+      { numRuns: cases(200, 1500) },
     )
   })
 
@@ -93,7 +94,7 @@ describe('against an independent calendar', () => {
         const expected = candidates.filter((ms) => ms <= now).at(-1)
         expect(createCalendar('month', zone, day).startsAround(now)[1]).toBe(expected)
       }),
-      { numRuns: 1500 },
+      { numRuns: cases(200, 1500) },
     )
   })
 })
@@ -118,7 +119,7 @@ test('windows have no gaps: every instant is in exactly one, and all instants of
         expect(createCalendar(unit, zone, anchor).startsAround(end)[1]).toBe(end)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: cases(300, 2000) },
   )
 })
 

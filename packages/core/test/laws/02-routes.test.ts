@@ -9,7 +9,7 @@ import { variants } from '../support/variants.js'
 
 afterAll(closeBenches)
 
-const COUNT = cases(100, 500)
+const COUNT = cases(50, 500)
 
 const told = ({ allowed, cost, limits, violated, retryAfterMs, reason, plan }: Decision): object => ({
   ...{ allowed, cost, limits, violated, retryAfterMs, reason, plan },

@@ -1,4 +1,5 @@
 // Laws 3 and 4 beside units on lease: as many units pass as the answer says, and who waits as told is admitted.
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { LimitOutcome, StoreRequest } from '../../src/stores/contract.js'
 import { variants } from '../support/variants.js'
@@ -53,6 +54,6 @@ test.each(variants)('$name', (variant) => {
     } else if (wait < 0) expect(one(store, ask(part('other', cost, set))).limits[0]?.wait).toBe(wait)
   }
   const quotas = fc.integer({ min: 3, max: 20 })
-  fc.assert(fc.property(acts, quotas, fc.integer({ min: 1, max: 20 }), holds), { numRuns: 500 })
-  expect(waited).toBeGreaterThan(50)
+  fc.assert(fc.property(acts, quotas, fc.integer({ min: 1, max: 20 }), holds), { numRuns: cases(100, 500) })
+  expect(waited).toBeGreaterThan(cases(5, 50))
 })

@@ -1,4 +1,5 @@
 // Law 5 for the quick way: it answers any schedule as the general way does, and leaves the same state.
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { QuickWay } from '../../src/stores/memory/quick-way.js'
@@ -72,13 +73,13 @@ function agree(chosen: readonly Variant[], schedule: readonly Act[]): void {
 test.each(variants)('$name', (variant) => {
   fc.assert(
     fc.property(acts, (schedule) => agree([variant], schedule)),
-    { numRuns: 300 },
+    { numRuns: cases(60, 300) },
   )
 })
 
 test('several limits of different algorithms', () => {
   const chosen = fc.array(fc.constantFrom(...variants), { minLength: 2, maxLength: 4 })
-  fc.assert(fc.property(chosen, acts, agree), { numRuns: 300 })
+  fc.assert(fc.property(chosen, acts, agree), { numRuns: cases(60, 300) })
 })
 
 test.each(variants)('$name: what is common is decided quickly, allowed and denied', (variant) => {

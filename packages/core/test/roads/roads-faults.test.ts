@@ -1,4 +1,4 @@
-import { testPrefix } from '@tollgate/testing'
+import { testPrefix, cases } from '@tollgate/testing'
 import { clusterFaults } from './cluster-faults.js'
 import { FaultPlay, type FaultWorld } from './fault-play.js'
 import { describeLaws, seeds } from './many.js'
@@ -9,9 +9,9 @@ import { NoAnswer } from './within.js'
 
 const tally = new Tally()
 const LAWS = [1, 2, 9, 11]
-const SCHEDULES = 20
+const SCHEDULES = cases(4, 20)
 /** With requests in flight. */
-const FLYING = 8
+const FLYING = cases(3, 8)
 /** Schedules that meet one fault at the same time, each with its own limiter and subjects. */
 const AT_ONCE = 20
 

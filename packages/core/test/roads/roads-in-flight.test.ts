@@ -1,5 +1,5 @@
 // Requests in flight on every road, beside all other limits.
-import { startCluster, testPrefix, type RedisCluster } from '@tollgate/testing'
+import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster, type Redis } from 'ioredis'
 import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { benches, closeBenches, redisOfAnotherProcess, sharedRedis } from '../support/benches.js'
@@ -92,12 +92,12 @@ beforeAll(async () => {
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   for (let i = 0; i < 2; i += 1)
     clients.push(new Cluster(nodes, { redisOptions: { disconnectTimeout: 100 } }))
-  await forEachOf(seeds(50), playOnBoth)
+  await forEachOf(seeds(cases(15, 50)), playOnBoth)
   for (const [road, count] of [
-    [remembering, 20],
-    [notAtomic, 35],
-    [processes, 50],
-    [sharded, 25],
+    [remembering, cases(8, 20)],
+    [notAtomic, cases(12, 35)],
+    [processes, cases(15, 50)],
+    [sharded, cases(8, 25)],
   ] as const) {
     await forEachOf(seeds(count), async (seed) => void (await play(road, seed)))
   }
@@ -112,13 +112,13 @@ afterAll(async () => {
 
 const LAWS = [1, 2, 3, 4, 7, 9, 10, 11]
 for (const { name } of [memory, remembering, notAtomic, processes, sharded]) {
-  describeLaws(tally, { road: name, laws: LAWS, schedules: 15 })
+  describeLaws(tally, { road: name, laws: LAWS, schedules: cases(5, 15) })
 }
-describeLaws(tally, { road: server.name, laws: [...LAWS, 5], schedules: 40 })
+describeLaws(tally, { road: server.name, laws: [...LAWS, 5], schedules: cases(10, 40) })
 
 const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
 const unlessPart = isPart === undefined ? test : test.skip
 unlessPart('requests in flight denied others, and gave their slots back', () => {
-  expect(full).toBeGreaterThan(100)
-  expect(released).toBeGreaterThan(500)
+  expect(full).toBeGreaterThan(cases(25, 100))
+  expect(released).toBeGreaterThan(cases(125, 500))
 })

@@ -1,4 +1,4 @@
-import { startCluster, testPrefix, type RedisCluster } from '@tollgate/testing'
+import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
 import { redisStore } from '../../src/index.js'
 import { describeLeases, playLeases } from './lease-many.js'
@@ -36,7 +36,7 @@ beforeAll(async () => {
         redisOptions: { disconnectTimeout: 100 },
       }),
     )
-  await playLeases(road, seeds(34), tally)
+  await playLeases(road, seeds(cases(22, 34)), tally)
 }, 120_000)
 
 afterAll(async () => {
@@ -45,4 +45,4 @@ afterAll(async () => {
   await cluster?.stop()
 })
 
-describeLeases(tally, { road: road.name, schedules: 30 })
+describeLeases(tally, { road: road.name, schedules: cases(16, 30) })

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { testPrefix } from '@tollgate/testing'
+import { testPrefix, cases } from '@tollgate/testing'
 import { memoryStore, redisStore, type Store } from '../../src/index.js'
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
 import { asyncStore } from '../support/stores.js'
@@ -58,13 +58,13 @@ const server: LeaseRoad = {
 const idle = 'leases in real time'
 let leasesBeforeIdle = 0
 
-const SCHEDULES = 90
+const SCHEDULES = cases(14, 90)
 
 beforeAll(async () => {
   for (const road of [memory, server]) await playLeases(road, seeds(SCHEDULES), tally)
   // A lease takes a busy subject, and on a slow machine few are.
   while (leasesBeforeIdle === 0) {
-    await leaseLeavesNothing(clients, seeds(20), (done, leases) => {
+    await leaseLeavesNothing(clients, seeds(cases(5, 20)), (done, leases) => {
       tally.add(idle, done)
       leasesBeforeIdle += leases
     })
@@ -76,7 +76,7 @@ afterAll(async () => {
   await closeBenches()
 })
 
-for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: 80 })
+for (const { name } of [memory, server]) describeLeases(tally, { road: name, schedules: cases(14, 80) })
 
 test('law 8, nothing left behind: leases that end, are given back or whose process dies leave no key', () => {
   expect(tally.brokenBy(8, idle)).toEqual([])

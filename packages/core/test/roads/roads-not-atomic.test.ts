@@ -1,3 +1,4 @@
+import { cases } from '@tollgate/testing'
 import { jointBenches } from '../support/benches.js'
 import { describeLaws, forEachOf, playOn, seeds } from './many.js'
 import type { Road } from './road.js'
@@ -16,9 +17,11 @@ const road: Road = {
 }
 
 beforeAll(async () => {
-  await forEachOf(seeds(400), async (seed) => tally.add(road.name, (await playOn(road, seed)).case))
+  await forEachOf(seeds(cases(60, 400)), async (seed) =>
+    tally.add(road.name, (await playOn(road, seed)).case),
+  )
 }, 240_000)
 
 afterAll(() => tally.print())
 
-describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 300 })
+describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: cases(45, 300) })

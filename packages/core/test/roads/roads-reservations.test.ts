@@ -1,5 +1,5 @@
 // Reservations among all that requests do, in memory, on one server and on a cluster.
-import { startCluster, testPrefix, type RedisCluster } from '@tollgate/testing'
+import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster, type Redis } from 'ioredis'
 import { createLimiter, redisStore } from '../../src/index.js'
 import { benches, closeBenches, sharedRedis } from '../support/benches.js'
@@ -61,8 +61,10 @@ beforeAll(async () => {
   cluster = await startCluster({ primaries: 3, replicas: 0 })
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   client = new Cluster(nodes, { redisOptions: { disconnectTimeout: 100 } })
-  await forEachOf(seeds(60), playOnBoth)
-  await forEachOf(seeds(25), async (seed) => tally.add(sharded.name, (await play(sharded, seed)).case))
+  await forEachOf(seeds(cases(18, 60)), playOnBoth)
+  await forEachOf(seeds(cases(8, 25)), async (seed) =>
+    tally.add(sharded.name, (await play(sharded, seed)).case),
+  )
 }, 120_000)
 
 afterAll(async () => {
@@ -73,10 +75,10 @@ afterAll(async () => {
 })
 
 const LAWS = [1, 2, 3, 4, 7, 9, 10, 11]
-describeLaws(tally, { road: memory.name, laws: LAWS, schedules: 50 })
-describeLaws(tally, { road: server.name, laws: [...LAWS, 5], schedules: 50 })
-describeLaws(tally, { road: sharded.name, laws: LAWS, schedules: 15 })
+describeLaws(tally, { road: memory.name, laws: LAWS, schedules: cases(12, 50) })
+describeLaws(tally, { road: server.name, laws: [...LAWS, 5], schedules: cases(12, 50) })
+describeLaws(tally, { road: sharded.name, laws: LAWS, schedules: cases(4, 15) })
 
 const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
 const unlessPart = isPart === undefined ? test : test.skip
-unlessPart('units were reserved', () => expect(reserved).toBeGreaterThan(150))
+unlessPart('units were reserved', () => expect(reserved).toBeGreaterThan(cases(40, 150)))

@@ -1,3 +1,5 @@
+import { isDeep } from '@tollgate/testing'
+
 /** Short names of the laws. */
 export const LAWS: Readonly<Record<number, string>> = {
   1: 'never over',
@@ -80,7 +82,10 @@ export class Tally {
   }
 
   /** Prints a line for each road: the schedules that tested each law, their checks, decisions, denials and refunds. */
+  /** Shows what was played, in the deep run or when a part of the schedules is chosen. */
   print(): void {
+    const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
+    if (!isDeep && isPart === undefined) return
     const roads = [...new Set([...this.#rows.keys()].map((key) => key.slice(key.indexOf(' ') + 1)))]
     const laws = Object.keys(LAWS).filter((law) => roads.some((road) => this.#rows.has(`${law} ${road}`)))
     const head = ['schedules a law', ...laws, 'checks', 'decisions', 'denials', 'refunds', 'broken']

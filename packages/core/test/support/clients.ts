@@ -89,6 +89,9 @@ function nodeRedisClusterOptions({ ports, password, keyPrefix }: ClientSettings)
 
 type Kinds = Readonly<Record<string, ClientKind<RedisClient>>>
 
+/** The clients that `npm test` tries; the deep run tries all. */
+export const isLatest = (name: string): boolean => /^(ioredis|node-redis) 6\b/.test(name)
+
 const asStrings = { [RESP_TYPES.NUMBER]: String }
 const asStrings5 = { [RESP_TYPES5.NUMBER]: String }
 const nodeRedisCloses: Pick<ClientKind<RedisClient & { destroy(): unknown }>, 'close'> = {

@@ -1,3 +1,4 @@
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { Decision, Limiter } from '../../src/index.js'
 import type { Clock } from './benches.js'
@@ -10,18 +11,18 @@ export interface Step {
 }
 
 /** Random cases for each law and algorithm in test/laws. (test/roads plays more schedules for each law.) */
-export const CASES = 250
-const AT_ONCE = 50
+export const CASES = cases(25, 250)
+const AT_ONCE = cases(25, 50)
 
-/** Checks random cases, 50 at a time, because a case mostly waits for Redis. */
+/** Checks random cases, many at a time, because a case mostly waits for Redis. */
 export async function forAll<T>(
-  cases: fc.Arbitrary<T>,
+  values: fc.Arbitrary<T>,
   holds: (value: T) => Promise<void>,
   count = CASES,
 ): Promise<void> {
-  const some = fc.array(cases, { minLength: AT_ONCE, maxLength: AT_ONCE })
-  const property = fc.asyncProperty(some, async (values) => {
-    await Promise.all(values.map(holds))
+  const some = fc.array(values, { minLength: AT_ONCE, maxLength: AT_ONCE })
+  const property = fc.asyncProperty(some, async (all) => {
+    await Promise.all(all.map(holds))
   })
   await fc.assert(property, { numRuns: count / AT_ONCE })
 }

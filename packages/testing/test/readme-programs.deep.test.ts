@@ -12,7 +12,7 @@ import { makeFolder } from './docs-programs.ts'
 const PAGES = ['README.md', ...packageReadmes]
 const programs = PAGES.flatMap((page) => blocksOf(page, textOf(page)))
 const isServer = ({ code }: Block): boolean => code.includes('listen(')
-/** Other programs that stay connected are run by docs-run.test.ts. */
+/** Other programs that stay connected are run by docs-run.deep.test.ts. */
 const endsByItself = (program: Block): boolean => !isServer(program) && !program.code.includes('new Redis(')
 const named = (blocks: readonly Block[]): [string, Block][] =>
   blocks.map((block) => [`${block.page}:${block.line}`, block])

@@ -1,6 +1,6 @@
 // Runs every program of README, docs and the packages' READMEs. Most run one after another in one process, and their
 // results are used as a reader would. Programs that are tests run in their test runner. Programs that stop at a signal
-// run in docs-stop.test.ts. Programs that do not run are listed here.
+// run in docs-stop.deep.test.ts. Programs that do not run are listed here.
 import { execFile, type ExecFileException } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,12 +11,18 @@ import { pages, textOf } from './docs-pages.ts'
 
 /** How many programs of a page do not run, and why. To add such a program, change this table. */
 const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
-  'docs/migrate-from/express-rate-limit.md': [7, "the other package's: migrate-express.test.ts runs them"],
-  'docs/migrate-from/fastify-rate-limit.md': [8, "the other package's: migrate-fastify.test.ts runs them"],
-  'docs/migrate-from/koa-ratelimit.md': [4, "the other package's: migrate-koa.test.ts runs them"],
+  'docs/migrate-from/express-rate-limit.md': [
+    7,
+    "the other package's: migrate-express.deep.test.ts runs them",
+  ],
+  'docs/migrate-from/fastify-rate-limit.md': [
+    8,
+    "the other package's: migrate-fastify.deep.test.ts runs them",
+  ],
+  'docs/migrate-from/koa-ratelimit.md': [4, "the other package's: migrate-koa.deep.test.ts runs them"],
   'docs/migrate-from/rate-limiter-flexible.md': [
     8,
-    "the other package's: migrate-flexible.test.ts runs them",
+    "the other package's: migrate-flexible.deep.test.ts runs them",
   ],
 }
 
