@@ -9,8 +9,8 @@ export default {
   globalSetup: './packages/testing/src/jest/global-setup.ts',
   globalTeardown: './packages/testing/src/jest/global-teardown.ts',
   testSequencer: './tools/test-sequencer.mjs',
-  testTimeout: 60_000,
-  ...(isDeep && { filter: './tools/deep-tests.mjs' }),
+  testTimeout: isDeep ? 240_000 : 60_000,
+  ...(isDeep && { filter: './tools/deep-tests.cjs' }),
   projects: packages.map((name) => ({
     displayName: name,
     rootDir: `packages/${name}`,

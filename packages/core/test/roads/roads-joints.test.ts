@@ -14,7 +14,7 @@ import { Case, Tally } from './tally.js'
 import { NoAnswer } from './within.js'
 
 const tally = new Tally()
-const SCHEDULES = cases(15, 600)
+const SCHEDULES = cases(15, 200)
 const LAWS = [1, 2, 3, 7, 8, 9, 11]
 const MEMORY = 'joints in memory'
 const SERVER = 'joints on one server'
