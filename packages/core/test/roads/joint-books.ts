@@ -59,6 +59,8 @@ export class JointBooks {
   readonly #held = new Map<string, Held>()
   /** By key and process: slots that were given back since all were last looked at. */
   readonly #untold = new Map<string, number>()
+  /** When a place of one that waits may last have been left unused, in µs. */
+  readonly #unusedAt = new WeakMap<Flight, number>()
   /** Holds slots, or waits for a place. */
   readonly flights = new Set<Flight>()
   readonly waiters = new Set<Flight>()
@@ -117,15 +119,22 @@ export class JointBooks {
   }
 
   /**
-   * Notes that a request waits no more.
-   *
-   * @param isUnused whether a place may have ended unused: its units entered the limits then. They opened a window, of a bucket
-   *                 those that have drained do not go back, and after the clock went back they may not be found
+   * Notes that a process did not use a place of a subject, which may have been that of any of its requests in line: one that is
+   * late waits on in another. If the place had ended, its units entered the limits. They opened a window, of a bucket those that
+   * have drained do not go back, and after the clock went back they may not be found.
    */
-  waited(waiter: Flight, isUnused: boolean): void {
-    this.waiters.delete(waiter)
-    const { ask, lines, sentUs } = waiter
-    if (!isUnused || sentUs === this.nowUs) return
+  unused(process: number, subject: string): void {
+    for (const waiter of this.waiters) {
+      const { ask, sentUs } = waiter
+      const isMeant = ask.process === process && ask.who.some(({ id }) => id === subject)
+      // A request has one place at a time, and none ends in the moment in which it is booked.
+      if (!isMeant || Math.max(sentUs, this.#unusedAt.get(waiter) ?? 0) === this.nowUs) continue
+      this.#unusedAt.set(waiter, this.nowUs)
+      this.#enterUnused(waiter)
+    }
+  }
+
+  #enterUnused({ ask, lines, sentUs }: Flight): void {
     for (const line of lines) {
       const isFound = this.backUs === 0 && line.spec.kind !== 'fixed' && line.spec.kind !== 'bucket'
       if (isFlight(line.spec) || isFound) continue

@@ -155,7 +155,7 @@ export class JointPlay {
     }
     const over = (): void => {
       this.#sent.delete(sent)
-      this.books.waited(waiter, this.processes.isUnused(ask, flight.sentUs))
+      this.books.waiters.delete(waiter)
     }
     // Slots of one that did not get in go back, and so do units.
     const untold = (): void => this.books.untold(waiter)

@@ -41,8 +41,6 @@ export class JointProcesses {
   readonly #wires: readonly Wire[]
   /** Until when a process may remember what it cannot know to be over, by process and subject, in µs. */
   readonly #unawareUntil = new Map<string, number>()
-  /** When a process last did not use a place, by process and subject, in µs. */
-  readonly #unusedAt = new Map<string, number>()
   /** Of those who wait: when their places come, in µs. */
   readonly #dues = new Map<string, number[]>()
 
@@ -81,11 +79,6 @@ export class JointProcesses {
   isUnaware({ who, process }: JointAsk): boolean {
     const { nowUs } = this.#present.books
     return who.some(({ id }) => (this.#unawareUntil.get(`${process} ${id}`) ?? 0) >= nowUs)
-  }
-
-  /** Whether one of these subjects did not use a place since. */
-  isUnused({ who, process }: JointAsk, sinceUs: number): boolean {
-    return who.some(({ id }) => (this.#unusedAt.get(`${process} ${id}`) ?? 0) >= sinceUs)
   }
 
   /** Whether nobody holds anything, nor is anything under way. */
@@ -139,7 +132,7 @@ export class JointProcesses {
     limiter.on('waiting', ({ kind, subject, plan, delayMs }) => {
       if (kind === 'left' || kind === 'late') {
         this.freedBy(process, String(subject.id))
-        this.#unusedAt.set(`${process} ${subject.id}`, this.#present.books.nowUs)
+        this.#present.books.unused(process, String(subject.id))
       }
       const dues = this.#dues.get(JSON.stringify([process, subject.id, plan, delayMs])) ?? []
       this.#dues.set(JSON.stringify([process, subject.id, plan, delayMs]), dues)
