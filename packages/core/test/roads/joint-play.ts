@@ -178,6 +178,8 @@ export class JointPlay {
           over()
           untold()
           givesBack()
+          // What left in the moment in which it came may have stood in the way of others.
+          if (since === this.moment) since.took(ask, ask.cost, false)
           left(error)
         },
       ),
