@@ -122,25 +122,30 @@ export class JointBooks {
    * Notes that a process did not use a place of a subject, which may have been that of any of its requests in line: one that is
    * late waits on in another. If the place had ended, its units entered the limits. They opened a window, of a bucket those that
    * have drained do not go back, and after the clock went back they may not be found.
+   *
+   * @returns requests whose units may not all have gone back, and the limits that these entered
    */
-  unused(process: number, subject: string): void {
+  unused(process: number, subject: string): Pick<Flight, 'ask' | 'lines'>[] {
+    const entered: Pick<Flight, 'ask' | 'lines'>[] = []
     for (const waiter of this.waiters) {
       const { ask, sentUs } = waiter
       const isMeant = ask.process === process && ask.who.some(({ id }) => id === subject)
       // A request has one place at a time, and none ends in the moment in which it is booked.
       if (!isMeant || Math.max(sentUs, this.#unusedAt.get(waiter) ?? 0) === this.nowUs) continue
       this.#unusedAt.set(waiter, this.nowUs)
-      this.#enterUnused(waiter)
+      entered.push({ ask, lines: this.#enterUnused(waiter) })
     }
+    return entered
   }
 
-  #enterUnused({ ask, lines, sentUs }: Flight): void {
-    for (const line of lines) {
+  #enterUnused({ ask, lines, sentUs }: Flight): Line[] {
+    return lines.filter((line) => {
       const isFound = this.backUs === 0 && line.spec.kind !== 'fixed' && line.spec.kind !== 'bucket'
-      if (isFlight(line.spec) || isFound) continue
+      if (isFlight(line.spec) || isFound) return false
       const [id, upTo] = [(this.#ids += 1), this.nowUs + SLACK_US]
       this.#counterOf(line).take({ id, at: sentUs, upTo, units: ask.cost, isSure: false })
-    }
+      return true
+    })
   }
 
   /** Units of those who wait in line. */

@@ -58,6 +58,11 @@ export class Moment {
     if (units > 0) this.#taken.push({ ask, lines: this.#books.linesOf(ask), units, needsRoom })
   }
 
+  /** Notes units of a place that may have entered these limits, beside those of the next place of its request. */
+  entered(ask: JointAsk, lines: readonly Line[]): void {
+    this.#taken.push({ ask, lines, units: ask.cost, needsRoom: false })
+  }
+
   /** Notes units that may have come back to these limits. */
   freed(lines: readonly Line[], units: number): void {
     for (const { key } of lines) this.#freed.set(key, (this.#freed.get(key) ?? 0) + units)

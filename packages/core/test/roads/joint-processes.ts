@@ -132,7 +132,9 @@ export class JointProcesses {
     limiter.on('waiting', ({ kind, subject, plan, delayMs }) => {
       if (kind === 'left' || kind === 'late') {
         this.freedBy(process, String(subject.id))
-        this.#present.books.unused(process, String(subject.id))
+        const entered = this.#present.books.unused(process, String(subject.id))
+        // One that left books no other place, and its own was beside the limits when the moment began.
+        if (kind === 'late') for (const { ask, lines } of entered) this.#present.moment.entered(ask, lines)
       }
       const dues = this.#dues.get(JSON.stringify([process, subject.id, plan, delayMs])) ?? []
       this.#dues.set(JSON.stringify([process, subject.id, plan, delayMs]), dues)
