@@ -14,7 +14,7 @@ import { Case, Tally } from './tally.js'
 import { NoAnswer } from './within.js'
 
 const tally = new Tally()
-const SCHEDULES = cases(15, 200)
+const SCHEDULES = cases(25, 200)
 const LAWS = [1, 2, 3, 7, 8, 9, 11]
 const MEMORY = 'joints in memory'
 const SERVER = 'joints on one server'
@@ -115,6 +115,7 @@ const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS
 const unlessPart = isPart === undefined ? test : test.skip
 unlessPart.each([MEMORY, SERVER])('all that is to meet was met: %s', (road) => {
   const all = met.get(road) as JointMet
-  const few = Object.entries(all).filter(([, count]) => count < SCHEDULES / 4)
+  // Whether a request has to wait depends on the time that the machine takes, too.
+  const few = Object.entries(all).filter(([, count]) => count < cases(1, SCHEDULES / 10))
   expect([few, all]).toEqual([[], all])
 })
