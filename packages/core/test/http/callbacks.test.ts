@@ -2,7 +2,7 @@
 // can wait for it; elsewhere a promise is refused, never taken for a value. What they throw, or reject with, goes to the
 // application's error handling, or is told where that can do nothing. It never ends the process.
 import { Redis } from 'ioredis'
-import { createHttpLimiter, type HttpAdapter, type ResponseEnd } from '../../src/adapter.js'
+import { createHttpLimiter, type ResponseEnd } from '../../src/adapter.js'
 import type { PlanCacheOptions, ShedOptions } from '../../src/index.js'
 import {
   byBearerToken,
@@ -19,6 +19,7 @@ import {
   type RateLimitOptions,
   type RedisStoreOptions,
 } from '../../src/index.js'
+import { httpAdapter } from '../support/http-adapter.js'
 import { asyncStore } from '../support/stores.js'
 
 interface Req {
@@ -33,23 +34,12 @@ interface Res {
 type Options = RateLimitOptions<Req, Res>
 type Callback = () => never
 
-const adapter: HttpAdapter<Req, Res> = {
-  framework: 'framework of this test',
-  trustSetting: 'none',
-  method: () => 'GET',
+const adapter = httpAdapter<Req, Res>({
   header: (req, name) => req.headers[name],
-  ip: () => '192.0.2.1',
-  hasLeft: () => false,
   trustsProxy: () => true,
-  attach: () => {},
-  isSent: () => false,
-  getHeader: () => undefined,
-  setHeader: () => {},
-  removeHeader: () => {},
-  setStatus: () => 200,
   end: (res, { status, body }) => void (res.answer = `${status} ${body}`),
   onEnd: (res, listener) => void res.ends.push(listener),
-}
+})
 
 const FOR_COUNTING = { autoResendUnfulfilledCommands: false }
 

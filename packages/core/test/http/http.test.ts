@@ -1,8 +1,9 @@
 import type { Decision } from '../../src/index.js'
-import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
+import { createHttpLimiter } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter } from '../../src/index.js'
 import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { ipSubject } from '../../src/requests/ip.js'
+import { httpAdapter } from '../support/http-adapter.js'
 
 describe('an address as an id', () => {
   test.each([
@@ -229,27 +230,15 @@ describe('options of an adapter', () => {
     [{ limit: '1/min', requestProperty: '__proto__' }, 'requestProperty'],
     [{ limit: '1/min', requestProperty: 5 }, 'requestProperty'],
   ])('%p is refused at construction', (options, path) => {
-    expect(() => createHttpLimiter({} as HttpAdapter<object, never>, options as never)).toThrow(
+    expect(() => createHttpLimiter(httpAdapter(), options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
     )
   })
 })
 
-/** The smallest possible framework. */
-const adapter = {
-  framework: 'test',
-  method: () => 'GET',
-  header: () => undefined,
-  ip: () => '127.0.0.1',
-  attach: () => {},
-  isSent: () => false,
-  getHeader: () => undefined,
-  setHeader: () => {},
-  removeHeader: () => {},
-} as unknown as HttpAdapter<object, object>
-
 describe('list entries that match nobody, and options without effect, are refused', () => {
-  const make = (options: object) => () => createHttpLimiter(adapter, { limit: '1/min', ...options } as never)
+  const make = (options: object) => () =>
+    createHttpLimiter(httpAdapter(), { limit: '1/min', ...options } as never)
 
   test.each(['10.0.0/8', ' 10.1.1.1', '300.1.2.3', '10.0.0.0/8/9', '2001:db8::/1/2', '1:2:3:4:5:6:7:8:9'])(
     'an entry %j',
@@ -285,12 +274,14 @@ describe('list entries that match nobody, and options without effect, are refuse
         return 'acme'
       }
     }
-    expect(() => createHttpLimiter(adapter, new Options() as never)).toThrow('expected an object of options')
+    expect(() => createHttpLimiter(httpAdapter(), new Options() as never)).toThrow(
+      'expected an object of options',
+    )
   })
 
   test('options that are changed afterwards have no effect', () => {
     const options = { limit: '1/min', cost: 1 } as { limit: string; cost: unknown }
-    const http = createHttpLimiter(adapter, options as never)
+    const http = createHttpLimiter(httpAdapter(), options as never)
     options.cost = 'many'
     expect(http.admit({}, {})).toBe(true)
   })

@@ -1,7 +1,8 @@
 // When an `identify` that is asked too early is told, and how often it is asked for that at most. Over real HTTP the contract
 // of adapters tries it: packages/testing/src/contracts/identity-contract.ts.
-import { createHttpLimiter, watchIdentity, type HttpAdapter, type ResponseEnd } from '../../src/adapter.js'
+import { createHttpLimiter, watchIdentity, type ResponseEnd } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter, type RateLimitOptions } from '../../src/index.js'
+import { httpAdapter } from '../support/http-adapter.js'
 
 interface Req {
   readonly originalUrl: string
@@ -13,24 +14,10 @@ interface Req {
 /** How its response ends. */
 type Res = Partial<ResponseEnd>
 
-const adapter: HttpAdapter<Req, Res> = {
-  framework: 'none',
-  trustSetting: 'none',
-  method: () => 'GET',
-  header: () => undefined,
-  ip: () => '192.0.2.1',
-  hasLeft: () => false,
-  trustsProxy: () => false,
-  attach: () => {},
-  isSent: () => false,
-  getHeader: () => undefined,
-  setHeader: () => {},
-  removeHeader: () => {},
-  setStatus: () => 200,
-  end: () => {},
+const adapter = httpAdapter<Req, Res>({
   onEnd: (res, listener) =>
     void ends.push(() => listener({ status: 200, isAborted: false, ...res } as ResponseEnd)),
-}
+})
 let ends: (() => void)[] = []
 const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
 const rejected = jest.fn()

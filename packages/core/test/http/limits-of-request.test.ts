@@ -1,25 +1,17 @@
 // `limit` as a function of the request, beside the contract that each adapter keeps.
-import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { createLimiter, type RateLimitOptions } from '../../src/index.js'
+import { createHttpLimiter } from '../../src/adapter.js'
+import { createLimiter, type Decision, type RateLimitOptions } from '../../src/index.js'
+import { httpAdapter } from '../support/http-adapter.js'
 
 interface Req {
   ip: string | undefined
   limits?: string | undefined
-  decision?: undefined | { plan: string; limits: readonly { quota: number }[] }
+  decision?: Decision
 }
-const adapter = {
-  framework: 'test',
-  header: () => undefined,
-  method: () => 'GET',
-  ip: ({ ip }: Req) => ip,
-  hasLeft: () => false,
-  isSent: () => true,
-  setHeader: () => {},
-  removeHeader: () => {},
-  end: () => {},
-  attach: (req: Req, decision: Req['decision']) => void (req.decision = decision),
-  onEnd: () => {},
-} as unknown as HttpAdapter<Req, object>
+const adapter = httpAdapter<Req>({
+  ip: ({ ip }) => ip,
+  attach: (req, decision) => void (req.decision = decision),
+})
 
 const ask = async (options: RateLimitOptions<Req>, limits?: string): Promise<Req['decision']> => {
   const req: Req = { ip: '192.0.2.7', limits }
