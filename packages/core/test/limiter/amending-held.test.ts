@@ -2,23 +2,19 @@
 import { eventually, testPrefix } from '@tollgate/testing'
 import {
   createLimiter,
+  memoryStore,
   redisStore,
   type Decision,
   type Limiter,
-  type LimiterOptions,
+  type Store,
 } from '../../src/index.js'
-import { acme, amend, left, type Route } from '../support/amend.js'
-import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../support/benches.js'
-import { closesWithTest, endFaults } from '../support/faults.js'
+import { acme, amend, inMemory, left, onRedis, type Route } from '../support/amend.js'
+import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { endFaults } from '../support/faults.js'
+import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 afterAll(closeBenches)
-
-const onRedis = (options: Omit<LimiterOptions, 'store'>): Limiter => {
-  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
-  return closesWithTest(createLimiter({ deadlineMs: 10_000, ...options, store } as LimiterOptions))
-}
-const inMemory = (options: Omit<LimiterOptions, 'store'>): Limiter => createLimiter(options as LimiterOptions)
 
 describe.each([
   ['memory', inMemory],
@@ -53,6 +49,17 @@ describe.each([
     await eventually(async () => expect(await left(limiter, { stacked })).toEqual([19, 1, 4, 2]))
   })
 
+  test('of a limit on top hold its slot until they end', async () => {
+    const limiter = limiterOf({ limit: '20/min' })
+    const route: Route = { stacked: { export: '1 concurrent' } }
+    const asks = async (): Promise<Decision> => amend(limiter, await limiter.consume(acme), route)
+    const first = await asks()
+    expect((await asks()).violated).toEqual(['export.concurrent'])
+    expect([first.release(), first.release()]).toEqual([true, false])
+    await inFlight(limiter, 0)
+    expect((await asks()).allowed).toBe(true)
+  })
+
   test.each<[string, Route]>([
     ['the cost does not fit', { cost: 20 }],
     ['the limit on top is full', { stacked: { export: '1 concurrent' } }],
@@ -67,6 +74,50 @@ describe.each([
     await inFlight(limiter, running)
     await eventually(async () => expect(await left(limiter)).toEqual(before))
   })
+})
+
+test('the slot of a limit on top is known from the request that took it', async () => {
+  const inner = memoryStore()
+  const told: string[] = []
+  const consume: Store['consume'] = async (batch) => {
+    told.push(...batch.map(({ grant }) => grant))
+    return inner.consume(batch)
+  }
+  const store = asyncStore({ consume }, inner)
+  const limiter = createLimiter({ limit: '20/min', store, local: { instances: 1 } })
+  const route: Route = { stacked: { export: '1 concurrent' } }
+  const decision = await amend(limiter, await limiter.consume(acme), route)
+  decision.release()
+  await limiter.close()
+  expect(told).toEqual(['all', 'all', 'release'])
+})
+
+test('a slot of the limit on top that the store gives too late goes back', async () => {
+  const inner = memoryStore()
+  let answer: (() => void) | undefined
+  const consume: Store['consume'] = async (batch) => {
+    const isLate = batch.some(
+      ({ grant, parts }) => grant === 'all' && parts.some(({ set }) => set.slots !== undefined),
+    )
+    if (isLate && !answer) await new Promise<void>((resolve) => (answer = resolve))
+    return inner.consume(batch)
+  }
+  const store = asyncStore({ consume }, inner)
+  const limiter = createLimiter({
+    limit: '20/min',
+    store,
+    deadlineMs: 50,
+    warnings: false,
+    local: { instances: 1 },
+  })
+  const route: Route = { stacked: { export: '1 concurrent' } }
+  const late = await amend(limiter, await limiter.consume(acme), route)
+  expect(late).toMatchObject({ allowed: true, source: 'local' })
+  late.release()
+  answer?.()
+  await eventually(async () => expect(await left(limiter, route)).toEqual([20, 1]))
+  expect(limiter.stats().inFlight).toBe(0)
+  await limiter.close()
 })
 
 describe('leases', () => {

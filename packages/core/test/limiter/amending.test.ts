@@ -6,23 +6,16 @@ import {
   redisStore,
   type Decision,
   type Limiter,
-  type LimiterOptions,
   type Store,
 } from '../../src/index.js'
-import { acme, amend, left, type Route } from '../support/amend.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
+import { acme, amend, inMemory, left, onRedis, type Route } from '../support/amend.js'
+import { closeBenches } from '../support/benches.js'
 import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../support/faults.js'
 import { comesToStay, start } from '../support/outage.js'
 import { asyncStore } from '../support/stores.js'
 
 afterEach(endFaults)
 afterAll(closeBenches)
-
-const onRedis = (options: Omit<LimiterOptions, 'store'>): Limiter => {
-  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
-  return closesWithTest(createLimiter({ deadlineMs: 10_000, ...options, store } as LimiterOptions))
-}
-const inMemory = (options: Omit<LimiterOptions, 'store'>): Limiter => createLimiter(options as LimiterOptions)
 
 describe('trips to the store', () => {
   const trips: string[] = []

@@ -120,7 +120,10 @@ describe('Redis over HTTP', () => {
   })
 
   test('a client on a socket of a host is fine', () => {
-    const client = new Redis('/tmp/redis.sock', { lazyConnect: true, autoResendUnfulfilledCommands: false })
+    const client = new Redis('/run/redis/redis.sock', {
+      lazyConnect: true,
+      autoResendUnfulfilledCommands: false,
+    })
     expect(redisStore(client)).toHaveProperty('consume')
     client.disconnect()
   })

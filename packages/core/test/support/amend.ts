@@ -1,8 +1,29 @@
 // Requests that were let in, and that a route then asks more for.
-import type { ConsumeOptions, Decision, Limiter, ScopeOptions, Subject } from '../../src/index.js'
+import { testPrefix } from '@tollgate/testing'
+import {
+  createLimiter,
+  redisStore,
+  type ConsumeOptions,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+  type ScopeOptions,
+  type Subject,
+} from '../../src/index.js'
 import { internalsOf } from '../../src/limiter/internals.js'
+import { sharedRedis } from './benches.js'
+import { closesWithTest } from './faults.js'
 
 export const acme: Subject = { id: 'acme' }
+
+type WithoutStore = Omit<LimiterOptions, 'store'>
+
+export const inMemory = (options: WithoutStore): Limiter => createLimiter(options as LimiterOptions)
+
+export function onRedis(options: WithoutStore): Limiter {
+  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+  return closesWithTest(createLimiter({ deadlineMs: 10_000, ...options, store } as LimiterOptions))
+}
 
 /** What a route asks for in all. */
 export interface Route extends ScopeOptions, ConsumeOptions {
