@@ -40,26 +40,42 @@ export class Charges {
     this.#moment = moment
   }
 
-  async charge({ parts, id }: StoreRequest): Promise<Answer> {
-    const [{ key, set, used = [] }] = parts as readonly [SubRequest]
+  async charge(request: StoreRequest): Promise<Answer> {
+    const [{ key, set, used = [] }] = request.parts as readonly [SubRequest]
     const charged = set.limits.map((limit, i): Charged => {
       const load = new Load(this.#counters.at(key, limit, this.#moment.nowUs), limit, this.#moment)
       return { limit, params: limit.paramsAt(this.#moment.nowUs / 1000), load, used: used[i] ?? [] }
     })
     const loads = charged.map(({ load }) => load)
-    const idKey = id === undefined ? undefined : this.#layout.id(id)
+    const idKey = request.id === undefined ? undefined : this.#layout.id(request.id)
     const before = await this.#look(loads, idKey)
     const error = loads.find((load) => load.error)?.error as StoreError | undefined
     if (error) return error
+    if (!before && !(await this.#putBack(loads))) return this.charge(request)
     const granted = before ?? charged.map(count)
     if (!before) {
-      // First what was lost goes back: a charge would make the counter anew without it.
-      needNoError(await this.#run(loads.flatMap((load) => load.corrections())))
       const commands = oncePerCounter(charged).flatMap((one) => this.#commands(one))
       if (idKey !== undefined) commands.push(this.#remember(idKey, granted))
       needNoError(await this.#run(commands))
     }
     return { at: this.#moment.nowUs, limits: charged.map((one, i) => stateOf(one, granted[i] ?? 0)) }
+  }
+
+  /**
+   * Puts back what was lost, before the charge: that would make the counter anew without it. Returns false if another process
+   * has made a counter anew meanwhile, which is to be read first.
+   */
+  async #putBack(loads: readonly Load[]): Promise<boolean> {
+    const corrections = loads.flatMap((load) => load.corrections())
+    if (corrections.length === 0) return true
+    try {
+      const replies = await this.#run(corrections)
+      needNoError(replies)
+      return !replies.includes(false)
+    } catch (error) {
+      for (const load of loads) load.correctionsFailed()
+      throw error
+    }
   }
 
   /** Reads the counters, and what an earlier charge with this id was granted. */
