@@ -8,10 +8,16 @@ import { newPrefix } from './support.ts'
 /** [began, ended] of a decision that let a request in, in ms of a clock that all processes share. */
 type Interval = readonly [number, number]
 
+interface Told {
+  readonly admitted: readonly Interval[]
+  readonly longestMs: number
+}
+
 const QUOTA = 200
 const WINDOW_MS = 1000
 const WINDOWS = 5
-/** By how much processes may differ: docs/memcached.md states it. */
+/** How often processes compare their clocks, and by how much these may differ then: docs/memcached.md states it. */
+const COMPARED_EVERY_MS = 100
 const APART_MS = 250
 
 let server: MemcachedServer
@@ -29,15 +35,17 @@ test('four processes with clocks 2 s apart: never over the bound, and all of the
   const told = await Promise.all(
     children.map(async (child) => {
       child.send('end')
-      return (await messageOf<{ admitted: Interval[] }>(child, ({ admitted }) => admitted !== undefined))
-        .admitted
+      return messageOf<Told>(child, (message) => message.admitted !== undefined)
     }),
   )
-  const admitted = told.flat().toSorted((a, b) => a[0] - b[0])
-  expect(mostIn(admitted, WINDOW_MS - APART_MS)).toBeLessThan(2 * QUOTA)
+  const admitted = told.flatMap((one) => one.admitted).toSorted((a, b) => a[0] - b[0])
+  // A trip to the server that takes longer sets clocks further apart: on a busy machine the bound is that much wider.
+  const longestMs = Math.max(...told.map((one) => one.longestMs))
+  const apartMs = Math.max(APART_MS, COMPARED_EVERY_MS + 2 * longestMs)
+  expect(mostIn(admitted, WINDOW_MS - apartMs)).toBeLessThan(2 * QUOTA)
   // Nobody is denied before all of it is used.
-  expect(mostIn(admitted, WINDOW_MS + APART_MS)).toBeGreaterThanOrEqual(QUOTA)
-  for (const own of told) expect(own.length).toBeGreaterThan(0)
+  expect(mostIn(admitted, WINDOW_MS + apartMs)).toBeGreaterThanOrEqual(QUOTA)
+  for (const own of told) expect(own.admitted.length).toBeGreaterThan(0)
 }, 60_000)
 
 function start(skewMs: number, prefix: string): ChildProcess {
