@@ -6,7 +6,7 @@ import { memcachedStore } from '../src/index.ts'
 import { newPrefix } from './support.ts'
 
 let server: MemcachedServer
-let stores: Store[] = []
+const stores: Store[] = []
 let prefix = ''
 beforeAll(async () => {
   server = await startMemcached()

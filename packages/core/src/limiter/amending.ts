@@ -48,11 +48,13 @@ export class Amending {
 
   /**
    * @param first   the decision until now, which let the request in
-   * @param request all that it asks for
+   * @param asked   all that it asks for
    * @returns       the first decision itself, if it has taken just that
    */
-  amend(first: Decision, request: Request): MaybePromise<Decision> {
-    if (CountedDecision.is(first) && isSame(CountedDecision.requestOf(first), request)) return first
+  amend(first: Decision, asked: Request): MaybePromise<Decision> {
+    if (CountedDecision.is(first) && isSame(CountedDecision.requestOf(first), asked)) return first
+    const { waitedMs } = first
+    const request = waitedMs === undefined ? asked : { ...asked, waitedMs }
     const taken = settleDecision(first, 0, this.#host.by)
     if (!taken) {
       // It has taken nothing, or was refunded.

@@ -38,6 +38,8 @@ export interface Request extends StoreRequest {
   readonly isBlocked?: true
   /** While it waits for a place, it gives that back when this aborts. */
   readonly signal?: AbortSignal | undefined
+  /** How long it has waited already, in ms: a route asks more for a request that waited before it was let in. */
+  readonly waitedMs?: number | undefined
   /** The second argument of listeners, beside the decision. */
   readonly context?: object
   /** Set while it is decided if it takes slots: of a request and all its steps the same. */

@@ -12,6 +12,7 @@ import { acme, amend, inMemory, left, onRedis, type Route } from '../support/ame
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
 import { endFaults } from '../support/faults.js'
 import { asyncStore } from '../support/stores.js'
+import { WaitingBench } from '../waiting/waiting-bench.js'
 
 afterEach(endFaults)
 afterAll(closeBenches)
@@ -154,6 +155,29 @@ describe('waiting', () => {
     const waited = await amend(limiter, full, { cost: 4 })
     expect(waited).toMatchObject({ allowed: true, cost: 4, source: 'place' })
     await limiter.close()
+  })
+
+  test('no longer in all than the plan says, however often it is asked', async () => {
+    const bench = new WaitingBench()
+    const limiter = bench.limiter({ limits: '10/s burst 4', wait: { maxDelay: 400 } })
+    const waited = async (id: string): Promise<Decision> => {
+      await limiter.consume(id, { cost: 4 })
+      const first = limiter.consume(id, { cost: 3 })
+      bench.pass(300)
+      return first
+    }
+    const of = (id: string): Route => ({ subjects: [{ id }], cost: 4 })
+    const inTime = amend(limiter, await waited('acme'), of('acme'))
+    await eventually(() => expect(limiter.stats().waiting.now).toBe(1))
+    bench.pass(100)
+    expect(await inTime).toMatchObject({ allowed: true, source: 'place', waitedMs: 400 })
+    const full = await waited('globex')
+    // Behind this one, the four units would be there 200 ms later.
+    const other = limiter.consume('globex')
+    expect(await amend(limiter, full, of('globex'))).toMatchObject({ allowed: false, source: 'store' })
+    bench.pass(100)
+    expect(await other).toMatchObject({ allowed: true })
+    await bench.end()
   })
 
   test('a client that leaves meanwhile has taken nothing', async () => {

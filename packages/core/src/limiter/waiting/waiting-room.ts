@@ -88,12 +88,15 @@ export class WaitingRoom {
   join(request: Request): MaybePromise<Decision> | undefined {
     const terms = termsOf(request)
     if (!terms || this.#isClosed || this.#host.isRefused(request)) return undefined
+    const { waitedMs = 0 } = request
+    const leftUs = terms.delayUs - waitedMs * 1000
+    if (leftUs < SHORTEST_US) return undefined
     const key = lineOf(request)
     if (!this.#seats.take(key)) {
       this.#host.told.refusedPlace()
       return undefined
     }
-    const decided = this.#ask({ request, terms, key, sinceMs: this.#timing.now() }, terms.delayUs)
+    const decided = this.#ask({ request, terms, key, sinceMs: this.#timing.now() - waitedMs }, leftUs)
     if (decided instanceof Promise) this.#track(decided)
     return decided
   }
