@@ -11,10 +11,10 @@ jest.mock('../../src/base/timers.js', () => ({
 }))
 
 /** Things to try of each case, breadth-first. */
-const STEPS = cases(200, 2000)
+const STEPS = cases(100, 2000)
 const DEPTH = 30
 /** Ways through, drawn at random, of each case; and how many things happen on them. */
-const WALKS = cases(50, 1000)
+const WALKS = cases(25, 1000)
 const LENGTHS = [10, 16, 24, 40, 60]
 /** Within so many ways, each flaw must be seen. */
 const MOST_WALKS = 20_000

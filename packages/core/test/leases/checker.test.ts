@@ -11,9 +11,9 @@ import { World } from './checker-world.js'
 const WINDOW = '80ms'
 const TERMS = { lengthUs: 20_000, share: 1, lagUs: 0 }
 /** Things to try of each case: with more, the checker looks further. */
-const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? cases(200, 1500))
+const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? cases(100, 1500))
 /** Ways through, drawn at random, of each case. */
-const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? cases(6, 60))
+const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? cases(4, 60))
 const DEPTH = Number(process.env['TOLLGATE_CHECKER_DEPTH'] ?? 30)
 const isTold = process.env['TOLLGATE_CHECKER_STEPS'] !== undefined
 /** The fewer unlikely things, the more of the others can be tried. */

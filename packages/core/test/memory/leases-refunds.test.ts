@@ -58,6 +58,6 @@ test.each(roomy)('$name', (variant) => {
         expect(play(acts, limit, true)).toEqual(play(acts, limit, false))
       },
     ),
-    { numRuns: cases(60, 300) },
+    { numRuns: cases(30, 300) },
   )
 })

@@ -28,7 +28,7 @@ beforeAll(async () => {
   cluster = await startCluster({ primaries: 3, replicas: 0 })
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   client = new Cluster(nodes, { redisOptions: { disconnectTimeout: 100 } })
-  await forEachOf(seeds(cases(30, 150)), async (seed) =>
+  await forEachOf(seeds(cases(20, 150)), async (seed) =>
     tally.add(road.name, (await playOn(road, seed)).case),
   )
 }, 120_000)
@@ -39,4 +39,4 @@ afterAll(async () => {
   await cluster?.stop()
 })
 
-describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: cases(20, 100) })
+describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: cases(12, 100) })

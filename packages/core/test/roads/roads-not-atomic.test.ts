@@ -17,11 +17,11 @@ const road: Road = {
 }
 
 beforeAll(async () => {
-  await forEachOf(seeds(cases(60, 400)), async (seed) =>
+  await forEachOf(seeds(cases(30, 400)), async (seed) =>
     tally.add(road.name, (await playOn(road, seed)).case),
   )
 }, 240_000)
 
 afterAll(() => tally.print())
 
-describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: cases(45, 300) })
+describeLaws(tally, { road: road.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: cases(20, 300) })

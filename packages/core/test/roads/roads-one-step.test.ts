@@ -95,7 +95,7 @@ async function playOnBoth(seed: number): Promise<void> {
 }
 
 /** How many schedules each law needs. */
-const NEEDED = cases(60, 1000)
+const NEEDED = cases(30, 1000)
 /** More, since not every schedule changes plans, refunds, or has a hostile id. */
 const SCHEDULES = NEEDED * 1.2
 

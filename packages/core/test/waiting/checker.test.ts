@@ -9,9 +9,9 @@ import { WaitingWorld } from './checker-world.js'
 
 const TERMS = { delayUs: 300_000, slackUs: 100_000, most: 4 }
 /** Things to try of each case: with more, the checker looks further. */
-const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? cases(200, 1000))
+const STEPS = Number(process.env['TOLLGATE_CHECKER_STEPS'] ?? cases(100, 1000))
 /** Ways through, drawn at random, of each case. */
-const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? cases(20, 300))
+const WALKS = Number(process.env['TOLLGATE_CHECKER_WALKS'] ?? cases(10, 300))
 const isTold = process.env['TOLLGATE_CHECKER_STEPS'] !== undefined
 /** The fewer unlikely things, the more of the others can be tried. */
 const RARE_THINGS = [0, 1, 2]
