@@ -5,7 +5,7 @@ import { memoryStore, redisStore, type Store } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { HoldingProcesses, holdSteps, type HoldStep } from '../support/holding-processes.js'
-import { mostInAnyWindow } from '../support/schedules.js'
+import { forAll, mostInAnyWindow } from '../support/schedules.js'
 import { setOf, waiting } from '../support/store-requests.js'
 import { variants, windowOf, type Variant } from '../support/variants.js'
 
@@ -57,14 +57,10 @@ async function play(
   )
 }
 
-/** Plays many cases at once, since a case mostly waits. A failed case is not shrunk: that would take minutes. */
 async function holdsFor<T>(given: fc.Arbitrary<T>, play: (given: T) => Promise<Top[]>): Promise<void> {
-  const some = fc.array(given, { minLength: 50, maxLength: 50 })
-  const property = fc.asyncProperty(some, async (given) => {
-    const tops = (await Promise.all(given.map(play))).flat()
-    expect(tops.filter(({ most, worst }) => most > worst)).toEqual([])
-  })
-  await fc.assert(property, { numRuns: cases(1, 4), endOnFailure: true })
+  const holds = async (one: T): Promise<void> =>
+    expect((await play(one)).filter(({ most, worst }) => most > worst)).toEqual([])
+  await forAll(given, holds, cases(25, 200))
 }
 
 const plays = fc.record({

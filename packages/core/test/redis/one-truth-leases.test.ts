@@ -8,6 +8,7 @@ import type { Outcome } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
 import { manySets } from '../support/store-requests.js'
+import { forAll } from '../support/schedules.js'
 import { variants, type Variant } from '../support/variants.js'
 import { leaseActs, leasedSets, playLeases, type LeaseAct } from './lease-schedules.js'
 
@@ -29,11 +30,8 @@ async function agree(sets: readonly LimitSet[], acts: readonly LeaseAct[]): Prom
   return given
 }
 
-async function forMany<T>(given: fc.Arbitrary<T>, holds: (value: T) => Promise<unknown>): Promise<void> {
-  const some = fc.array(given, { minLength: 50, maxLength: 50 })
-  const all = fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds))))
-  await fc.assert(all, { numRuns: cases(1, 12), endOnFailure: true })
-}
+const forMany = <T>(given: fc.Arbitrary<T>, holds: (value: T) => Promise<unknown>): Promise<void> =>
+  forAll(given, async (value) => void (await holds(value)), cases(25, 600))
 
 test.each(variants)('one limit: $name', async (variant) => {
   const larger = [variant.limit(300, 1000)]

@@ -8,6 +8,7 @@ import type { Outcome } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
 import { manySets, setOf } from '../support/store-requests.js'
+import { forAll } from '../support/schedules.js'
 import { variants, type Variant } from '../support/variants.js'
 import { playSlots, slotActs, type SlotAct } from './slot-schedules.js'
 
@@ -43,14 +44,8 @@ function setsWith(variant: Variant): LimitSet[] {
   return [...own, ...manySets(variant, '200 concurrent')]
 }
 
-async function forMany(sets: readonly LimitSet[]): Promise<void> {
-  const some = fc.array(slotActs, { minLength: 50, maxLength: 50 })
-  const all = fc.asyncProperty(
-    some,
-    async (values) => void (await Promise.all(values.map((acts) => agree(sets, acts)))),
-  )
-  await fc.assert(all, { numRuns: cases(1, 5), endOnFailure: true })
-}
+const forMany = (sets: readonly LimitSet[]): Promise<void> =>
+  forAll(slotActs, async (acts) => void (await agree(sets, acts)), cases(25, 250))
 
 test.each(variants)('beside one limit: $name', (variant) => forMany(setsWith(variant)))
 

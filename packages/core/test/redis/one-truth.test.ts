@@ -6,7 +6,7 @@ import { memoryStore, redisStore, type LimitInput } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { advance } from '../support/schedules.js'
+import { advance, forAll } from '../support/schedules.js'
 import { MANY_SETS, manySets, receiptsOf, setOf } from '../support/store-requests.js'
 import { variants, type Variant } from '../support/variants.js'
 
@@ -237,17 +237,8 @@ async function agree(sets: readonly LimitSet[], acts: readonly Act[], isGeneral:
 
 const schedule = fc.array(act, { minLength: 1, maxLength: 25 })
 
-/** Runs many cases at the same time, since most of the time of a case is waiting. A failed case is not shrunk. */
-async function forMany<T>(given: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> {
-  const some = fc.array(given, { minLength: 50, maxLength: 50 })
-  await fc.assert(
-    fc.asyncProperty(some, async (values) => void (await Promise.all(values.map(holds)))),
-    {
-      numRuns: cases(1, 10),
-      endOnFailure: true,
-    },
-  )
-}
+const forMany = <T>(given: fc.Arbitrary<T>, holds: (value: T) => Promise<void>): Promise<void> =>
+  forAll(given, holds, cases(25, 500))
 
 test.each(variants)('one limit: $name', async (variant) => {
   await forMany(fc.tuple(schedule, fc.boolean()), ([acts, isGeneral]) =>
