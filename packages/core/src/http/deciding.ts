@@ -1,11 +1,11 @@
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Decision } from '../limiter/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost, USE_SKIP } from '../requests/cost.js'
 import type { HttpAdapter } from './adapter.js'
-import { noteDecision, replaceDecision, type CountedBy, type Passed } from './decisions.js'
+import { noteDecision, noteReplacing, replaceDecision, type CountedBy, type Passed } from './decisions.js'
 import { contextOf } from './event-context.js'
 import { warnOfCountedTwice } from './mistakes.js'
 import type { RateLimitOptions } from './options.js'
@@ -98,7 +98,7 @@ export class Deciding<Req extends object, Res> {
     const by = this.#byFor(passed.by)
     if (by === passed.by && cost === first.cost && isSame(subjects, passed.subjects)) return true
     const settle = this.#settleLater(exchange)
-    return this.#whileHere(
+    const going = this.#whileHere(
       exchange,
       (signal) => {
         const options = this.#optionsFor(exchange.req, cost, signal) ?? { cost }
@@ -111,6 +111,8 @@ export class Deciding<Req extends object, Res> {
         return this.#replace(exchange, passed, { decision, by, subjects })
       },
     )
+    if (isPromise(going)) noteReplacing(first, going)
+    return going
   }
 
   #byFor(outer: CountedBy): CountedBy {

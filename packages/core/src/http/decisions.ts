@@ -71,6 +71,20 @@ export function lastOf(req: object, family: object): Passed | undefined {
   return last?.by.family === family && last.decision.allowed ? last : undefined
 }
 
+/** Decisions on requests that a route is having decided anew. */
+const beingReplaced = new WeakMap<Decision, Promise<unknown>>()
+
+/** Notes that another decision may come in place of one, until a promise settles. */
+export function noteReplacing(decision: Decision, until: Promise<unknown>): void {
+  const done = (): void => void beingReplaced.delete(decision)
+  beingReplaced.set(decision, until.then(done, done))
+}
+
+/** Resolves when it is known whether another decision comes in place of this one; undefined if it is. */
+export function replacing(decision: Decision): Promise<unknown> | undefined {
+  return beingReplaced.get(decision)
+}
+
 /** Decisions that another was put in place of. */
 const replaced = new WeakSet<Decision>()
 

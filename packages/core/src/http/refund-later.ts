@@ -5,7 +5,7 @@ import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { hasSlots } from '../limiter/slots-of-decisions.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
-import { isReplaced } from './decisions.js'
+import { isReplaced, replacing } from './decisions.js'
 
 /** A request and its response. */
 export interface Exchange<Req, Res> {
@@ -31,7 +31,11 @@ export function refundLater<Req extends object, Res>(
   let ended: ResponseEnd | undefined
   let decided: Decision | undefined
   const settle = async (): Promise<void> => {
-    if (!ended || !decided?.allowed || isReplaced(decided)) return
+    if (!ended || !decided?.allowed) return
+    // The client may leave while a route asks for more: only the decision that comes of it is asked about.
+    const pending = replacing(decided)
+    if (pending) await pending
+    if (isReplaced(decided)) return
     try {
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {
