@@ -130,8 +130,9 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
-  const isDeadline = deadlineMs === undefined || (deadlineMs >= 1 && deadlineMs <= 60_000)
-  if (!isDeadline || !Number.isInteger(deadlineMs ?? 1)) {
+  const isDeadline =
+    Number.isInteger(deadlineMs) && (deadlineMs as number) >= 1 && (deadlineMs as number) <= 60_000
+  if (deadlineMs !== undefined && !isDeadline) {
     throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
   if (denials !== undefined) needRememberOptions('denials', denials)

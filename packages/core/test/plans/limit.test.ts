@@ -181,6 +181,7 @@ describe('bad input is refused at construction, with the path, what was given an
     [{ plans: { free: { limits: '1/fortnight' } } }, 'plans.free.limits'],
     [{ plans: { free: { limits: ['1/min', '-1/h'] } } }, 'plans.free.limits[1]'],
     [{ limit: '1/min', deadlineMs: 0 }, 'deadlineMs'],
+    [{ limit: '1/min', deadlineMs: Symbol('ms') as never }, 'deadlineMs'],
     [{ limit: '1/min', timeoutMs: 5 }, 'timeoutMs'],
   ])('options %p', (options, path) => {
     expect(configError(() => createLimiter(options as LimiterOptions))).toMatchObject({ path })
