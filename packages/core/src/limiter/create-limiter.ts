@@ -18,7 +18,7 @@ import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests
 import { needSubject, type Subjects } from '../requests/subject.js'
 import type { Store, StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
-import type { BackingOptions } from './backing.js'
+import { warnOfSeveralProcesses } from '../stores/memory/several-processes.js'
 import type { Decision } from './decision.js'
 import { Events, type LimiterEvents } from './events.js'
 import { INTERNALS, type Internals } from './internals.js'
@@ -31,7 +31,12 @@ import { Settling } from './settling.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
 import { needSupported } from './supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
-import { checkLimiterOptions, warnOfUndefined, type LimiterOptions } from './limiter-options.js'
+import {
+  checkLimiterOptions,
+  failureOptions,
+  warnOfUndefined,
+  type LimiterOptions,
+} from './limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
 import { StoreWarning } from './store-warning.js'
 import { Telling } from './telling.js'
@@ -108,6 +113,7 @@ class StoreLimiter implements Limiter {
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, { scope: COMMON, face })
     this.#freeName = takeName(store, name)
     warnOfUndefined(options, warnOf)
+    if (warnings) warnOfSeveralProcesses(store)
     this[INTERNALS] = {
       canWait: () => this.#plans.canWait,
       ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
@@ -239,11 +245,4 @@ function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: numb
   const always = [blocked, unlimited, leases]
   const idleUnits = (key: string): number => leases.idleUnits(key)
   return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
-}
-
-function failureOptions(
-  options: LimiterOptions,
-): Pick<BackingOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
-  const { onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
-  return { onStoreFailure, local, deadlineMs }
 }

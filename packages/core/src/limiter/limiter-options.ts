@@ -11,6 +11,7 @@ import { checkStore } from '../stores/store-check.js'
 import { ConfigError } from '../base/errors.js'
 import { processWide } from '../base/process-wide.js'
 import { isSilent, type Warn } from '../base/warnings.js'
+import type { BackingOptions } from './backing.js'
 import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
@@ -191,4 +192,12 @@ function checkLocalOptions(local: LocalOptions): void {
   if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
     throw ConfigError.wrong('local.maxSubjects', maxSubjects, 'a whole number from 1, such as 10000')
   }
+}
+
+/** What decides where the store does not, with defaults. */
+export function failureOptions(
+  options: LimiterOptions,
+): Pick<BackingOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
+  const { onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
+  return { onStoreFailure, local, deadlineMs }
 }

@@ -1,4 +1,4 @@
-// The memory store warns once per process when an application has several processes. Tried in real processes.
+// A limiter on the memory store warns once per process when an application has several processes. Tried in real processes.
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,20 +6,22 @@ import { compiledWith } from '../support/compiled.js'
 
 let folder: string
 
-/** Forks some workers. Each makes three stores, and a limiter with a store for its own use. */
+/** Forks some workers. Each makes two limiters that are to be silent, then three others. */
 const PROGRAM = `
 import cluster from 'node:cluster'
+import { createLimiter } from './limiter/create-limiter.js'
 import { memoryStore } from './stores/memory/memory-store.js'
-import { ProcessStore } from './stores/memory/process-store.js'
 
 const workers = Number(process.argv[2])
 if (cluster.isPrimary && workers > 0) for (let i = 0; i < workers; i += 1) cluster.fork()
 else {
   const warnings = []
   process.on('warning', ({ name, message }) => warnings.push(name + ': ' + message))
-  new ProcessStore(10)
+  const limit = '1/min'
+  createLimiter({ limit, warnings: false })
+  createLimiter({ limit, warnings: false, store: memoryStore() })
   const before = await new Promise((done) => setImmediate(() => done(warnings.length)))
-  for (let i = 0; i < 3; i += 1) memoryStore()
+  for (const store of [undefined, memoryStore(), memoryStore()]) createLimiter({ limit, ...(store && { store }) })
   await new Promise((done) => setImmediate(done))
   console.log(JSON.stringify({ before, warnings }))
   process.disconnect?.()
@@ -27,11 +29,11 @@ else {
 `
 
 beforeAll(() => {
-  folder = compiledWith(PROGRAM, /^(base|algorithms|plans|stores.(memory|contract))/)
+  folder = compiledWith(PROGRAM)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** How often each process with stores warned. Also checks the text of every warning. */
+/** How often each process with limiters warned. Also checks the text of every warning. */
 function warnings(workers: number, env: Readonly<Record<string, string>> = {}): Promise<number[]> {
   const args = ['--no-warnings', join(folder, 'program.js'), String(workers)]
   return new Promise((resolve, reject) => {
@@ -55,7 +57,7 @@ test('a single process does not warn', async () => {
   expect(await warnings(0)).toEqual([0])
 })
 
-test('each worker of a cluster warns once, but not for the stores that the limiter itself uses', async () => {
+test('each worker of a cluster warns once, but not for limiters that are to be silent', async () => {
   expect(await warnings(2)).toEqual([1, 1])
 })
 

@@ -6,16 +6,12 @@ import { transformSync } from '@swc/core'
 
 const CORE = join(__dirname, '../..')
 
-/**
- * A new folder with the sources of core, what core may import, and the program as `program.js`.
- *
- * @param files which of the sources, by the beginning of their paths; default: all
- */
-export function compiledWith(program: string, files = /^/): string {
+/** A new folder with the sources of core, what core may import, and the program as `program.js`. */
+export function compiledWith(program: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-compiled-'))
   const source = join(CORE, 'src')
   for (const file of readdirSync(source, { recursive: true }).map(String)) {
-    if (!file.endsWith('.ts') || !files.test(file)) continue
+    if (!file.endsWith('.ts')) continue
     const jsc = { target: 'es2022', parser: { syntax: 'typescript' } } as const
     const { code } = transformSync(readFileSync(join(source, file), 'utf8'), { jsc, module: { type: 'es6' } })
     const to = join(folder, file.replace(/\.ts$/, '.js'))

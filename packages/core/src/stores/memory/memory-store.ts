@@ -3,7 +3,6 @@ import { ConfigError } from '../../base/errors.js'
 import { needClock, needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
 import { ProcessStore } from './process-store.js'
-import { warnOfSeveralProcesses } from './several-processes.js'
 
 export interface MemoryStoreOptions {
   /**
@@ -17,7 +16,7 @@ export interface MemoryStoreOptions {
 
 /**
  * Counts in this process's memory. A limiter without a store uses this one. If an application has several processes,
- * each allows a subject its whole plan; when Tollgate notices, it emits a process warning. Nothing runs in the
+ * each allows a subject its whole plan; a limiter that notices emits a process warning. Nothing runs in the
  * background: expired subjects are removed while others are used.
  *
  * @throws {ConfigError} when an option is wrong
@@ -33,6 +32,5 @@ function makeStore(options: MemoryStoreOptions): Store {
     throw ConfigError.wrong('maxSubjects', maxSubjects, 'a whole number from 1, such as 100000')
   }
   needClock(now)
-  warnOfSeveralProcesses()
   return new ProcessStore(maxSubjects, now)
 }

@@ -1,5 +1,7 @@
 import cluster from 'node:cluster'
 import { warn } from '../../base/warnings.js'
+import type { Store } from '../contract.js'
+import { ProcessStore } from './process-store.js'
 
 /** On globalThis, so that the ESM and the CommonJS build warn only once when a process loads both. */
 const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
@@ -7,10 +9,10 @@ const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
 const TEXT = `The memory store counts in each process of this application by itself, so a subject has its whole plan \
 in every one of them. Count together in Redis: store: redisStore(client)`
 
-/** Warns once if this is one of several processes of an application. */
-export function warnOfSeveralProcesses(): void {
+/** Warns once if a store counts in one of several processes of an application. */
+export function warnOfSeveralProcesses(store: Store): void {
   const told = globalThis as { [WARNED]?: boolean }
-  if (told[WARNED] || !isOneOfSeveral()) return
+  if (told[WARNED] || !(store instanceof ProcessStore) || !isOneOfSeveral()) return
   told[WARNED] = true
   warn('TOLLGATE_PROCESSES', TEXT)
 }
