@@ -1,3 +1,4 @@
+import { fnv1a } from '../base/hash.js'
 import type { Duration } from '../base/duration.js'
 
 /** A limit as its algorithm gets it: what all limits have, and the algorithm's own options, still unchecked. */
@@ -31,7 +32,7 @@ export interface Terms {
 
 export type Params = Readonly<Record<string, number>>
 
-const UNITS_MS = [1, 1000, 60_000, 3_600_000]
+const UNITS_MS = [1, 1000, 60_000]
 const LENGTHS = 2 ** 26
 
 /** Whether a window id can hold this length: any ms up to 2^26 ms (18 h), above that whole seconds or minutes. */
@@ -43,6 +44,15 @@ export function isWindowLength(ms: number): boolean {
 function windowIdOf(windowMs: number): number {
   const unit = UNITS_MS.findIndex((ms) => windowMs % ms === 0 && windowMs / ms < LENGTHS)
   return unit * LENGTHS + windowMs / (UNITS_MS[unit] as number)
+}
+
+/** No window is so long that its length is counted in hours. So ids with this unit are free. */
+const FREE_UNIT = 3
+
+/** Another id with the same algorithm as a state id: one for each text, of 2^26. */
+export function besideId(stateId: number, text: string): number {
+  const algorithm = stateId - (stateId % 2 ** 28)
+  return algorithm + FREE_UNIT * LENGTHS + (fnv1a(`${stateId} ${text}`) % LENGTHS)
 }
 
 /** The terms of a limit whose windows all have the same length, so that its parameters never change. */

@@ -1,5 +1,6 @@
+import type { Flow } from '../algorithms/implementation.js'
 import { implementations, type AlgorithmName } from '../algorithms/registry.js'
-import type { LimitTerms, Params, Terms } from '../algorithms/limit-terms.js'
+import { besideId, type LimitTerms, type Params, type Terms } from '../algorithms/limit-terms.js'
 import type { OwnOptions } from '../algorithms/registry.js'
 import type { ConcurrentOptions } from '../algorithms/concurrent.js'
 import type { Limit } from './limit.js'
@@ -14,6 +15,12 @@ export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'param
    * changes, or in another plan with a limit of the same algorithm and window.
    */
   readonly stateId: number
+  /**
+   * Only of a limit whose units drain together, beside a slower one with the same state id: such limits differ in what still
+   * counts, so each has a state of its own. The store keeps it under this id. A limit without a state begins with the
+   * fullest one that is kept under either id.
+   */
+  readonly besideId?: number
 }
 
 /** The limits of a plan, compiled once. */
@@ -66,10 +73,35 @@ export interface SetTerms {
 }
 
 export function limitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {}): LimitSet {
-  const compiled = limits.map((limit) => limit.compiled)
+  const compiled = withBesideIds(limits.map((limit) => limit.compiled))
   const ttlMs = Math.max(...compiled.map((limit) => limit.ttlMs))
   const slots = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)
   return { limits: compiled, ttlMs, lease, wait, slots: slots < 0 ? undefined : slots }
+}
+
+/** The id that the state of a limit is kept under. */
+export function keptId({ besideId, stateId }: CompiledLimit): number {
+  return besideId ?? stateId
+}
+
+/** Where limits whose units drain together have one state id, all but the fullest get another, which tells them apart. */
+function withBesideIds(limits: readonly CompiledLimit[]): readonly CompiledLimit[] {
+  const flows = limits.map(flowOf)
+  return limits.map((limit, i) => {
+    const flow = flows[i]
+    if (!flow) return limit
+    const isFuller = (other: Flow | undefined, j: number): boolean => {
+      if (!other || limits[j]?.stateId !== limit.stateId) return false
+      return (other.perUs - flow.perUs || flow.most - other.most || j - i) < 0
+    }
+    if (!flows.some(isFuller)) return limit
+    return { ...limit, besideId: besideId(limit.stateId, `${flow.perUs} ${flow.most}`) }
+  })
+}
+
+function flowOf({ algorithm, paramsAt }: CompiledLimit): Flow | undefined {
+  const { create, flow } = implementations[algorithm]
+  return flow?.(create(), paramsAt(0))
 }
 
 /** Limits of requests in flight come behind all others: so stores keep them where the quick way finds them. */

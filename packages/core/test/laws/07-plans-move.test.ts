@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { LimitOptions } from '../../src/index.js'
+import type { Limiter, LimitOptions } from '../../src/index.js'
 import { benches, closeBenches, START_MS } from '../support/benches.js'
 import { advance, forAll, mostInAnyWindow, toUs, type Admitted } from '../support/schedules.js'
 import { variants, windowOf } from '../support/variants.js'
@@ -217,6 +217,92 @@ describe.each(benches)('law 7, plans move, on $store', (bench) => {
     expect(await remaining('c', 1)).toBe(0)
     clock.now += 50_000
     expect(await remaining('a', 1)).toBe(929_999)
+  })
+
+  describe('several buckets of one window, of which none is always the tighter one', () => {
+    const bucket = (name: string, quota: number, burst: number): LimitOptions => ({
+      ...{ name, quota, burst },
+      window: 's',
+      algorithm: 'token-bucket',
+    })
+    const slow = bucket('slow', 10, 60)
+    const fast = bucket('fast', 40, 20)
+    const others = [fast, bucket('faster', 80, 15), bucket('slower', 5, 200), bucket('as slow', 10, 90)]
+    const leftOf = async (limiter: Limiter, limits: LimitOptions[], id = 'acme'): Promise<unknown> =>
+      Object.fromEntries(
+        (await limiter.peek({ id, limits })).limits.map(({ name, remaining }) => [name, remaining]),
+      )
+
+    test('the order of limits and the limits beside it give a bucket no units back', async () => {
+      const request = fc.record({
+        gapUs: fc.oneof(fc.constantFrom(0, 100_000), fc.integer({ min: 0, max: 2_000_000 })),
+        beside: fc.shuffledSubarray(others, { maxLength: 2 }),
+        at: fc.nat({ max: 2 }),
+        count: fc.integer({ min: 1, max: 8 }),
+        cost: fc.integer({ min: 1, max: 9 }),
+      })
+      await forAll(fc.array(request, { minLength: 5, maxLength: 30 }), async (requests) => {
+        const clock = { now: START_MS }
+        const limiter = bench.limiter({ limit: '9/min' }, clock)
+        for (const { gapUs, beside, at, count, cost } of requests) {
+          advance(clock, gapUs)
+          const limits = beside.toSpliced(at, 0, slow)
+          for (let i = 0; i < count; i += 1) {
+            const { allowed } = await limiter.consume({ id: 'moving', limits }, { cost })
+            if (!allowed) break
+            expect(await limiter.consume({ id: 'staying', limits: [slow] }, { cost })).toMatchObject({
+              allowed,
+            })
+          }
+        }
+      })
+    })
+
+    test('in another order each of them counts on exactly', async () => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: '9/min' }, clock)
+      for (let i = 0; i < 30; i += 1) {
+        const ask = { cost: 1 + (i % 7) }
+        const moving = { id: 'acme', limits: i % 3 > 0 ? [slow, fast] : [fast, slow] }
+        const [{ allowed }, staying] = await Promise.all([
+          limiter.consume(moving, ask),
+          limiter.consume({ id: 'staying', limits: [slow, fast] }, ask),
+        ])
+        expect([allowed, await leftOf(limiter, [fast, slow])]).toEqual([
+          staying.allowed,
+          await leftOf(limiter, [slow, fast], 'staying'),
+        ])
+        clock.now += 150
+      }
+    })
+
+    test('used units count on in one instead of two, in two instead of one, and with another quota', async () => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: '9/min' }, clock)
+      const use = async (limits: LimitOptions[], cost: number): Promise<unknown> =>
+        limiter.consume({ id: 'acme', limits }, { cost })
+      for (let i = 0; i < 3; i += 1) {
+        await use([fast, slow], 20)
+        clock.now += 500
+      }
+      // 60 were used in all, and in each half second 5 came back to the slow one, and 20 to the fast one.
+      expect(await leftOf(limiter, [slow, fast])).toEqual({ slow: 15, fast: 20 })
+      expect(await leftOf(limiter, [slow])).toEqual({ slow: 15 })
+      expect(await leftOf(limiter, [fast, bucket('slow', 11, 70)])).toEqual({ fast: 20, slow: 25 })
+      await use([slow], 8)
+      expect(await leftOf(limiter, [slow, fast])).toEqual({ slow: 7, fast: 0 })
+      expect(await leftOf(limiter, [bucket('slower', 5, 200), slow])).toEqual({ slower: 147, slow: 7 })
+    })
+
+    test('units reserved beside them count in whatever buckets come after', async () => {
+      const clock = { now: START_MS }
+      const limiter = bench.limiter({ limit: '9/min' }, clock)
+      const held = await limiter.reserve({ id: 'acme', limits: [slow, fast] }, { cost: 12, for: '1 min' })
+      expect(await leftOf(limiter, [fast, slow])).toEqual({ slow: 48, fast: 8 })
+      expect(await leftOf(limiter, [slow, bucket('faster', 80, 15)])).toEqual({ slow: 48, faster: 3 })
+      await held.commit(12)
+      expect(await leftOf(limiter, [fast, slow])).toEqual({ slow: 48, fast: 8 })
+    })
   })
 
   test('setPlans changes nothing when one plan is wrong', async () => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import { memoryStore, redisStore } from '../../src/index.js'
+import { memoryStore, redisStore, type LimitOptions } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
@@ -52,6 +52,13 @@ test('several limits', async () => {
     const larger = chosen.map((variant, i) => variant.limit(300, 1000 * (i + 1)))
     return agree(heldSets(limits, larger, manySets(chosen[0] as Variant, ...larger.slice(1))), acts)
   })
+})
+
+test('several buckets of one window', async () => {
+  const bucket = (quota: number, burst: number): LimitOptions => ({ quota, burst, window: 1000 })
+  const [slow, fast] = [bucket(8, 30), bucket(25, 20)]
+  const many = manySets(variants.at(-1) as Variant, fast, bucket(4, 40))
+  await forMany(holdActs, (acts) => agree(heldSets([fast, slow], [slow, bucket(90, 300)], many), acts))
 })
 
 test('the schedules hold units: places in line, reservations, and all answers are outcomes', async () => {

@@ -2,7 +2,7 @@
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
 import { EARLIEST, type Receipt, type Usage } from '../../src/algorithms/implementation.js'
-import { memoryStore, redisStore, type LimitInput } from '../../src/index.js'
+import { memoryStore, redisStore, type LimitInput, type LimitOptions } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
@@ -254,6 +254,19 @@ test('several limits', async () => {
     const many = manySets(chosen[0] as Variant, ...larger.slice(1))
     await agree(setsOf(limits, larger, many), acts, isGeneral)
   })
+})
+
+test('several buckets of one window, beside others in each plan', async () => {
+  const bucket = (quota: number, burst: number): LimitOptions => ({ quota, burst, window: 1000 })
+  const [slow, fast, other] = [bucket(8, 30), bucket(25, 20), bucket(12, 25)]
+  const sets = [
+    setOf(slow, fast),
+    setOf(fast, '9/2s', slow),
+    setOf(slow),
+    setOf(bucket(5, 60), slow, bucket(8, 40), fast),
+    ...manySets(variants.at(-1) as Variant, other, fast),
+  ]
+  await forMany(fc.tuple(schedule, fc.boolean()), ([acts, isGeneral]) => agree(sets, acts, isGeneral))
 })
 
 test('a denial that is written, since the clock went back, tells the wait from what was written', async () => {

@@ -1,5 +1,5 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
-import type { LimitSet } from '../../plans/limit-set.js'
+import { keptId, type LimitSet } from '../../plans/limit-set.js'
 import type { LeaseBook } from './lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSet } from './prepared-sets.js'
@@ -36,8 +36,8 @@ export function partsOf(records: Records, id: number, prepared: PreparedSet, kep
   const kept = (page[at + MORE] as number) & MORE_STATES ? records.states[id] : undefined
   const ends = last + prepared.ttlUs + keptUs
   const own = prepared.limits.map((limit, i): Part => {
-    const { stateId, algorithm } = limit
-    return { stateId, algorithm, state: kept?.[i] ?? unpacked(limit, page, at + STATES), last, ends }
+    const { keptId: id, algorithm } = limit
+    return { id, algorithm, state: kept?.[i] ?? unpacked(limit, page, at + STATES), last, ends }
   })
   return { own, others: records.othersOf(id) }
 }
@@ -60,12 +60,12 @@ export function othersBeside(
   leases: LeaseBook,
   now: number,
 ): OtherParts & { readonly leases: LeaseBook } {
-  const isLeased = ({ stateId }: Part, afterUs: number): boolean =>
-    leases.some(({ endUs, stateIds }) => endUs > afterUs && stateIds.includes(stateId))
+  const isLeased = ({ id }: Part, afterUs: number): boolean =>
+    leases.some(({ endUs, stateIds }) => endUs > afterUs && stateIds.includes(id))
   // What was of the set until now may say nothing.
   const saying = own.filter((part) => part.algorithm.unitsIn(part.state) > 0 || isLeased(part, 0))
   const counting = [...saying, ...others.parts].filter(
-    ({ stateId, ends }) => ends > now && !limits.some((limit) => limit.stateId === stateId),
+    ({ id, ends }) => ends > now && !limits.some((limit) => keptId(limit) === id),
   )
   const early = counting.filter(({ algorithm }) => !algorithm.inFlight).slice(MOST_OTHERS)
   const old = new Set(early.filter((part) => !isLeased(part, now)))
@@ -73,9 +73,9 @@ export function othersBeside(
   let left = leases
   for (const part of old) {
     const waits = ({ endUs, stateIds }: LeaseBook[number]): boolean =>
-      endUs <= now && stateIds.includes(part.stateId)
+      endUs <= now && stateIds.includes(part.id)
     merged = merge(merged, part, left.filter(waits))
-    left = left.flatMap((group) => (waits(group) ? without(group, part.stateId) : group))
+    left = left.flatMap((group) => (waits(group) ? without(group, part.id) : group))
   }
   return { parts: counting.filter((part) => !old.has(part)), merged, leases: left }
 }
@@ -128,9 +128,10 @@ export function findStates(
   const { merged } = others
   const taken = new Set<object>()
   let next = 0
-  return limits.map(({ stateId, algorithm }) => {
-    const isNext = next < own.length && parts[next]?.stateId === stateId
-    const part = isNext ? parts[next] : parts.find((one) => one.stateId === stateId)
+  return limits.map((limit) => {
+    const { algorithm } = limit
+    const isNext = next < own.length && parts[next]?.id === limit.keptId
+    const part = isNext ? parts[next] : fullest(partsFor(limit, own, parts), limit, now)
     next = isNext ? next + 1 : 0
     if (!part) {
       if (!merged || merged.ends <= now || algorithm.inFlight) return undefined
@@ -141,4 +142,31 @@ export function findStates(
     taken.add(part.state)
     return { state, last: part.last, isOwn: true }
   })
+}
+
+/**
+ * The parts that may say what a limit has used: the one of the last write, which says it exactly. Without it, others of its
+ * window: a bucket of the same window counted the same units, but not how fast they drain here.
+ */
+function partsFor(
+  { keptId: id, stateId }: PreparedLimit,
+  own: readonly Part[],
+  all: readonly Part[],
+): Part[] {
+  const exact = own.filter((part) => part.id === id)
+  return exact.length > 0 ? exact : all.filter((part) => part.id === id || part.id === stateId)
+}
+
+/** The first of those that leave the limit the fewest units. */
+function fullest(parts: readonly Part[], limit: PreparedLimit, now: number): Part | undefined {
+  let [found] = parts
+  if (!found || parts.length === 1) return found
+  let most = -1
+  for (const part of parts) {
+    const level = limit.levelOf(part.state, part.last, now)
+    if (level <= most) continue
+    most = level
+    found = part
+  }
+  return found
 }

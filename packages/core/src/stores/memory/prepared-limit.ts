@@ -1,6 +1,6 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
-import type { CompiledLimit, Params } from '../../plans/limit-set.js'
+import { keptId, type CompiledLimit, type Params } from '../../plans/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import { leasedOf, type Ended, type LeaseBook } from './lease-book.js'
 import { openingOf } from './openings.js'
@@ -15,6 +15,8 @@ export class PreparedLimit {
   /** Whether it counts requests in flight: then none of its units are ever on lease. */
   readonly isInFlight: boolean
   readonly stateId: number
+  /** The id that its state is kept under. */
+  readonly keptId: number
   /** How long its units count at most, in µs. */
   readonly ttlUs: number
   readonly #limit: CompiledLimit
@@ -38,6 +40,7 @@ export class PreparedLimit {
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
     this.stateId = stateId
+    this.keptId = keptId(limit)
     this.ttlUs = ttlMs * 1000
     this.#limit = limit
     this.#behindMs = behindMs
@@ -53,6 +56,12 @@ export class PreparedLimit {
     this.params = this.#steady ?? this.#paramsAt(now)
     this.algorithm.load(state, last, now, this.params)
     this.leased = 0
+  }
+
+  /** Where units drain together: how many a stored state has of them by now. Else 0. */
+  levelOf(state: object, last: number, now: number): number {
+    this.load(state, last, now)
+    return this.algorithm.flow?.(state, this.params).level ?? 0
   }
 
   /**

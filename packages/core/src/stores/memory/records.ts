@@ -32,7 +32,8 @@ const IN_PAGE = PAGE_SIZE - 1
 
 /** The state of a limit. */
 export interface Part {
-  readonly stateId: number
+  /** What it is kept under: most often the state id. */
+  readonly id: number
   readonly algorithm: AnyImplementation
   readonly state: object
   /** When it was written, and when it stops counting, in µs. */

@@ -43,7 +43,7 @@ local function enter(limit, units, age)
 end
 
 local function id_of(limit)
-  return pack_bytes('>I4', limit.id)
+  return pack_bytes('>I4', limit.state_id)
 end
 
 -- @include place-lines.lua

@@ -1,5 +1,5 @@
 import { implementations } from '../../algorithms/registry.js'
-import type { CompiledLimit, LimitSet, Params } from '../../plans/limit-set.js'
+import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../plans/limit-set.js'
 import type { ScriptArg } from './clients/index.js'
 
 /** The limit sets of a batch as one script argument, which holds each set once. */
@@ -57,10 +57,12 @@ const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: 
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
 
 function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {
-  const lists = limits.map(({ algorithm, stateId }, i) => [
-    algorithm,
-    stateId,
-    ...implementations[algorithm].wire.map((name) => params[i]?.[name]),
+  const lists = limits.map((limit, i) => [
+    limit.algorithm,
+    keptId(limit),
+    ...implementations[limit.algorithm].wire.map((name) => params[i]?.[name]),
   ])
-  return JSON.stringify([lists, String(ttlMs + keptMs)])
+  const described = [lists, String(ttlMs + keptMs)]
+  const areSame = limits.every(({ besideId }) => besideId === undefined)
+  return JSON.stringify(areSame ? described : [...described, limits.map(({ stateId }) => stateId)])
 }

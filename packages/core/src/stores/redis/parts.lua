@@ -18,7 +18,7 @@ local known = { value = false }
 local function parts_of(value)
   if known.value == value then return known end
   local _, last, ends = unpack_bytes(HEADER_FORMAT, value)
-  local at, found = HEADER + 1, { value = value }
+  local at, found, ids = HEADER + 1, { value = value }, {}
   while at <= #value do
     local id, from = unpack_bytes('>I4', value, at), at
     if id == ON_LEASE then
@@ -34,6 +34,8 @@ local function parts_of(value)
       found.merged = { units = units, last = last, ends = ends }
     else
       local algorithm = by_code[floor(id / 2 ^ 28)] or error(FOREIGN, 0)
+      -- Of buckets of one window, as the versions before wrote them.
+      found.has_same, ids[id] = found.has_same or ids[id], true
       at = at + STATE_ID + algorithm.size
       if algorithm.tail_size then
         local window = id % 2 ^ 26 * UNIT_MS[floor(id / 2 ^ 26) % 4] * 1000
@@ -59,6 +61,38 @@ local function find_part(value, wanted)
   end
 end
 
+-- The parts that may say what a limit has used: the one of the last write, which says it exactly. Without it, others of its
+-- window: a bucket of the same window counted the same units, but not how fast they drain here.
+local function parts_for(value, limit)
+  local found, wanted = parts_of(value), {}
+  for i = 1, found.latest do
+    if found[i].id == limit.id then wanted[#wanted + 1] = found[i] end
+  end
+  for i = 1, #wanted == 0 and #found or 0 do
+    local id = found[i].id
+    if id == limit.id or id == limit.state_id then wanted[#wanted + 1] = found[i] end
+  end
+  return wanted
+end
+
+-- Loads a limit from the fullest of some parts.
+local function load_from(set, limit, wanted)
+  local value, algorithm, fullest, most = set.value, limit.algorithm, wanted[1], -1
+  local function load(part, how)
+    local _, a, b, c = unpack_bytes(algorithm.packing, value, part.from)
+    how(part.last, a, b, c, part.from + STATE_ID + algorithm.size)
+  end
+  local flow = #wanted > 1 and complete(algorithm).flow
+  for i = 1, flow and #wanted or 0 do
+    load(wanted[i], function(last, a, b, c, tail) algorithm.load(limit, last, a, b, c, value, tail) end)
+    local level = flow(limit)
+    if level > most then
+      fullest, most = wanted[i], level
+    end
+  end
+  load(fullest, function(last, a, b, c, tail) load_numbers(set, limit, tail, last, a, b, c) end)
+end
+
 -- An end was rounded down to whole seconds, so it holds for one second more.
 local function has_ended(part)
   return (part.ends + 1) * 1000000 <= now
@@ -72,6 +106,22 @@ local function start(set, limit)
   if merged.last > set.written then set.written = merged.last end
   local a, b, c, tail = complete(algorithm).state_of(limit, merged.units, merged.last)
   algorithm.load(limit, merged.last, a, b, c, tail, 1)
+end
+
+-- Loads a limit whose part is not where it is expected.
+local function load_part(set, limit)
+  local wanted = parts_for(set.value, limit)
+  if #wanted > 0 then return load_from(set, limit, wanted) end
+  set.missing = set.missing + 1
+  start(set, limit)
+end
+
+-- Loads buckets again that have several parts in a value of an earlier version.
+local function load_fullest(set)
+  for i = 1, parts_of(set.value).has_same and #set or 0 do
+    local wanted = parts_for(set.value, set[i])
+    if #wanted > 1 and complete(set[i].algorithm).flow then load_from(set, set[i], wanted) end
+  end
 end
 
 -- @include other-parts.lua

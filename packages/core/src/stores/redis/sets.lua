@@ -3,8 +3,10 @@
   counts_for. NAMES lists the names; the build puts both before this file.
 
   They come as one JSON list, since one argument costs less than many, on both sides. Each set is [limits, time to live
-  in ms as text], each limit [name of its algorithm, state id, parameters ...]. A state id is 32 bits: 4 bits algorithm
-  code, then the window: 2 bits unit (ms, s, min, h) and 26 bits length; of a calendar window, 28 bits hash.
+  in ms as text], each limit [name of its algorithm, the id that its state is kept under, parameters ...]. That is its state
+  id, 32 bits: 4 bits algorithm code, then the window: 2 bits unit (ms, s, min) and 26 bits length; of a calendar window, 28
+  bits hash. A bucket beside a slower one of the same window has another: 4 bits algorithm code, 2 bits 3, 26 bits hash. With
+  such buckets, a set has a third member: the state ids of all its limits.
 ]]
 -- How the parts of a stored value compare with a set. PLAIN: exactly the set's parts, in order. OTHERS_BEHIND: the
 -- same, followed by other parts. MIXED: anything else.
@@ -34,7 +36,7 @@ end
 
 -- Makes a set, which is used for one subject after another. `is_outside`: one of its calendars does not cover now.
 local function make_set(described, with_force)
-  local lists, ttl = described[1], described[2]
+  local lists, ttl, state_ids = described[1], described[2], described[3]
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
     value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false, is_shorter = false,
@@ -46,7 +48,7 @@ local function make_set(described, with_force)
     if not limit then
       set.is_outside, limit = true, {}
     end
-    limit.id, set[i] = id, limit
+    limit.id, limit.state_id, set[i] = id, state_ids and state_ids[i] or id, limit
     if limit.algorithm and limit.algorithm.in_flight then set.in_flight = i end
   end
   return set

@@ -13,18 +13,6 @@ local function refuse(value)
   error('format ' .. found .. ', this one writes ' .. FORMAT, 0)
 end
 
--- Made when first needed: most subjects stay on one plan, and have no units on lease.
-local parts, leasing
-
-local function make_parts()
-  -- @include parts.lua
-  return { find = find_part, find_leases = find_leases, start = start, pack_others = pack_others }
-end
-
-local function make_leasing()
-  -- @include leases.lua
-end
-
 -- Loads a limit from the numbers of its part, which end before `tail`. Returns where the next part begins.
 local function load_numbers(set, limit, tail, last, a, b, c)
   local algorithm = limit.algorithm
@@ -36,6 +24,18 @@ local function load_numbers(set, limit, tail, last, a, b, c)
   return algorithm.load(limit, last, a, b, c, set.value, tail)
 end
 
+-- Made when first needed: most subjects stay on one plan, and have no units on lease.
+local parts, leasing
+
+local function make_parts()
+  -- @include parts.lua
+  return { find = find_part, load = load_part, load_fullest = load_fullest, find_leases = find_leases, pack_others = pack_others }
+end
+
+local function make_leasing()
+  -- @include leases.lua
+end
+
 -- Loads a limit from its part, which is expected at `at` but can be anywhere. Returns where the next part begins.
 local function load_limit(set, limit, at, last)
   local value, algorithm = set.value, limit.algorithm
@@ -45,14 +45,7 @@ local function load_limit(set, limit, at, last)
   if found ~= limit.id then
     set.layout = MIXED
     parts = parts or make_parts()
-    at, last = parts.find(value, limit.id)
-    if at then
-      found, a, b, c = unpack_bytes(algorithm.packing, value, at)
-      load_numbers(set, limit, at + size, last, a, b, c)
-    else
-      set.missing = set.missing + 1
-      parts.start(set, limit)
-    end
+    parts.load(set, limit)
     return HEADER + 1
   end
   return load_numbers(set, limit, at + size, last, a, b, c)
@@ -92,6 +85,7 @@ local function load_limits(set, value)
   if set.layout ~= PLAIN then
     parts = parts or make_parts()
     at = parts.find_leases(value)
+    parts.load_fullest(set)
   end
   if at then
     leasing = leasing or make_leasing()
