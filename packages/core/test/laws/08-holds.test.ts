@@ -1,10 +1,10 @@
 // Law 8 with reservations and places: they leave nothing behind, and a value stays small however many there are.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { redisStore } from '../../src/index.js'
+import { memoryStore, redisStore } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Hold, StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'
 import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
 
@@ -33,6 +33,42 @@ test.each(shortLimits)('a reservation that nobody ends leaves no key: %s', async
   expect(await sharedRedis().pttl(key)).toBeLessThanOrEqual(endsInMs + longestMs + 1000)
   while ((await sharedRedis().exists(key)) === 1) await sleep(ASKED_EVERY_MS)
 })
+
+test.each([
+  ['memory', (clock: Clock) => memoryStore({ now: () => clock.now })],
+  ['Redis', (clock: Clock) => redisStore(sharedRedis(), { prefix: testPrefix(), now: () => clock.now })],
+] as const)('reservations that were asked for other times end at few, none early, in %s', async (_, open) => {
+  const clock = { now: START_MS }
+  const store = open(clock)
+  const set = setOf('1000000/min')
+  const ends = new Set<number>()
+  for (let n = 0; n < 900; n += 1) {
+    clock.now += 7
+    const lengthUs = 30_000_000 + 37_001 * ((n * 7) % 900)
+    const { at, hold } = await outcomeOf(store, held('reservation', n, set, 1, lengthUs))
+    const endsInUs = hold?.endsInUs ?? 0
+    expect(endsInUs).toBeGreaterThanOrEqual(lengthUs)
+    expect(endsInUs).toBeLessThanOrEqual(lengthUs + lengthUs / 64)
+    ends.add(at + endsInUs)
+  }
+  // Those of 30 to 63 s end at multiples of a quarter or half of 1.05 s: 128 and some.
+  expect(ends.size).toBeLessThanOrEqual(256)
+})
+
+test.each([1000, 1024, 63_999, 64_000, 65_535, 65_536, 65_537, 2 ** 36 - 1, 2 ** 36])(
+  'a reservation of %d µs lasts as long in memory as in Redis',
+  async (lengthUs) => {
+    const now = (): number => START_MS
+    const stores = [memoryStore({ now }), redisStore(sharedRedis(), { prefix: testPrefix(), now })]
+    const outcomes = stores.map((store) =>
+      outcomeOf(store, held('reservation', 1, setOf('9/min'), 1, lengthUs)),
+    )
+    const [memory, redis] = (await Promise.all(outcomes)).map(({ hold }) => hold?.endsInUs ?? 0)
+    expect(redis).toBe(memory)
+    expect(redis).toBeGreaterThanOrEqual(lengthUs)
+    expect(redis).toBeLessThanOrEqual(lengthUs + Math.max(lengthUs / 64, 1000))
+  },
+)
 
 test.each(shortLimits)(
   'the key lives until the units of a place count no more: %s',
@@ -94,7 +130,7 @@ test('a thousand reservations are few groups of 22 bytes each, and so many place
     clock.now += 1000
     await store.consume(batch('reservation', n))
   }
-  // Within 5 s, of a grid of 60 s / 64.
+  // Within 5 s, in steps of half a second.
   expect((await size()) - alone - 4 - 22 * 500).toBeLessThanOrEqual(7 * 38)
   await outcomeOf(store, requestOf('k', set, 500))
   const before = await size()

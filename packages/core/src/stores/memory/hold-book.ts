@@ -25,9 +25,12 @@ export function openReservations(book: LeaseBook, now: number): number {
   return count
 }
 
-/** When a reservation ends: not before it was asked for, so that those of many requests end at few times. */
+/**
+ * When a reservation ends: at least as late as asked for, up to a 64th later. Steps are powers of two, since then lengths that
+ * differ share ends: so those of many requests end at few times.
+ */
 export function reservationEnd({ lengthUs }: Hold, now: number): number {
-  const grid = Math.max(1000, Math.floor(lengthUs / 64))
+  const grid = 2 ** Math.floor(Math.log2(Math.max(1000, Math.floor(lengthUs / 64))))
   return Math.ceil((now + lengthUs) / grid) * grid
 }
 

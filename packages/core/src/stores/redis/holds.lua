@@ -84,9 +84,11 @@ local function put_beside(part, id, lag, ends)
   save_limits(set, part.key)
 end
 
--- A reservation lasts at least as long as asked for. So those of many requests end at few times.
+-- A reservation lasts at least as long as asked for, up to a 64th longer. Steps are powers of two, since then lengths that
+-- differ share ends: so those of many requests end at few times.
 local function reserve(parts, hold)
-  local grid = max(1000, floor(hold.length / 64))
+  local _, exponent = math.frexp(max(1000, floor(hold.length / 64)))
+  local grid = 2 ^ (exponent - 1)
   local ends = ceil((now + hold.length) / grid) * grid
   for i = 1, #parts do
     put_beside(parts[i], hold.id, RESERVED, ends)
