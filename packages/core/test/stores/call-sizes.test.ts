@@ -55,6 +55,20 @@ const eight = (i: number, plan = 'big'): { id: string; plan: string }[] =>
   Array.from({ length: 8 }, (_, j) => ({ id: `${i}-${j}`, plan }))
 const sum = (calls: Calls['consume']): number => calls.reduce((total, [requests]) => total + requests, 0)
 
+test('reservations, and what is told of them: each reads all that its subject has open', async () => {
+  const { limiter, calls } = start()
+  const small = { id: 'a', plan: 'small' }
+  const held = await Promise.all(Array.from({ length: 128 }, () => limiter.reserve(small, { for: '1 min' })))
+  const made = calls.consume.splice(0)
+  await Promise.all(held.map((one) => one.commit(1)))
+  for (const sent of [made, calls.consume]) {
+    expect(sum(sent)).toBe(128)
+    expect(Math.max(...sent.map(([requests]) => requests))).toBeLessThanOrEqual(64)
+    expect(Math.max(...sent.map(([, limits]) => limits))).toBeLessThanOrEqual(MOST_LIMITS_A_CALL)
+  }
+  expect((await limiter.peek(small)).limits[0]?.remaining).toBe(1000 - 128)
+})
+
 test('requests of many subjects with many limits', async () => {
   const { limiter, calls } = start()
   const decisions = await Promise.all(Array.from({ length: 128 }, (_, i) => limiter.consume(eight(i))))

@@ -22,7 +22,7 @@ end
 
 -- The living group that has a row with this id, and which row that is.
 local function find_row(groups, id)
-  local at = find(groups.value, id, groups.at, true)
+  local at = find(groups.value, id, 1, true)
   while at do
     local i, n = group_at(groups, at)
     if i then return i, n end

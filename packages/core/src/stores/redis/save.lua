@@ -56,9 +56,8 @@ local function save_limits(set, key)
     if keep and set.layout == PLAIN and #saved == leases.at - 1 and leasing.are_same(leases) then
       return call('SETRANGE', key, '0', saved)
     end
-    local pieces = { saved }
-    leasing.pack(leases, pieces)
-    saved = concat(pieces)
+    leases.at = #saved + 1
+    saved = saved .. leasing.pack(leases)
   end
   if not keep and (set.is_shorter or leases or others_end > set.ends) then
     ttl = time_to_live(max(set.ends, others_end), leases)

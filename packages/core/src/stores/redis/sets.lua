@@ -39,7 +39,7 @@ local function make_set(described, with_force)
   local lists, ttl, state_ids = described[1], described[2], described[3]
   local set = {
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
-    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false, is_shorter = false,
+    value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false, before = false, is_shorter = false,
     in_flight = nil,
   }
   for i = 1, #lists do
