@@ -61,4 +61,24 @@ export const planChecks: readonly Check[] = [
       }
     },
   },
+  {
+    name: 'plans: used units count on in each of several buckets of one window, in any order',
+    async run(bench) {
+      if (!bench.algorithms.includes('token-bucket')) return
+      const slow = { quota: 10, window: '10 h', burst: 9 }
+      const fast = { quota: 20, window: '10 h', burst: 6 }
+      const both = limitSetOf(slow, fast)
+      await bench.consume(all(bench.part('a', 2, both)))
+      await bench.consume(all(bench.part('a', 3, limitSetOf(slow))))
+      same(await bench.left('a', both), [4, 1], 'left of 9 and 6, after 2 of both and 3 of the first alone')
+      await bench.consume(all(bench.part('a', 1, both)))
+      same(
+        await bench.left('a', limitSetOf(fast, slow)),
+        [0, 3],
+        'left of 6 and 9, in another order, after 1 more',
+      )
+      const other = { ...fast, burst: 8 }
+      same(await bench.left('a', limitSetOf(other, slow)), [2, 3], 'left of 8 and 9, beside another burst')
+    },
+  },
 ]

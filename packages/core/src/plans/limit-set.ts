@@ -20,7 +20,7 @@ export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'param
    * counts, so each has a state of its own. The store keeps it under this id. A limit without a state begins with the
    * fullest one that is kept under either id.
    */
-  readonly besideId?: number
+  readonly besideId?: number | undefined
 }
 
 /** The limits of a plan, compiled once. */

@@ -34,6 +34,23 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
     [/plans: two limits/],
   ],
   [
+    'it counts buckets of one window apart, whatever else counts there',
+    (inner) => {
+      const apart = (request: StoreRequest): StoreRequest => ({
+        ...request,
+        parts: request.parts.map((part) => {
+          const limits = part.set.limits.map((limit) => {
+            const { stateId, besideId = stateId } = limit
+            return { ...limit, stateId: besideId, besideId: undefined }
+          })
+          return { ...part, set: { ...part.set, limits } }
+        }),
+      })
+      return { ...asked(inner, apart), peek: (batch) => inner.peek(batch.map(apart)) }
+    },
+    [/plans: used units count on in each of several buckets/],
+  ],
+  [
     'it counts each quota apart',
     (inner) =>
       asked(inner, (request) => ({
