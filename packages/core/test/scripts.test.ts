@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse, type Chunk } from 'luaparse'
+import { parse, type Chunk, type Expression } from 'luaparse'
 import { implementations, windowAlgorithms } from '../src/algorithms/registry.js'
+import { COMMANDS } from '../src/stores/redis/reactions.js'
 import * as generated from '../src/stores/redis/scripts.generated.js'
 
 const src = join(__dirname, '../src')
@@ -57,6 +58,12 @@ describe.each(scripts)('%s', (_, name, text) => {
     expect(text).not.toMatch(/^#!/)
   })
 
+  test('calls only commands of the rule for users of Redis', () => {
+    const commands = commandsIn(text)
+    expect(commands).toContain('get')
+    expect(commands.filter((command) => !COMMANDS.includes(command as never))).toEqual([])
+  })
+
   test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
     const file = readFileSync(join(src, `stores/redis/${name}.lua`), 'utf8')
     const [, header = ''] = /^--\[\[([\s\S]*?)\]\]/.exec(file) ?? []
@@ -72,6 +79,41 @@ describe.each(scripts)('%s', (_, name, text) => {
     for (const part of ['Returns', 'State', 'Complexity']) expect(header).toContain(part)
   })
 })
+
+test('every command of the rule is used, by a script or by the store', () => {
+  const ofStore = ['evalsha', 'eval', 'del']
+  const used = new Set([...ofStore, ...scripts.flatMap(([, , text]) => commandsIn(text))])
+  expect([...used].sort()).toEqual(COMMANDS.toSorted())
+})
+
+/** The commands of Redis that a script calls, each once. A call whose command is not written out is an error. */
+function commandsIn(text: string): string[] {
+  const commands = new Set<string>()
+  const add = (command: Expression | undefined): void => {
+    if (command?.type !== 'StringLiteral') throw new Error(`a command that is not written out in ${text}`)
+    // The other scopes of luaparse lose a text's value; `raw` has its quotes.
+    commands.add(command.raw.slice(1, -1).toLowerCase())
+  }
+  parse(text, {
+    luaVersion: '5.1',
+    onCreateNode: (node) => {
+      if (node.type !== 'CallExpression') return
+      const [first, second] = node.arguments
+      const name = nameOf(node.base)
+      if (CALLERS.includes(name)) add(first)
+      else if (name === 'pcall' && first && CALLERS.includes(nameOf(first))) add(second)
+    },
+  })
+  return [...commands]
+}
+
+/** The names by which scripts call Redis. */
+const CALLERS = ['call', 'try', 'redis.call', 'redis.pcall']
+
+function nameOf(node: Expression): string {
+  if (node.type === 'Identifier') return node.name
+  return node.type === 'MemberExpression' ? `${nameOf(node.base)}.${node.identifier.name}` : ''
+}
 
 test('what is no comment stays: dashes in strings and long brackets', () => {
   const lua = [

@@ -16,7 +16,7 @@
 
   State         as consume. A page is one string: 1 byte format, then for each id its end, and 1 or 0: the answer to it
   Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken; and a
-                search in a page of some 400 bytes for each request with an id
+                search in a page of some 400 bytes for each request with an id, and a SET of the page, or two
 ]]
 -- @include prelude.lua
 local EARLIEST = -1 -- as in implementation.ts
@@ -36,27 +36,24 @@ local function next_key()
 end
 
 local ENTRY = 3
+-- The pages of the ids before, which most often are the same page.
+local pages = {}
 
--- The answer that was given to an id, nil if there was none, and whether the page exists.
-local function answer_to(id, page_key)
-  local page = call('GET', page_key)
-  if not page then return nil, false end
+-- The page of an id, and the answer that was given to it: nil if there was none.
+local function read_page(id, page_key)
+  local page = pages[page_key] or call('GET', page_key) or string.char(FORMAT)
   if string.byte(page) ~= FORMAT or #page % ENTRY ~= 1 then error(FOREIGN, 0) end
   local at = string.find(page, id, 2, true)
   while at and at % ENTRY ~= 2 do
     at = string.find(page, id, at + 1, true)
   end
-  return at and tonumber(sub(page, at + 2, at + 2)), true
+  return page, at and tonumber(sub(page, at + 2, at + 2))
 end
 
 -- A page lives on with each id, so none in it is forgotten early.
-local function remember(id, answer, page_key, exists)
-  if not exists then
-    call('SET', page_key, string.char(FORMAT) .. id .. answer, 'PX', ARGV[3])
-  else
-    call('APPEND', page_key, id .. answer)
-    call('PEXPIRE', page_key, ARGV[3])
-  end
+local function write_page(page_key, page)
+  call('SET', page_key, page, 'PX', ARGV[3])
+  pages[page_key] = page
 end
 
 -- Reads one request. A part has its key, its set, and `first`: where its receipts begin in ARGV.
@@ -84,6 +81,7 @@ local function load_part(part)
   return true
 end
 
+-- Returns whether there were units to give.
 local function give_part(part)
   local set, given, told = part.set, false, part.first
   for i = 1, #set do
@@ -98,28 +96,41 @@ local function give_part(part)
   return given
 end
 
-local function give_back(parts, id, page_key)
-  if is_outside(parts) then return OUTSIDE_CALENDAR end
-  local answer, exists
-  if page_key then
-    answer, exists = answer_to(id, page_key)
-    if answer then return answer end
-  end
-  set_apart(parts)
-  local known, changed, given = {}, {}, false
-  for i = 1, #parts do
-    known[i] = load_part(parts[i])
-  end
+-- Notes in `parts` whether a subject was written, and whether units were given back: both stay if a later write fails.
+local function give_parts(parts)
+  local changed = {}
   for i = 1, #parts do
     local part = parts[i]
     -- A subject can be in several parts of a request: load it again after a change.
-    if changed[part.key] then known[i] = load_part(part) end
+    if changed[part.key] then part.is_known = load_part(part) end
     changed[part.key] = true
-    if known[i] then given = give_part(part) or given end
+    if part.is_known then
+      parts.given = give_part(part) or parts.given
+      parts.is_written = true
+    end
   end
-  answer = given and 1 or 0
-  if page_key then remember(id, answer, page_key, exists) end
-  return answer
+end
+
+-- The id is remembered before the first subject is written, and forgotten if that write is refused: Redis keeps what a
+-- script wrote before an error, and the request comes again.
+local function give_back(parts, id, page_key)
+  if is_outside(parts) then return OUTSIDE_CALENDAR end
+  local page, answer
+  if page_key then
+    page, answer = read_page(id, page_key)
+    if answer then return answer end
+  end
+  set_apart(parts)
+  for i = 1, #parts do
+    parts[i].is_known = load_part(parts[i])
+  end
+  if page then write_page(page_key, page .. id .. 1) end
+  local done, err = pcall(give_parts, parts)
+  if page and not parts.given then
+    write_page(page_key, (done or parts.is_written) and page .. id .. 0 or page)
+  end
+  if not done then error(err, 0) end
+  return parts.given and 1 or 0
 end
 
 while at < #ARGV do

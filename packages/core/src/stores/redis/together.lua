@@ -48,7 +48,7 @@ local function take_from_all(parts, grant, fit)
   end
 end
 
--- Takes each limit's own units, at the time of their use.
+-- Takes each limit's own units, at the time of their use. Returns those that were granted.
 local function force_all(parts)
   local granted = {}
   for i = 1, #parts do
@@ -57,21 +57,31 @@ local function force_all(parts)
       granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
     end
   end
-  for i = 1, #parts do
-    save_limits(parts[i].set, parts[i].key)
-  end
   return granted
 end
 
--- Takes units once per id. Returns the units granted, also when that was at an earlier request with the same id.
+-- Notes in `parts` whether one was written: that stays if a write fails.
+local function save_all(parts)
+  for i = 1, #parts do
+    save_limits(parts[i].set, parts[i].key)
+    parts.is_written = true
+  end
+end
+
+-- Takes units once per id. Returns the units granted, also when that was at an earlier request with the same id. The id is
+-- remembered before the first subject is written, and forgotten if that write is refused: Redis keeps what a script wrote
+-- before an error, and the request comes again.
 local function force_once(parts, id_key)
   local remembered = id_key and call('GET', id_key)
-  if not remembered then
-    local granted = force_all(parts)
-    if id_key then call('SET', id_key, cjson.encode(granted), 'PX', ARGV[4]) end
-    return granted
+  if remembered then return cjson.decode(remembered) end
+  local granted = force_all(parts)
+  if id_key then call('SET', id_key, cjson.encode(granted), 'PX', ARGV[4]) end
+  local done, err = pcall(save_all, parts)
+  if not done then
+    if id_key and not parts.is_written then call('DEL', id_key) end
+    error(err, 0)
   end
-  return cjson.decode(remembered)
+  return granted
 end
 
 local function tell_together(parts, grant)

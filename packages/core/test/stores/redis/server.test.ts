@@ -56,16 +56,18 @@ function limiterOn(
   return { limiter, errors }
 }
 
-/** Uses everything that a limiter does in Redis. */
-async function useAll(limiter: Limiter): Promise<void> {
+/** Uses everything that a limiter does in Redis. Returns the answers to its refunds, whose ids are on one page or two. */
+async function useAll(limiter: Limiter): Promise<boolean[]> {
+  const refunds: boolean[] = []
   for (const plan of ['bucket', 'one', 'all']) {
-    for (let i = 0; i < 3; i += 1) await limiter.consume({ id: 'acme', plan })
-    const decision = await limiter.consume({ id: 'acme', plan })
+    const decisions = []
+    for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume({ id: 'acme', plan }))
     await limiter.peek({ id: 'acme', plan })
-    await limiter.refund(decision)
+    for (const decision of decisions.slice(2)) refunds.push(await limiter.refund(decision))
   }
   await limiter.consume(['acme', 'other'])
   await limiter.reset('acme').catch(() => {})
+  return refunds
 }
 
 const RULE = COMMANDS.map((command) => `+${command}`)
@@ -84,7 +86,14 @@ describe('a user with the rule of docs/redis.md', () => {
     await allow('tollgate', RULE)
     const client = kind.make({ ports: deployment.ports, username: 'tollgate', password: 'secret' })
     const { limiter, errors } = limiterOn(client)
-    await useAll(limiter)
+    expect(await useAll(limiter)).toEqual(Array(6).fill(true))
+    const decisions = await Promise.all(Array.from({ length: 5 }, () => limiter.consume('acme')))
+    expect(await Promise.all(decisions.slice(2).map((decision) => limiter.refund(decision)))).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect((await limiter.peek('acme')).limits[0]?.used).toBe(2)
     expect(errors).toEqual([])
     await kind.close(client)
   })
