@@ -1,8 +1,33 @@
-import { isA, show, StoreError, toStoreError } from '../base/errors.js'
+import { isA, show, StoreError, toStoreError, type StoreErrorReason } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
 import { quiet } from '../base/quiet.js'
 import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
 import { isRefundAnswer } from '../stores/outcome-check.js'
+import type { BatchListener } from './consumption.js'
+
+/** Reports refunds that failed. Each is sent again every 250 ms for minutes, so it is reported once for each reason. */
+export class RefundFailures {
+  readonly #onFailure: BatchListener['onFailure']
+  readonly #reported = new WeakMap<RefundRequest, StoreErrorReason>()
+
+  constructor(onFailure: BatchListener['onFailure']) {
+    this.#onFailure = onFailure
+  }
+
+  /** Reports the first error among the answers that is new, with the number of refunds that failed anew. */
+  report(batch: readonly RefundRequest[], answers: readonly RefundAnswer[]): void {
+    let failures = 0
+    let first: StoreError | undefined
+    batch.forEach((request, i) => {
+      const answer = answers[i]
+      if (!isA(answer, StoreError) || this.#reported.get(request) === answer.reason) return
+      this.#reported.set(request, answer.reason)
+      first ??= answer
+      failures += 1
+    })
+    if (first) this.#onFailure(first, failures)
+  }
+}
 
 /** One answer for each refund of a batch, whatever a user's own store returned. Never throws. */
 export function readRefundAnswers(batch: readonly RefundRequest[], given: unknown): readonly RefundAnswer[] {

@@ -14,7 +14,7 @@ import {
   type OnAnswers,
 } from './consumption.js'
 import type { Deadlines } from './deadlines.js'
-import { readRefundAnswers } from './refund-answers.js'
+import { readRefundAnswers, RefundFailures } from './refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type GuardedStore, type ShardGuardOptions } from './shard-guard.js'
 
@@ -35,12 +35,14 @@ export class StoreGuard {
   readonly #options: StoreGuardOptions
   readonly #guarded: GuardedStore
   readonly #asking: Asking
+  readonly #refundFailures: RefundFailures
   readonly #shards = new Map<number, ShardGuard>()
 
   constructor(store: Store, options: StoreGuardOptions) {
     this.#store = store
     this.#options = options
     this.#asking = { store, listener: options }
+    this.#refundFailures = new RefundFailures(options.onFailure)
     this.#guarded = { store, queue: new ReadyQueue(store), deadlines: options.deadlines }
   }
 
@@ -93,13 +95,16 @@ export class StoreGuard {
    */
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
     const guard = this.#of(batch[0]?.shard ?? 0)
+    let answers: readonly RefundAnswer[]
     try {
-      return readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), isForced))
+      answers = readRefundAnswers(batch, await guard.call(() => this.#store.refund(batch), isForced))
     } catch (error) {
+      answers = batch.map(() => error as StoreError)
       // A refusal by the breaker is not reported: the failures before it were.
-      if (error !== guard.refusal) this.#options.onFailure(error as StoreError, batch.length)
-      return batch.map(() => error as StoreError)
+      if (error === guard.refusal) return answers
     }
+    this.#refundFailures.report(batch, answers)
+    return answers
   }
 
   /**

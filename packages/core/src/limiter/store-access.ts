@@ -4,7 +4,7 @@ import { processWide } from '../base/process-wide.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { BreakerState } from '../failure/breaker.js'
-import { readRefundAnswers } from '../failure/refund-answers.js'
+import { readRefundAnswers, RefundFailures } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
 import { Batcher, type Conclude } from '../stores/batcher.js'
@@ -34,6 +34,7 @@ export class StoreAccess {
   readonly #onChanged: StoreAccessOptions['onChanged']
   /** Undefined for a synchronous store, which needs neither deadline nor batches. */
   readonly #guard: StoreGuard | undefined
+  readonly #refundFailures: RefundFailures
   readonly #batcher: Batcher<Request>
   /** Requests that are waiting for the store; `drain` waits for them. */
   #pending = 0
@@ -49,6 +50,7 @@ export class StoreAccess {
     }
     const guard = store.synchronous ? undefined : new StoreGuard(store, { ...options, onLate })
     this.#guard = guard
+    this.#refundFailures = new RefundFailures(options.onFailure)
     this.#batcher = new Batcher(
       (batch, onAnswers) => guard?.consume(batch, onAnswers),
       () => this.#answered(),
@@ -116,14 +118,20 @@ export class StoreAccess {
 
   /** Never rejects. */
   async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
+    const answers = await (this.#guard?.refund(batch, isForced) ?? this.#refundNow(batch))
+    this.#changed(batch)
+    return answers
+  }
+
+  async #refundNow(batch: readonly RefundRequest[]): Promise<readonly RefundAnswer[]> {
+    let answers: readonly RefundAnswer[]
     try {
-      if (this.#guard) return await this.#guard.refund(batch, isForced)
-      return readRefundAnswers(batch, await this.#store.refund(batch))
+      answers = readRefundAnswers(batch, await this.#store.refund(batch))
     } catch (error) {
-      return batch.map(() => toStoreError(error))
-    } finally {
-      this.#changed(batch)
+      answers = batch.map(() => toStoreError(error))
     }
+    this.#refundFailures.report(batch, answers)
+    return answers
   }
 
   /**
