@@ -4,7 +4,8 @@ import { needClock, needOptions } from '../../base/option-checks.js'
 import type { Store } from '../contract.js'
 import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'
-import { ReplicatedStore, type WaitForReplicasOptions } from './replicated-store.js'
+import type { WaitForReplicasOptions } from './replica-wait.js'
+import { ReplicatedStore } from './replicated-store.js'
 import { RedisStore } from './scripted-store.js'
 import { spaceOf } from '../spaces.js'
 
@@ -18,7 +19,8 @@ export interface RedisStoreOptions {
   readonly shards?: number | undefined
   /**
    * Gives decisions only when this many replicas have them, so that none is lost when one of these becomes the primary.
-   * The connection is blocked meanwhile. Not for a cluster, pool or sentinel client of node-redis.
+   * The connection is blocked meanwhile. After replicas were late nobody waits for a second.
+   * Not for a cluster, nor for a pool or sentinel client of node-redis.
    */
   readonly waitForReplicas?: WaitForReplicasOptions | undefined
   /** Returns the time in ms since 1970, in place of Redis's own; for tests. Keys then stay an hour longer. */

@@ -10,20 +10,12 @@ import type {
   StoreRequest,
 } from '../contract.js'
 import type { RedisPort } from './clients/index.js'
-
-/** How many replicas must have a write before its decision is given. */
-export interface WaitForReplicasOptions {
-  /** The number of replicas, from 1. */
-  readonly count: number
-  /** How long to wait for them, in ms from 1. Well below the limiter's deadline, else the failure policy decides. */
-  readonly timeoutMs: number
-}
-
-type Wait = NonNullable<RedisPort['wait']>
+import { replicaWaitOf, type ReplicaWait, type WaitForReplicasOptions } from './replica-wait.js'
 
 /**
  * A store that gives decisions only when replicas have them, so that none is lost when such a replica becomes the
- * primary. If too few replicas have a decision in time, it is given all the same, since it has been counted.
+ * primary. If too few replicas have a decision in time, it is given all the same, since it has been counted, and so are
+ * those of the next second at once.
  *
  * @see https://redis.io/docs/latest/commands/wait/
  */
@@ -38,10 +30,10 @@ export class ReplicatedStore implements Store {
   readonly space?: object
   readonly testClock?: () => number
   readonly #store: Store
-  readonly #wait: () => Promise<unknown>
+  readonly #replicas: ReplicaWait
 
   /** @throws {ConfigError} when an option is wrong, or the client cannot send WAIT on the connection of its writes */
-  constructor(store: Store, { wait }: RedisPort, options: WaitForReplicasOptions) {
+  constructor(store: Store, port: RedisPort, options: WaitForReplicasOptions) {
     needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
     for (const name of ['count', 'timeoutMs'] as const) {
       if (Number.isSafeInteger(options[name]) && options[name] >= 1) continue
@@ -51,6 +43,7 @@ export class ReplicatedStore implements Store {
         `a whole number from 1: { count: 1, timeoutMs: 50 }`,
       )
     }
+    const { wait } = port
     if (!wait) {
       const problem = 'this client writes on several connections, so none can wait for all'
       throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
@@ -62,7 +55,7 @@ export class ReplicatedStore implements Store {
     this.slots = store.slots === true
     this.holds = store.holds === true
     this.#store = store
-    this.#wait = waiter(wait, options)
+    this.#replicas = replicaWaitOf(port, wait, options)
   }
 
   ready(): Promise<void> | undefined {
@@ -79,7 +72,7 @@ export class ReplicatedStore implements Store {
 
   async consume(batch: readonly StoreRequest[], call?: Call): Promise<readonly Answer[]> {
     const answers = await this.#store.consume(batch, call)
-    await this.#wait()
+    await this.#replicas.written()
     return answers
   }
 
@@ -89,18 +82,13 @@ export class ReplicatedStore implements Store {
 
   async refund(batch: readonly RefundRequest[]): Promise<readonly RefundAnswer[]> {
     const answers = await this.#store.refund(batch)
-    await this.#wait()
+    await this.#replicas.written()
     return answers
   }
 
   async reset(keys: readonly string[], shard: number): Promise<boolean> {
     const wasThere = await this.#store.reset(keys, shard)
-    await this.#wait()
+    await this.#replicas.written()
     return wasThere
   }
-}
-
-/** Ignores errors of waiting: the requests have been counted by then. */
-function waiter(wait: Wait, { count, timeoutMs }: WaitForReplicasOptions): () => Promise<unknown> {
-  return () => wait(count, timeoutMs).catch(() => {})
 }

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { createLimiter, redisStore } from '../../../src/index.js'
+import { createLimiter, redisStore, type Limiter } from '../../../src/index.js'
 import { limitSetOf } from '../../../src/plans/limit-set-of.js'
-import { connect, endFaults, endsWithTest, server } from '../../support/faults.js'
+import { closesWithTest, connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 
 afterEach(endFaults)
 
@@ -60,6 +61,94 @@ test('a replica that hangs is waited for as long as timeoutMs says, and the deci
   expect(performance.now() - started).toBeGreaterThan(50)
   expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(98)
   resume()
+})
+
+test('many at once: each decision is on the replica when it is given', async () => {
+  const { port, replica } = await replicated()
+  const client = connect(port)
+  const limiters = ['a', 'b'].map((name) => {
+    const store = redisStore(client, { waitForReplicas: { count: 1, timeoutMs: 2000 } })
+    return closesWithTest(
+      createLimiter({ name, limit: '100/min', store, deadlineMs: 20_000, local: { instances: 1 } }),
+    )
+  })
+  const ask = async (limiter: Limiter, i: number, id: string): Promise<unknown> => {
+    const { source } = await limiter.consume(id)
+    return [source, await replica.exists(`tollgate/${'ab'[i]}^${id}`)]
+  }
+  const asked: Promise<unknown>[] = []
+  for (let n = 0; n < 60; n += 1) {
+    limiters.forEach((limiter, i) => asked.push(ask(limiter, i, `t${n}`)))
+    await new Promise(setImmediate)
+  }
+  expect(await Promise.all(asked)).toEqual(asked.map(() => ['store', 1]))
+})
+
+describe('while too few replicas answer', () => {
+  const DEADLINE_MS = 2000
+  const waitForReplicas = { count: 1, timeoutMs: 200 }
+
+  const sourceOf = async (limiter: Limiter, id: string): Promise<string> => (await limiter.consume(id)).source
+
+  /** Asks steadily, for longer than a replica is given up. */
+  async function sourcesOf(limiter: Limiter): Promise<string[]> {
+    const asked: Promise<string>[] = []
+    const end = performance.now() + 1500
+    while (performance.now() < end) {
+      asked.push(sourceOf(limiter, `t${asked.length % 50}`))
+      await sleep(10)
+    }
+    return Promise.all(asked)
+  }
+
+  /** A limiter, and the answers to each WAIT that it sent for replicas. Some more wake Redis at the end of these. */
+  function limiterAt(port: number): { limiter: Limiter; waits: Promise<number>[] } {
+    const client = connect(port)
+    const waits: Promise<number>[] = []
+    const wait = client.wait.bind(client)
+    client.wait = (count: number, timeoutMs: number) => {
+      const answer = wait(count, timeoutMs)
+      if (count > 0) waits.push(answer)
+      return answer
+    }
+    const store = redisStore(client, { waitForReplicas })
+    const limit = '100000/min'
+    const limiter = createLimiter({ limit, store, deadlineMs: DEADLINE_MS, local: { instances: 1 } })
+    return { limiter: closesWithTest(limiter), waits }
+  }
+
+  test('one that is stopped: the store decides all, and waits for it again when it is back', async () => {
+    const { port, pause, resume } = await replicated()
+    const { limiter, waits } = limiterAt(port)
+    await limiter.consume('acme')
+    pause()
+    expect(new Set(await sourcesOf(limiter))).toEqual(new Set(['store']))
+    expect(await waits.at(-1)).toBe(0)
+    resume()
+    await eventually(async () => {
+      expect((await limiter.consume('acme')).source).toBe('store')
+      return (await waits.at(-1)) === 1
+    })
+  })
+
+  test('none is there: the store decides all, and asks for replicas once a second', async () => {
+    const { port } = await server()
+    const { limiter, waits } = limiterAt(port)
+    const started = performance.now()
+    const sources = await sourcesOf(limiter)
+    expect(new Set(sources)).toEqual(new Set(['store']))
+    expect(waits.length).toBeLessThanOrEqual(Math.ceil((performance.now() - started) / 1000))
+    expect(await Promise.all(waits)).toEqual(waits.map(() => 0))
+  })
+
+  test('nothing answers WAIT at all: the store decides', async () => {
+    const { port } = await server()
+    const client = connect(port)
+    client.wait = () => new Promise(() => {})
+    const store = redisStore(client, { waitForReplicas })
+    const limiter = closesWithTest(createLimiter({ limit: '9/min', store, deadlineMs: DEADLINE_MS }))
+    for (let i = 0; i < 3; i += 1) expect((await limiter.consume('acme')).source).toBe('store')
+  })
 })
 
 test.each([

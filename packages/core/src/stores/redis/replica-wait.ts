@@ -1,0 +1,96 @@
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import type { RedisPort } from './clients/index.js'
+
+/** How many replicas must have a write before its decision is given. */
+export interface WaitForReplicasOptions {
+  /** The number of replicas, from 1. */
+  readonly count: number
+  /** How long to wait for them, in ms from 1. Well below the limiter's deadline, else the failure policy decides. */
+  readonly timeoutMs: number
+}
+
+type Wait = NonNullable<RedisPort['wait']>
+
+/** How long nobody waits after replicas were late, in ms. */
+const AGAIN_AFTER_MS = 1000
+/** Redis ends a WAIT that is over when it wakes up next, up to 100 ms late. Any command wakes it. */
+const WAKE_EVERY_MS = 5
+const MOST_WAKES = 40
+
+/**
+ * Waits for replicas by WAIT, which blocks the connection. So only one is under way at a time, for all batches that were
+ * answered before it, and none for a second after replicas were late.
+ */
+export class ReplicaWait {
+  readonly #wait: Wait
+  readonly #options: WaitForReplicasOptions
+  /** The batches for which no WAIT was sent yet. */
+  #waiting: (() => void)[] = []
+  #isUnderWay = false
+  #againAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(wait: Wait, options: WaitForReplicasOptions) {
+    this.#wait = wait
+    this.#options = { ...options }
+  }
+
+  /** Resolves when replicas have what this connection was answered before, or are late. Never rejects. */
+  written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (!this.#isUnderWay) void this.#serve()
+    })
+  }
+
+  async #serve(): Promise<void> {
+    this.#isUnderWay = true
+    while (this.#waiting.length > 0) {
+      const served = this.#waiting
+      this.#waiting = []
+      if (elapsedMs() >= this.#againAtMs && !(await this.#haveReplicas())) {
+        this.#againAtMs = elapsedMs() + AGAIN_AFTER_MS
+      }
+      for (const resolve of served) resolve()
+    }
+    this.#isUnderWay = false
+  }
+
+  async #haveReplicas(): Promise<boolean> {
+    try {
+      return Number(await this.#ask()) >= this.#options.count
+    } catch {
+      return false
+    }
+  }
+
+  /** Sends WAIT, and wakes Redis when its time is over. Resolves to 0 if there is no reply long after that. */
+  #ask(): Promise<unknown> {
+    const { count, timeoutMs } = this.#options
+    return new Promise((resolve, reject) => {
+      let wakes = 0
+      const wake = (): void => {
+        if (wakes === MOST_WAKES) return resolve(0)
+        wakes += 1
+        // Returns at once, when its turn comes.
+        this.#wait(0, 0).catch(() => {})
+        timer = setTimeout(wake, WAKE_EVERY_MS).unref()
+      }
+      let timer = setTimeout(wake, timeoutMs + WAKE_EVERY_MS).unref()
+      this.#wait(count, timeoutMs)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
+    })
+  }
+}
+
+/** One for all stores of a client that want the same, since they share its connection. */
+const known = new WeakMap<RedisPort, Map<string, ReplicaWait>>()
+
+export function replicaWaitOf(port: RedisPort, wait: Wait, options: WaitForReplicasOptions): ReplicaWait {
+  const ofPort = known.get(port) ?? new Map<string, ReplicaWait>()
+  known.set(port, ofPort)
+  const name = `${options.count}/${options.timeoutMs}`
+  const replicas = ofPort.get(name) ?? new ReplicaWait(wait, options)
+  ofPort.set(name, replicas)
+  return replicas
+}
