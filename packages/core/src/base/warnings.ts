@@ -8,7 +8,8 @@ export const WARNING_CODES = {
   TOLLGATE_STORE_BACK: 'The store decides again, after an outage that was told.',
   TOLLGATE_REDIS_CLIENT:
     'The Redis client is set so that requests can count twice, late or on an old primary, or so that Redis is used again late.',
-  TOLLGATE_REDIS_SERVER: 'Redis is older than Tollgate needs, or drops keys when it is full.',
+  TOLLGATE_REDIS_SERVER:
+    'Redis is older than Tollgate needs, drops keys when it is full, or refuses WAIT to waitForReplicas.',
   TOLLGATE_MEMCACHED_CLIENT: 'The Memcached client does not ask a server for a long time after an error.',
   TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
   TOLLGATE_PLAN:

@@ -19,7 +19,7 @@ export interface RedisStoreOptions {
   readonly shards?: number | undefined
   /**
    * Gives decisions only when this many replicas have them, so that none is lost when one of these becomes the primary.
-   * The connection is blocked meanwhile. After replicas were late nobody waits for a second.
+   * The connection is blocked meanwhile. After replicas were late nobody waits for a second. Needs permission for WAIT.
    * Not for a cluster, nor for a pool or sentinel client of node-redis.
    */
   readonly waitForReplicas?: WaitForReplicasOptions | undefined

@@ -1,4 +1,7 @@
+import { isPassing } from '../../base/errors.js'
+import { thrownText } from '../../base/rare-warnings.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import { warn } from '../../base/warnings.js'
 import type { RedisPort } from './clients/index.js'
 
 /** How many replicas must have a write before its decision is given. */
@@ -22,14 +25,17 @@ const MOST_WAKES = 40
  * answered before it, and none for a second after replicas were late.
  */
 export class ReplicaWait {
+  readonly #port: RedisPort
   readonly #wait: Wait
   readonly #options: WaitForReplicasOptions
   /** The batches for which no WAIT was sent yet. */
   #waiting: (() => void)[] = []
   #isUnderWay = false
   #againAtMs = Number.NEGATIVE_INFINITY
+  #hasWarned = false
 
-  constructor(wait: Wait, options: WaitForReplicasOptions) {
+  constructor(port: RedisPort, wait: Wait, options: WaitForReplicasOptions) {
+    this.#port = port
     this.#wait = wait
     this.#options = { ...options }
   }
@@ -58,7 +64,8 @@ export class ReplicaWait {
   async #haveReplicas(): Promise<boolean> {
     try {
       return Number(await this.#ask()) >= this.#options.count
-    } catch {
+    } catch (error) {
+      this.#warnOf(error)
       return false
     }
   }
@@ -81,6 +88,19 @@ export class ReplicaWait {
         .finally(() => clearTimeout(timer))
     })
   }
+
+  /** Warns once. What also stops decisions, such as a lost connection, is reported by them. */
+  #warnOf(thrown: unknown): void {
+    const error = this.#port.errorOf(thrown)
+    const { reason } = error
+    if (this.#hasWarned || (reason !== 'unknown' && (isPassing(error) || reason === 'closed'))) return
+    this.#hasWarned = true
+    const remedy = reason === 'not-permitted' ? ' Type: ACL SETUSER name +wait' : ''
+    warn(
+      'TOLLGATE_REDIS_SERVER',
+      `waitForReplicas has no effect, and a failover can lose decisions, since Redis refuses WAIT (${thrownText(thrown)}).${remedy}`,
+    )
+  }
 }
 
 /** One for all stores of a client that want the same, since they share its connection. */
@@ -90,7 +110,7 @@ export function replicaWaitOf(port: RedisPort, wait: Wait, options: WaitForRepli
   const ofPort = known.get(port) ?? new Map<string, ReplicaWait>()
   known.set(port, ofPort)
   const name = `${options.count}/${options.timeoutMs}`
-  const replicas = ofPort.get(name) ?? new ReplicaWait(wait, options)
+  const replicas = ofPort.get(name) ?? new ReplicaWait(port, wait, options)
   ofPort.set(name, replicas)
   return replicas
 }

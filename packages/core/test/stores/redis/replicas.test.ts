@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore, type Limiter } from '../../../src/index.js'
 import { limitSetOf } from '../../../src/plans/limit-set-of.js'
+import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 import { closesWithTest, connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 
 afterEach(endFaults)
@@ -148,6 +151,44 @@ describe('while too few replicas answer', () => {
     const store = redisStore(client, { waitForReplicas })
     const limiter = closesWithTest(createLimiter({ limit: '9/min', store, deadlineMs: DEADLINE_MS }))
     for (let i = 0; i < 3; i += 1) expect((await limiter.consume('acme')).source).toBe('store')
+  })
+})
+
+describe('a user of Redis', () => {
+  async function limiterOf(...rules: readonly string[]): Promise<Limiter> {
+    const { port } = await server()
+    const rule = [...COMMANDS.map((command) => `+${command}`), '+info', ...rules]
+    await connect(port).acl('SETUSER', 'default', '-@all', ...rule)
+    const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 20 } })
+    return closesWithTest(createLimiter({ limit: '9/min', store, deadlineMs: 5000 }))
+  }
+
+  async function warningsOf(limiter: Limiter): Promise<unknown[]> {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    for (let i = 0; i < 3; i += 1) expect((await limiter.consume('acme')).source).toBe('store')
+    expect(await limiter.reset('acme')).toBe(true)
+    const { calls } = warn.mock
+    warn.mockRestore()
+    return calls
+  }
+
+  test('that may not WAIT: the store decides, and one warning says what to type', async () => {
+    const calls = await warningsOf(await limiterOf())
+    expect(calls).toEqual([
+      [
+        expect.stringMatching(/^waitForReplicas has no effect, .*NOPERM.* Type: ACL SETUSER name \+wait$/),
+        { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_SERVER' },
+      ],
+    ])
+  })
+
+  test('that may: no warning, though there is no replica', async () => {
+    expect(await warningsOf(await limiterOf('+wait'))).toEqual([])
+  })
+
+  test('the page shows it', () => {
+    const page = readFileSync(join(__dirname, '../../../../../docs/redis.md'), 'utf8')
+    expect(page).toMatch(/^\| `\+wait` \|.*`waitForReplicas`/m)
   })
 })
 
