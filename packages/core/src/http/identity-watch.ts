@@ -5,7 +5,7 @@ import type { Subject } from '../plans/subject.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { isByAddress, isIp, isSomebody, type Identified, type Identify } from './identify.js'
 
-/** Of the requests that nobody was named for, one in so many is looked at again. */
+/** Of so many requests that nobody was named for, one is looked at again: any, since a client may call as many routes in turn. */
 const ONE_IN = 5
 /** The most that are, in the life of a process: `identify` may cost a query of a database. */
 const MOST_LOOKS = 50
@@ -42,6 +42,8 @@ export class IdentityWatch<Req extends object> {
   #isOver = false
   #hasGiven = false
   #unnamed = 0
+  /** Which of the next `ONE_IN` is looked at. */
+  #drawn = 0
   #looksLeft = MOST_LOOKS
   readonly #samples: Sample[] = []
 
@@ -60,8 +62,10 @@ export class IdentityWatch<Req extends object> {
     if (this.#isOver) return
     if (found) this.#hasGiven = true
     if (found && !found.every(isIp)) return
+    const turn = this.#unnamed % ONE_IN
+    if (turn === 0) this.#drawn = Math.floor(Math.random() * ONE_IN)
+    if (turn === this.#drawn && this.#looksLeft > 0) this.#lookAfter(req, res)
     this.#unnamed += 1
-    if (this.#unnamed % ONE_IN === 0 && this.#looksLeft > 0) this.#lookAfter(req, res)
     if (this.#unnamed < FIRST) return
     this.#isOver = true
     if (!this.#hasGiven) this.#warn('TOLLGATE_NO_IDENTITY', NOTHING)

@@ -20,14 +20,19 @@ const adapter = httpAdapter<Req, Res>({
 })
 let ends: (() => void)[] = []
 const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+// One of five requests is drawn: here the fifth.
+const { random } = Math
+const drawn = jest.spyOn(Math, 'random')
 const rejected = jest.fn()
 beforeAll(() => void process.on('unhandledRejection', rejected))
 beforeEach(() => {
   ends = []
   warn.mockClear()
+  drawn.mockReturnValue(0.99)
 })
 afterAll(() => {
   warn.mockRestore()
+  drawn.mockRestore()
   process.off('unhandledRejection', rejected)
   expect(rejected).not.toHaveBeenCalled()
 })
@@ -116,6 +121,14 @@ test.each<[what: string, isLate: boolean, all: [url: string, user?: unknown, res
   const { send } = sender(late)
   await samples(send, all)
   expect(told()).toEqual(isLate ? [LATE] : [])
+})
+
+test.each([[5], [10], [15]])('%i routes that a client calls in turn', async (count) => {
+  drawn.mockImplementation(random)
+  const { send, asked } = sender(late)
+  for (let i = 0; i < 250; i += 1) await send(`/${'abcdefghijklmnopqrstuvwxyz'[i % count]}`, 'acme')
+  expect(told()).toEqual([LATE])
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(250 + 50)
 })
 
 test('the last ten count, so that many visitors at first do not hide it', async () => {

@@ -23,10 +23,13 @@ export function identityContract(name: string, serve: (app: Authenticating) => P
     const authenticate = (req: AnyRequest): void => void users.set(req, String(req.headers['x-user']))
     const nothing = (): void => {}
     const warn = jest.spyOn(process, 'emitWarning')
+    // One of five requests is drawn: here the fifth.
+    const drawn = jest.spyOn(Math, 'random')
     const rejected = jest.fn()
     let served: Served | undefined
     beforeEach(() => {
       warn.mockReset()
+      drawn.mockReturnValue(0.99)
       rejected.mockReset()
       process.on('unhandledRejection', rejected)
     })
@@ -36,7 +39,10 @@ export function identityContract(name: string, serve: (app: Authenticating) => P
       process.off('unhandledRejection', rejected)
       expect(rejected).not.toHaveBeenCalled()
     })
-    afterAll(() => warn.mockRestore())
+    afterAll(() => {
+      warn.mockRestore()
+      drawn.mockRestore()
+    })
 
     /** @param identify as it is called; default: as it is to be */
     const start = async (
