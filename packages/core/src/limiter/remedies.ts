@@ -27,6 +27,7 @@ hash hashKeys secret -> write hashIds: process.env.ID_SECRET
 
 weight getCost requestCost consume units pointsToConsume -> write cost: 5, or cost: (req) => ...
 groupId scope -> write group: 'search'
+stack stacks onTop -> write stacked: { export: '5/min' }
 skipIf skipCondition exclude ignore filter unless when condition executeCondition enabled disabled ignoreUserAgents -> write skip: (req) => ..., true for requests that are not limited
 path paths route routes url global -> mount it on those routes alone, or write skip: (req) => ...
 whitelist safelist allowed exempt skipList -> write allowList: [...]

@@ -4,6 +4,7 @@ import { nearestOf } from '../base/option-checks.js'
 
 const WINDOW = "write window: '15 min', or a number of ms"
 const QUOTA = 'write quota: 100'
+const RATE = "write quota: 10, window: 's'"
 const CONCURRENT = "write '20 concurrent', or { concurrent: 20 }, in a limit of its own"
 /** What to write for the options of other packages. */
 const LIMIT_REMEDIES = new Map([
@@ -12,6 +13,10 @@ const LIMIT_REMEDIES = new Map([
   ['duration', WINDOW],
   ['interval', WINDOW],
   ['per', WINDOW],
+  ['period', WINDOW],
+  ['rate', RATE],
+  ['refillRate', RATE],
+  ['capacity', 'write burst: 20'],
   ['max', QUOTA],
   ['limit', QUOTA],
   ['points', QUOTA],

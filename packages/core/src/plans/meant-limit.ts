@@ -1,5 +1,6 @@
 import { isWindowLength } from '../algorithms/limit-terms.js'
 import { LONGEST_WINDOW_MS, notationOf, readDuration, type Unit } from '../base/duration.js'
+import { nearestOf } from '../base/option-checks.js'
 import { isUnits } from '../base/units.js'
 
 /** Only this many characters of a text are read. */
@@ -34,7 +35,8 @@ const RATE = new RegExp(
   'i',
 )
 const WHOLE = new RegExp(String.raw`(?<![-\d.,])(${NUMBER})(?![\d.,])([km](?![a-z]))?`, 'i')
-const BURST = /^(.+?)[\s,;(+]*\bburst\b(.*)$/i
+/** What joins a burst to its rate. */
+const JOINT = /(?:[\s,;(+]|\b(?:with|and|an?)\b)+$/i
 /** Requests are counted by subject anyway. */
 const BY_SUBJECT =
   /\s*(?:\/|\b(?:per|for|each)\b)\s*(?:(?:each|every|an?)\s+)?(?:[a-z]+\s+)?(?:ip|user|client|key|tenant|customer|address)$/i
@@ -52,12 +54,25 @@ interface Rate {
  */
 export function meantBy(given: string): string | undefined {
   const text = given.slice(0, LONGEST).trim()
-  const [, before = text, burst] = BURST.exec(text) ?? []
-  const rates = ratesIn(before.replace(BY_SUBJECT, ''))
+  const [rate, burst] = atBurst(text)
+  const rates = ratesIn(rate.replace(BY_SUBJECT, ''))
   const limits = rates.flatMap((rate) =>
     written(rate, burst !== undefined ? (wholeNumberIn(burst) ?? 2 * rate.quota) : undefined),
   )
   return limits.length === 0 ? undefined : [...new Set(limits)].join(' or ')
+}
+
+/** The rate, and what stands behind the word `burst`, or a word like it; undefined if there is none behind a rate. */
+function atBurst(text: string): [rate: string, burst: string | undefined] {
+  const word = text.match(/[a-z]+/gi)?.find((one) => nearestOf(one, ['burst']) !== undefined)
+  if (word === undefined) return [text, undefined]
+  const at = text.indexOf(word)
+  const before = text.slice(0, at).replace(JOINT, '')
+  const burst = text.slice(at + word.length)
+  if (before === '') return [text, undefined]
+  // '100 burst 200/s'
+  const [time = ''] = /[a-z/]/i.test(before) ? [] : (/(?:\/|\bper\b).*$/i.exec(burst) ?? [])
+  return [before + time, burst]
 }
 
 /** The same for the window of a limit in its long form: `'15min'`. */

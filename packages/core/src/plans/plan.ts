@@ -86,9 +86,10 @@ export function compileLimits(
   return planOfLimits(name, input, path, { ...NOTHING_SAID, defaultAlgorithm })
 }
 
-/** `limit` is a likely mistake for `limits`, so it counts as the long form: the error then names `limits`. */
+/** `limit` is a likely mistake for `limits`, or, as a number, for `quota`: the error then names that. */
 function isLongForm(input: object): boolean {
-  return 'limits' in input || 'limit' in input || 'onStoreFailure' in input
+  const isOfPlan = 'limit' in input && typeof input.limit !== 'number'
+  return isOfPlan || 'limits' in input || 'onStoreFailure' in input
 }
 
 /** What the plan itself says, and not its limits. */

@@ -78,6 +78,11 @@ describe('an option that does not exist', () => {
       'nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options',
     ],
     [
+      (options) => createHttpLimiter({} as never, { limiter }).route(options as never),
+      { stack: { export: '5/min' } },
+      "stack: there is no such option here; write stacked: { export: '5/min' }",
+    ],
+    [
       rateLimit,
       { limt: '5/min', indentify: 1, nonsense: 1, more: 1, evenMore: 1 },
       'limt: there is no such option here; did you mean limit?; indentify: there is no such option here; did you mean identify?; nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options; and 2 more',

@@ -39,6 +39,29 @@ test.each<[options: object, message: string]>([
   expect(() => asLimiter(options)).toThrow(message)
 })
 
+test.each<[limit: object, message: string]>([
+  [{ limit: 100, window: 'min' }, 'limit: there is no such option here; write quota: 100'],
+  [
+    { limit: 100, windowMs: 60_000 },
+    "limit: there is no such option here; write quota: 100; PATH.windowMs: there is no such option here; write window: '15 min', or a number of ms",
+  ],
+  [{ rate: 10, burst: 20 }, "rate: there is no such option here; write quota: 10, window: 's'"],
+  [
+    { capacity: 20, refillRate: 10, period: 's' },
+    "capacity: there is no such option here; write burst: 20; PATH.refillRate: there is no such option here; write quota: 10, window: 's'; PATH.period: there is no such option here; write window: '15 min', or a number of ms",
+  ],
+  // The long form of a plan.
+  [{ limit: '100/min' }, 'limit: there is no such option here; did you mean limits?'],
+])('the long form of a limit with other names: %j', (limit, message) => {
+  for (const [path, options] of [
+    ['limit', { limit }],
+    ['plans.pro', { plans: { pro: limit } }],
+  ] as const) {
+    const told = `${path}.${message.replaceAll('PATH', path)}`
+    expect(() => asLimiter(options)).toThrow(expect.objectContaining({ message: told }))
+  }
+})
+
 test.each<[identify: unknown, message: string]>([
   [byHeader, "identify: byHeader was given without calling it: write identify: byHeader('x-api-key')"],
   [byIp, 'identify: byIp was given without calling it: write identify: byIp()'],
