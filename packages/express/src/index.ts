@@ -65,14 +65,15 @@ const express: HttpAdapter<Request, Response> = {
 export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
   readonly limiter: Limiter<Plans>
   /**
-   * Middleware for a route that costs more, has limits on top, or counts in another group. What the limiter has taken for the
-   * request is part of that. If the rest does not fit, the request is denied, and all goes back. It can also stand alone.
+   * Middleware for a route that costs more, has limits on top, or counts in another group. Declare such a route above
+   * `app.use(limit)`: then it is decided once, by all that it asks for, and `limit` does not count it again. Below, what `limit`
+   * has taken is part of that. If the rest does not fit, the request is denied, and all goes back.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
-   * app.use(limit)
    * app.post('/export', limit.route({ cost: 10 }), handler)
    * app.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
+   * app.use(limit) // and below it all other routes
    */
   route(options: RouteOptions<Request, Response>): RequestHandler
 }

@@ -1,5 +1,5 @@
 import { pipeline, Readable } from 'node:stream'
-import { adapterContract, isDeep, serveHandler, type Serve } from '@tollgate/testing'
+import { adapterContract, isDeep, serveHandler, type Serve, type ServedRoute } from '@tollgate/testing'
 import express5, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import express4 from 'express4'
 import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/index.js'
@@ -15,9 +15,6 @@ const serveWith =
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
     const limit = rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>)
-    if (!isUnlimited) app.use(limit)
-    for (const one of more)
-      app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
     const handler: RequestHandler = async (req, res, next) => {
       onHandled?.()
       if (handle) {
@@ -32,8 +29,7 @@ const serveWith =
         look?.(req, req as unknown as Record<string, unknown>) ?? { ok: true, decision: req.rateLimit },
       )
     }
-    app.get('/', handler)
-    for (const { path, options: own, within } of routes) {
+    const mount = ({ path, options: own, within }: ServedRoute): void => {
       const router = framework.Router()
       if (within) router.use(path, limit.route(ownOf(within)))
       router
@@ -42,6 +38,12 @@ const serveWith =
         .post(limit.route(ownOf(own)), handler)
       app.use(router)
     }
+    for (const route of routes) if (route.isAbove) mount(route)
+    if (!isUnlimited) app.use(limit)
+    for (const one of more)
+      app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
+    app.get('/', handler)
+    for (const route of routes) if (!route.isAbove) mount(route)
     app.get('/error', () => {
       throw new Error('of the application')
     })

@@ -43,7 +43,7 @@ const serveWith =
       )
     }
     app.get('/', isUnlimited ? { config: { rateLimit: false } } : {}, handler)
-    for (const { path: url, options: own, within } of routes) {
+    for (const { path: url, options: own, within, isAbove } of routes) {
       await app.register(async (router) => {
         if (within) router.addHook('preHandler', app.rateLimit(ownOf(within)))
         const said =
@@ -51,7 +51,7 @@ const serveWith =
             ? { config: { rateLimit: ownOf(own) } }
             : {
                 preHandler: app.rateLimit(ownOf(own)),
-                ...(isUnlimited && { config: { rateLimit: false } as const }),
+                ...((isUnlimited || isAbove) && { config: { rateLimit: false } as const }),
               }
         router.route({ method: ['GET', 'POST'], url, ...said, handler })
       })

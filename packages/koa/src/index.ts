@@ -99,14 +99,16 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
 export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
   readonly limiter: Limiter<Plans>
   /**
-   * Middleware for a route that costs more, has limits on top, or counts in another group. What the limiter has taken for the
-   * request is part of that. If the rest does not fit, the request is denied, and all goes back. It can also stand alone.
+   * Middleware for a route that costs more, has limits on top, or counts in another group. Declare such a route above
+   * `app.use(limit)`: then it is decided once, by all that it asks for, and `limit` does not count it again. Below, what `limit`
+   * has taken is part of that. If the rest does not fit, the request is denied, and all goes back.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
-   * app.use(limit)
    * router.post('/export', limit.route({ cost: 10 }), handler)
    * router.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
+   * app.use(router.routes())
+   * app.use(limit) // and below it the routers of all other routes
    */
   route(options: RouteOptions<Context, Response>): Middleware
 }

@@ -1,4 +1,11 @@
-import { adapterContract, isDeep, serveHandler, serveHttp2Handler, type Serve } from '@tollgate/testing'
+import {
+  adapterContract,
+  isDeep,
+  serveHandler,
+  serveHttp2Handler,
+  type Serve,
+  type ServedRoute,
+} from '@tollgate/testing'
 import Router from '@koa/router'
 import Koa3, { type Context, type Middleware, type Response } from 'koa'
 import Koa2 from 'koa2'
@@ -15,8 +22,6 @@ const serveWith =
     app.on('error', (error) => onError?.(error))
     if (before) app.use((ctx, next) => before(ctx).then(next))
     const limit = rateLimit(options as unknown as RateLimitOptions<Context, Response>)
-    if (!isUnlimited) app.use(limit)
-    for (const one of more) app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
     const handler: Middleware = async (ctx) => {
       onHandled?.()
       if (handle) {
@@ -28,12 +33,16 @@ const serveWith =
       if (hold) await hold()
       ctx.body = look?.(ctx, ctx.state) ?? { ok: true, decision: ctx.state.rateLimit }
     }
-    for (const { path, options: own, within } of routes) {
+    const mount = ({ path, options: own, within }: ServedRoute): void => {
       const router = new Router()
       if (within) router.use(path, limit.route(ownOf(within)))
       router.get(path, limit.route(ownOf(own)), handler).post(path, limit.route(ownOf(own)), handler)
       app.use(router.routes())
     }
+    for (const route of routes) if (route.isAbove) mount(route)
+    if (!isUnlimited) app.use(limit)
+    for (const one of more) app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
+    for (const route of routes) if (!route.isAbove) mount(route)
     app.use(async (ctx, next) => {
       if (routes.length > 0 && ctx.path !== '/') return
       if (ctx.path === '/error') throw new Error('of the application')

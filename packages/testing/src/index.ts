@@ -10,7 +10,7 @@ export { clientContract, type ClientKind, type ClientSettings } from './contract
 export { CLIENT_TROUBLES } from './contracts/client-troubles.ts'
 export { deployCluster, deployOne, type Deployment } from './redis/deployment.ts'
 export { identityContract, type Authenticating } from './contracts/identity-contract.ts'
-export { routeContract } from './contracts/route-contract.ts'
+export { routeContract, type ServedRoute } from './contracts/route-contract.ts'
 export { mistakesContract, type Mistakes } from './contracts/mistakes-contract.ts'
 export { trustContract } from './contracts/trust-contract.ts'
 export { upgradeContract } from './contracts/upgrade-contract.ts'

@@ -4,6 +4,7 @@ import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 import { httpBench } from './http-bench.ts'
 import { spellings } from './route-spellings.ts'
+import { routesAbove } from './routes-above.ts'
 import { Visitors } from './visitors.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
@@ -21,19 +22,18 @@ export interface ServedRoute {
   readonly within?: Own
   /** The limiter is mounted for this route only, and not for the whole application. */
   readonly isAlone?: boolean
+  /** It is declared above the limiter of the application, where that makes a difference. */
+  readonly isAbove?: boolean
 }
 
-/** Routes that cost more, or have limits of their own, behind a limiter of the whole application. */
+/** Routes that cost more, or have limits of their own, above a limiter of the whole application and behind it. */
 export function routeContract(name: string, serve: Serve, makeStore: () => Store | undefined): void {
   describe(`route contract: ${name}`, () => {
     const { limiterOf, start: serveIt } = httpBench(serve, makeStore)
-    /** Serves `/export` with these options, behind a limiter. */
-    const start = (
-      options: ServeOptions['options'],
-      own: Own,
-      rest: Omit<ServeOptions, 'options'> = {},
-    ): Promise<string> =>
-      serveIt({ identify: byKey, ...options }, { routes: [{ path: '/export', options: own }], ...rest })
+    const start: RoutePlace['start'] = (options, own, { isAbove = false, ...rest } = {}) => {
+      const routes = [{ path: '/export', options: own, isAbove }]
+      return serveIt({ identify: byKey, ...options }, { routes, ...rest })
+    }
     const left = async (limiter: Limiter, scope: ScopeOptions = {}): Promise<number[]> =>
       (await limiter.scope(scope).peek('acme')).limits.map(({ remaining }) => remaining)
     const exports = (url: string, init: RequestInit = acme): Promise<Response> => fetch(`${url}export`, init)
@@ -162,16 +162,17 @@ export function routeContract(name: string, serve: Serve, makeStore: () => Store
 
     others({ limiterOf, start, exports, left })
     spellings({ limiterOf, start, left })
+    routesAbove({ limiterOf, start, exports, left })
   })
 }
 
-/** What each test has. `start` serves `/export` with options of its own, behind a limiter. */
+/** What each test has. `start` serves `/export` with options of its own, behind a limiter, or above it. */
 export interface RoutePlace {
   readonly limiterOf: ReturnType<typeof httpBench>['limiterOf']
   readonly start: (
     options: ServeOptions['options'],
     own: Own,
-    rest?: Omit<ServeOptions, 'options'>,
+    rest?: Omit<ServeOptions, 'options'> & Pick<ServedRoute, 'isAbove'>,
   ) => Promise<string>
   readonly exports: (url: string, init?: RequestInit) => Promise<Response>
   readonly left: (limiter: Limiter, scope?: ScopeOptions) => Promise<number[]>
