@@ -51,12 +51,13 @@ app.use((req, res, next) => {
   if (req.tenant) next()
   else res.status(401).json({ error: 'unknown key' })
 })
-// Counters of its own: as much again as the plan says. Above the limiter of all others, which then decides nothing of it.
+// Routes with limits of their own: above the limiter of all others, which does not count them again.
+// Counters of its own: as much again as the plan says.
 app.get('/search', limit.route({ group: 'search' }), (_req, res) => res.json({ found: 0 }))
-app.use(limit)
-app.get('/items', (_req, res) => res.json({ items: [] }))
 // Within the plan, and no more than this of it.
 app.post('/export', limit.route({ stacked: { export: '2/h' } }), (_req, res) => res.json({ exported: true }))
+app.use(limit)
+app.get('/items', (_req, res) => res.json({ items: [] }))
 app.get('/flaky', (_req, res) => res.status(500).json({ error: 'not your fault' }))
 app.get('/whoami', (req, res) => res.json(req.rateLimit))
 

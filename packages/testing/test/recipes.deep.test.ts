@@ -159,6 +159,16 @@ test.each([
   expect(BY_PATH.test(line)).toBe(isByPath)
 })
 
+// In Express and Koa: below `app.use(limit)` a route is decided twice.
+const BELOW = /\.use\(limit\)[\s\S]*limit\.route\(/
+
+test('no program to copy has a route with options of its own below the limiter of the application', () => {
+  const [route, use] = ["app.post('/export', limit.route({ cost: 10 }), handler)", 'app.use(limit)']
+  expect([BELOW.test(`${use}\n${route}`), BELOW.test(`${route}\n${use}`)]).toEqual([true, false])
+  expect(recipesWith(/limit\.route\(/).length).toBeGreaterThan(7)
+  expect(recipesWith(BELOW)).toEqual([])
+})
+
 test('no program to copy counts by a header that nobody checked, or says by the path what a route costs', () => {
   expect(recipes.length).toBeGreaterThan(150)
   expect([...recipesWith(UNCHECKED), ...recipesWith(BY_PATH)]).toEqual([])
