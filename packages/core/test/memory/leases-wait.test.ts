@@ -54,6 +54,6 @@ test.each(variants)('$name', (variant) => {
     } else if (wait < 0) expect(one(store, ask(part('other', cost, set))).limits[0]?.wait).toBe(wait)
   }
   const quotas = fc.integer({ min: 3, max: 20 })
-  fc.assert(fc.property(acts, quotas, fc.integer({ min: 1, max: 20 }), holds), { numRuns: cases(50, 500) })
-  expect(waited).toBeGreaterThan(cases(5, 50))
+  fc.assert(fc.property(acts, quotas, fc.integer({ min: 1, max: 20 }), holds), { numRuns: cases(100, 500) })
+  expect(waited).toBeGreaterThan(cases(1, 50))
 })

@@ -104,7 +104,7 @@ test.each(exact)('$name', (variant) => {
         expect(answers[0]).toEqual(answers[1])
       }
     }),
-    { numRuns: cases(50, 500) },
+    { numRuns: cases(100, 500) },
   )
-  expect(compared).toBeGreaterThan(cases(50, 500))
+  expect(compared).toBeGreaterThan(cases(100, 500))
 })
