@@ -55,6 +55,21 @@ describe.each([
     expect([await health.json(), health.headers.get('ratelimit')]).toEqual([{ skipped: true }, null])
   })
 
+  test('a route above the limiter of the application decides alone, also if the request goes on to it', async () => {
+    const limit = rateLimit({ limit: '100/min' })
+    const router = new Router()
+    router.get('/report', limit.route({ cost: 10 }), (ctx) => (ctx.body = 'a report'))
+    router.get('/on', limit.route({ cost: 10 }), (_ctx, next) => next())
+    app.use(router.routes())
+    app.use(limit)
+    app.use((ctx) => (ctx.body = 'all others'))
+
+    const left = []
+    for (const path of ['report', 'on', 'other'])
+      left.push((await get(path)).headers.get('ratelimit-remaining'))
+    expect(left).toEqual(['90', '80', '79'])
+  })
+
   test('twice in one application: a guard by address, then authentication, then plans', async () => {
     const limiter = createLimiter({ plans: { guard: '4/min', free: '2/min' } })
     const authenticated = jest.fn()
