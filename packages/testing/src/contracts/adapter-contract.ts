@@ -34,8 +34,9 @@ const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? ''
  */
 export function adapterContract(name: string, serve: Serve, serveHttp2?: Serve): void {
   let redis: Redis
-  beforeAll(() => {
+  beforeAll(async () => {
     redis = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
+    await redis.ping()
   })
   afterAll(() => redis.quit())
 
@@ -43,9 +44,9 @@ export function adapterContract(name: string, serve: Serve, serveHttp2?: Serve):
   const ways = [roadContract, httpContract, concurrencyContract]
   const more = [routeContract, refundContract, denialContract, requestContract, onDeniedContract, endContract]
   const all = [...ways, ...more, hostileContract, shedContract, limitsContract]
-  for (const contract of all) contract(`${name}, Redis`, serve, onRedis)
   // Memory answers with values: what an adapter does then is the same in all contracts.
   for (const contract of isDeep ? all : ways) contract(`${name}, memory store`, serve, () => undefined)
+  for (const contract of all) contract(`${name}, Redis`, serve, onRedis)
   bytesContract(name, serve)
   leaseContract(name, serve, onRedis)
   if (serveHttp2) http2Contract(name, serveHttp2)
