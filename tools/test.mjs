@@ -17,7 +17,7 @@ const quiet = { quiet: true }
 const steps = [
   ['install', install],
   ['build', build],
-  ['types', () => exec(['turbo', 'run', 'typecheck', '--output-logs=errors-only'], quiet)],
+  ['types', () => exec(['node', 'tools/typecheck.mjs'], quiet)],
   ['lint', () => exec(['oxlint', '--type-aware', '--deny-warnings', '.'], quiet)],
   ['format', () => exec(['oxfmt', '--check', '.'], quiet)],
 ]
