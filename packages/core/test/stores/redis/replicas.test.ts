@@ -55,13 +55,13 @@ test('leases are granted, and are there when the replica has them', async () => 
 
 test('a replica that hangs is waited for as long as timeoutMs says, and the decision stands', async () => {
   const { port, pause, resume } = await replicated()
-  const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 60 } })
+  const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 1000 } })
   const limiter = createLimiter({ limit: '100/min', store, deadlineMs: 5000, local: { instances: 1 } })
   await limiter.consume('acme')
   pause()
   const started = performance.now()
   expect((await limiter.consume('acme')).source).toBe('store')
-  expect(performance.now() - started).toBeGreaterThan(50)
+  expect(performance.now() - started).toBeGreaterThan(900)
   expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(98)
   resume()
 })
