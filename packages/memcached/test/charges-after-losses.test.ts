@@ -1,9 +1,8 @@
 // Units that were used while Memcached was away, charged to a counter that it has lost meanwhile.
 import { limitSetOf, StoreError, type Store, type StoreRequest } from '@tollgate/core/store'
 import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
-import { connect, type Socket } from 'node:net'
-import { memcachedStore } from '../src/index.ts'
-import { newPrefix } from './support.ts'
+import { memcachedStore, type MemcachedStoreOptions } from '../src/index.ts'
+import { command, connectBy, newPrefix } from './support.ts'
 
 let server: MemcachedServer
 const stores: Store[] = []
@@ -32,32 +31,12 @@ const charging = (units: number): StoreRequest => ({
   parts: [{ key: 'acme', set, cost: units, used: [[{ units, ageUs: 0 }]] }],
 })
 
-/** A store that sends each text by `send`. */
-function storeOf(send: (socket: Socket, text: string, write: () => void) => void): Store {
-  const store = memcachedStore(server.address, {
-    prefix,
-    connect: (address) => {
-      const socket = connect(address as { host: string; port: number })
-      const { write } = socket
-      socket.write = ((text: string, ...rest: []) => {
-        send(socket, text, () => void write.call(socket, text, ...rest))
-        return true
-      }) as typeof socket.write
-      return socket
-    },
-  })
+function storeOf(options: MemcachedStoreOptions = {}): Store {
+  const store = memcachedStore(server.address, { prefix, ...options })
   stores.push(store)
   return store
 }
-const plain = (): Store => storeOf((_socket, _text, write) => write())
-
-async function lose(): Promise<void> {
-  const socket = connect(server.port, '127.0.0.1')
-  const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
-  socket.write('flush_all\r\n')
-  expect(await answer).toBe('OK\r\n')
-  socket.destroy()
-}
+const lose = async (): Promise<void> => expect(await command(server, 'flush_all')).toBe('OK\r\n')
 
 async function remaining(store: Store): Promise<number> {
   const [answer] = await store.peek([asking(1)])
@@ -71,29 +50,31 @@ const AFTERWARDS = 100 - 60 - 10
 const RESTORES = /^m[as] \S+=acme:/m
 
 test('another process makes the counter anew just before this one puts it back: nothing is forgotten', async () => {
-  const other = plain()
+  const other = storeOf()
   let made: Promise<unknown> | undefined
-  const store = storeOf((_socket, text, write) => {
+  const connect = connectBy((_socket, text, write) => {
     if (!isLost || made || !RESTORES.test(text)) return write()
     made = Promise.resolve(other.consume([asking(1)])).then(write)
   })
+  const store = storeOf({ connect })
   let isLost = false
   await store.consume([asking(60)])
   await lose()
   isLost = true
   expect(await store.consume([charging(10)])).toMatchObject([{ limits: [{ granted: 10 }] }])
   expect(made).toBeDefined()
-  expect(await remaining(plain())).toBe(AFTERWARDS)
+  expect(await remaining(storeOf())).toBe(AFTERWARDS)
 })
 
 test('the command that puts it back fails: the next charge does so', async () => {
-  const other = plain()
+  const other = storeOf()
   let isCut = false
-  const store = storeOf((socket, text, write) => {
+  const connect = connectBy((socket, text, write) => {
     if (!isCut || !RESTORES.test(text)) return write()
     isCut = false
     socket.destroy()
   })
+  const store = storeOf({ connect })
   await store.consume([asking(60)])
   await lose()
   await other.consume([asking(1)])
@@ -102,5 +83,5 @@ test('the command that puts it back fails: the next charge does so', async () =>
   await eventually(async () => {
     expect(await store.consume([charging(10)])).toMatchObject([{ limits: [{ granted: 10 }] }])
   })
-  expect(await remaining(plain())).toBe(AFTERWARDS)
+  expect(await remaining(storeOf())).toBe(AFTERWARDS)
 })

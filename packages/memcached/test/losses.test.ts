@@ -1,8 +1,7 @@
 // What Memcached forgets: evictions, a flush, a restart. What a process knows of a counter, it puts back.
 import type { Limiter } from '@tollgate/core'
 import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
-import { connect } from 'node:net'
-import { allowed, consumeAll, newPrefix, Processes } from './support.ts'
+import { allowed, command, consumeAll, newPrefix, Processes } from './support.ts'
 
 let server: MemcachedServer
 const processes = new Processes()
@@ -19,18 +18,6 @@ function evictedIn(limiter: Limiter): () => number {
   let subjects = 0
   limiter.on('evicted', (count) => void (subjects += count))
   return () => subjects
-}
-
-/** Sends a command and waits for its answer. */
-async function command({ port }: MemcachedServer, text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(`${text}\r\n`))
-    socket.on('error', reject)
-    socket.once('data', (data) => {
-      socket.destroy()
-      resolve(String(data))
-    })
-  })
 }
 
 test('a flush in mid-window: the process that knows a counter puts it back, and tells of the loss', async () => {

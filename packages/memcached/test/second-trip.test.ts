@@ -1,9 +1,8 @@
 // A batch whose second trip is lost: what the first one decided stands.
 import { limitSetOf, StoreError, type StoreRequest } from '@tollgate/core/store'
 import { startMemcached, type MemcachedServer } from '@tollgate/testing'
-import { connect } from 'node:net'
 import { memcachedStore } from '../src/index.ts'
-import { newPrefix } from './support.ts'
+import { connectBy, newPrefix } from './support.ts'
 
 let server: MemcachedServer
 beforeAll(async () => {
@@ -23,17 +22,11 @@ test('only the request that was to be asked again has no answer', async () => {
   let isCut = false
   const store = memcachedStore(server.address, {
     prefix,
-    connect: (address) => {
-      const socket = connect(address as { host: string; port: number })
-      const { write } = socket
-      // The trips of `acme` that take units are lost; the first one only looks, since it is known to be full.
-      socket.write = ((text: string, ...rest: []) => {
-        if (!isCut || !/^ma \S+=acme:/m.test(text)) return write.call(socket, text, ...rest)
-        socket.destroy()
-        return false
-      }) as typeof socket.write
-      return socket
-    },
+    // The trips of `acme` that take units are lost; the first one only looks, since it is known to be full.
+    connect: connectBy((socket, text, write) => {
+      if (isCut && /^ma \S+=acme:/m.test(text)) socket.destroy()
+      else write()
+    }),
   })
   const other = memcachedStore(server.address, { prefix })
   await store.consume([asking('acme', 10)])

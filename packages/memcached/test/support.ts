@@ -1,6 +1,8 @@
 import { createLimiter, type Decision, type Limiter, type LimiterOptions } from '@tollgate/core'
 import type { Store } from '@tollgate/core/store'
+import type { MemcachedServer } from '@tollgate/testing'
 import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
 import { memcachedStore, type Memcached, type MemcachedStoreOptions } from '../src/index.ts'
 
 /** A prefix that no other test has, so that all may use one server. */
@@ -12,6 +14,31 @@ export function newPrefix(): string {
 export function storeOfAnotherProcess(servers: Memcached, options?: MemcachedStoreOptions): Store {
   return Object.defineProperty(memcachedStore(servers, options), 'space', { value: {} })
 }
+
+/** Sends a command and waits for its answer. */
+export async function command({ port }: MemcachedServer, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${text}\r\n`))
+    socket.on('error', reject)
+    socket.once('data', (data) => {
+      socket.destroy()
+      resolve(String(data))
+    })
+  })
+}
+
+/** Opens sockets that send each text by `send`: it may call `write` later, or never. */
+export const connectBy =
+  (send: (socket: Socket, text: string, write: () => void) => void) =>
+  (address: object): Socket => {
+    const socket = connect(address as { host: string; port: number })
+    const { write } = socket
+    socket.write = ((text: string, ...rest: []) => {
+      send(socket, text, () => void write.call(socket, text, ...rest))
+      return true
+    }) as typeof socket.write
+    return socket
+  }
 
 /** As many processes as a test wants: limiters with a connection each, and nothing in common but the server. */
 export class Processes {
