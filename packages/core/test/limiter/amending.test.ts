@@ -229,13 +229,16 @@ describe('a store that fails between the two', () => {
 
   test('a request that local let in is decided by the store again, once it answers', async () => {
     const { redis, limiter, left: leftOf } = await start()
+    // On a busy machine it is charged before the route asks: then it does not come back.
+    let charged = 0
+    limiter.on('reconciliation', ({ units }) => void (charged += units))
     redis.pause()
     const first = await limiter.consume(acme)
     expect(first.source).toBe('local')
     redis.resume()
-    await eventually(async () => (await limiter.consume('other')).source === 'store')
+    await eventually(async () => (await limiter.peek('other')).source === 'store')
     expect(await amend(limiter, first, { cost: 10 })).toMatchObject({ allowed: true, cost: 10 })
-    await comesToStay(() => leftOf('acme'), 10)
+    await comesToStay(async () => (await leftOf('acme')) + charged, 10)
   })
 
   test('close waits for what is under way, and leaves nothing taken of what it denied', async () => {
