@@ -63,6 +63,11 @@ const order = fc.record({
 })
 type Asked = typeof held | typeof plain | typeof order extends fc.Arbitrary<infer T> ? T : never
 
+/** Requests of one subject at once that all may wait: each sees the places of those before. */
+const burst = fc
+  .record({ key, set, asked: fc.array(held, { minLength: 3, maxLength: 6 }) })
+  .map(({ asked, ...same }): Asked[] => asked.map((one) => ({ ...one, ...same, isJoint: false })))
+
 /** A subject that moves among many plans. */
 const wander = fc.record({ key, from: fc.constantFrom(0, 2, 40) }).map(({ key: asked, from }): Asked[] =>
   Array.from({ length: MANY_SETS }, (_, i) => {
@@ -85,6 +90,7 @@ const act = fc.record({
         { minLength: 1, maxLength: 4 },
       ),
     },
+    { weight: 10, arbitrary: burst },
     { weight: 1, arbitrary: wander },
   ),
 })

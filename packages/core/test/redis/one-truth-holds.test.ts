@@ -7,7 +7,7 @@ import type { LimitSet } from '../../src/plans/limit-set.js'
 import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
 import { isOutcome } from '../../src/stores/outcome-check.js'
 import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { manySets } from '../support/store-requests.js'
+import { manySets, needOutcome, requestOf, setOf, waiting } from '../support/store-requests.js'
 import { forAll } from '../support/schedules.js'
 import { variants, type Variant } from '../support/variants.js'
 import { heldSets, holdActs, playHolds, type HoldAct } from './hold-schedules.js'
@@ -59,6 +59,23 @@ test('several buckets of one window', async () => {
   const [slow, fast] = [bucket(8, 30), bucket(25, 20)]
   const many = manySets(variants.at(-1) as Variant, fast, bucket(4, 40))
   await forMany(holdActs, (acts) => agree(heldSets([fast, slow], [slow, bucket(90, 300)], many), acts))
+})
+
+test('a place that a request of the same call has got is one that the next can go before', async () => {
+  const set = waiting(setOf({ quota: 20, window: 1000 }))
+  const request = (cost: number, n: number): StoreRequest => ({
+    ...requestOf('k', set, cost),
+    hold: { kind: 'place', id: `hold-000000${n}`, lengthUs: 2_000_000, slackUs: 20_000, most: 100 },
+  })
+  for (const store of [
+    memoryStore({ now: () => START_MS }),
+    redisStore(sharedRedis(), { now: () => START_MS, prefix: testPrefix() }),
+  ]) {
+    await store.consume([requestOf('k', set, 18)])
+    const answers = await store.consume([4, 8, 1].map(request))
+    const delays = answers.map((answer) => needOutcome(answer).hold?.delayUs)
+    expect(delays).toEqual([1_000_000, 1_000_000, 0])
+  }
 })
 
 test('the schedules hold units: places in line, reservations, and all answers are outcomes', async () => {

@@ -32,7 +32,7 @@ end
 
 -- Makes the rows of a line others, with so many units.
 local function set_places(groups, group, rows, out)
-  group.leases, group.out = rows, out
+  group.leases, group.out, group.coming = rows, out, nil
   if rows == '' then return end
   local ends = place_at(groups, group, #rows / PLACE_ROW) + group.lag - PLACE
   group.ends, group.expires = ends, group.expires + ends - group.ends
