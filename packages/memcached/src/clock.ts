@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { StoreError } from '@tollgate/core/store'
-import type { Command, MemcachedPort, Reply } from './clients/port.js'
-import { Joining } from './joining.js'
+import type { Command, Looked, MemcachedPort, Reply } from './clients/port.js'
 import { ToldTime } from './told-time.js'
 
 /** How often a process that decides compares its clock with the others, in ms. */
@@ -9,15 +8,26 @@ const COMPARED_EVERY_MS = 100
 /** How often it compares it with the server's, in ms. */
 const CHECKED_EVERY_MS = 10_000
 const KEPT_S = 120
-/** A written time that is older than this may be of processes that do not decide any more, in ms. */
-const OLDEST_FRESH_MS = 150
+/** A process that begins goes by its own clock if that is later than the common time by at most this, in ms. */
+const MOST_LATER_MS = 150
+/** So often others may write the time between a look at it and the answer. */
+const MOST_TRIES = 5
 /** How long the time of the server is waited for before the first decision, in ms. */
 const LONGEST_TOLD_MS = 1000
 
+/** The common time as it was found, in ms, when that was, and the token to write another one in its place. */
+interface Found {
+  readonly ms: number
+  readonly at: number
+  readonly token: string | undefined
+}
+
 /**
  * The time that all processes decide by. Memcached has no clock in ms, so they agree on one: each writes its time beside the
- * counters when it is the latest, and who reads a later one than its own goes on from there. The server's clock in seconds
- * says what is possible: a process whose clock is off by more is set right by it first.
+ * counters when it is the latest, and who reads a later one than its own goes on from there. A process that begins takes over the
+ * time that it finds, since a later one would push all others forward, and windows would be skipped; of several that begin at
+ * once, the first one writes it. The server's clock in seconds says what is possible: a process whose clock is off by more is
+ * set right by it first.
  *
  * So clocks of processes that decide differ by a comparison and a trip: 0.25 s at most.
  */
@@ -34,7 +44,6 @@ export class CommonClock {
   readonly #told = new ToldTime()
   #synced: Promise<void> | undefined
   isSynced: boolean
-  #joining: Joining | undefined
 
   constructor(
     port: MemcachedPort,
@@ -62,7 +71,7 @@ export class CommonClock {
 
   /** Asks the server and the other processes once, before the first decision. */
   sync(): Promise<void> {
-    return (this.#synced ??= this.#check().then(
+    return (this.#synced ??= this.#begin().then(
       () => void (this.isSynced = true),
       (error: unknown) => {
         this.#synced = undefined
@@ -76,66 +85,79 @@ export class CommonClock {
     const at = performance.now()
     if (this.#testClock || at - this.#comparedAt < COMPARED_EVERY_MS) return undefined
     this.#comparedAt = at
-    if (at - this.#checkedAt >= CHECKED_EVERY_MS) this.#check().catch(() => {})
-    return { kind: 'read', key: this.#key }
+    if (at - this.#checkedAt >= CHECKED_EVERY_MS) void this.#askServer()
+    return this.#looking()
   }
 
   /** Takes the reply to `comparison`. */
   compare(reply: Reply): void {
-    const latest = typeof reply === 'string' ? Number(reply) : NaN
-    if (this.#joining && this.#stillJoins(this.#joining, reply)) return
+    const found = foundOf(reply)
     const now = this.#nowMs()
-    const isPossible = this.#told.isPossible(latest, now)
-    if (isPossible && latest > now) this.#origin += latest - now
-    else if (isPossible && !this.isSynced && now - latest > OLDEST_FRESH_MS) {
-      this.#joining = new Joining(reply, this.#origin)
-      this.#setBack(now - latest)
-    } else {
-      // Nobody waits for it. If it fails, the next comparison writes the time again.
-      this.#port.run([this.#writing()], this.#shard).catch(() => {})
+    if (this.#told.isPossible(found.ms, now) && found.ms > now) this.#origin += found.ms - now
+    // Nobody waits for it. If it fails, the next comparison writes the time again.
+    else this.#write(found).catch(() => {})
+  }
+
+  async #begin(): Promise<void> {
+    this.#comparedAt = performance.now()
+    const told = this.#askServer()
+    let found = await this.#look()
+    await Promise.race([told, pause(LONGEST_TOLD_MS)])
+    for (let tries = 0; !this.#follows(found) && tries < MOST_TRIES; tries += 1) {
+      if (await this.#write(found)) return
+      found = await this.#look()
     }
   }
 
-  /** Whether it is not known yet if others decide. */
-  #stillJoins(joining: Joining, reply: Reply): boolean {
-    const seen = joining.look(reply)
-    if (seen === 'unknown') return true
-    this.#joining = undefined
-    if (seen === 'nobody') this.#origin = Math.max(this.#origin, joining.origin)
-    return false
+  /** Goes on from the common time, if that can be right. */
+  #follows({ ms, at }: Found): boolean {
+    const [latest, now] = [ms + performance.now() - at, this.#nowMs()]
+    if (!this.#told.isPossible(latest, now)) return false
+    if (latest > now || now - latest > MOST_LATER_MS) this.#setOn(latest - now)
+    return true
   }
 
-  async #check(): Promise<void> {
+  async #askServer(): Promise<void> {
     const at = performance.now()
     this.#checkedAt = at
-    this.#comparedAt = at
-    const told = this.#port
-      .serverTime(this.#shard)
-      .then((seconds) => {
-        if (seconds === undefined || !Number.isFinite(seconds)) return
-        const wrong = this.#told.learn(seconds * 1000, at, this.#nowMs())
-        if (wrong < 0) this.#setBack(-wrong)
-        else this.#origin += wrong
-      })
-      // A client that does not tell it: the other processes' clock is enough.
-      .catch(() => {})
-    const reading = this.#port.run([{ kind: 'read', key: this.#key }], this.#shard)
-    const [replies] = await Promise.all([reading, Promise.race([told, pause(LONGEST_TOLD_MS)])])
-    this.compare(replies[0])
+    // A client that does not tell it: the other processes' clock is enough.
+    const seconds = await this.#port.serverTime(this.#shard).catch(() => undefined)
+    if (seconds === undefined || !Number.isFinite(seconds)) return
+    this.#setOn(this.#told.learn(seconds * 1000, at, this.#nowMs()))
   }
 
-  #setBack(ms: number): void {
-    this.#origin -= ms
-    this.#latestUs = 0
+  #setOn(ms: number): void {
+    this.#origin += ms
+    if (ms < 0) this.#latestUs = 0
   }
 
-  #writing(): Command {
-    return { kind: 'set', key: this.#key, text: this.#nowMs().toFixed(3), ttl: KEPT_S }
+  #looking(): Command {
+    return { kind: 'look', key: this.#key }
+  }
+
+  async #look(): Promise<Found> {
+    const [reply] = await this.#port.run([this.#looking()], this.#shard)
+    return foundOf(reply)
+  }
+
+  /** Writes this process's time, unless others have written since they were found. Resolves with whether it did. */
+  async #write({ token }: Found): Promise<boolean> {
+    const [key, text, ttl] = [this.#key, this.#nowMs().toFixed(3), KEPT_S]
+    const [reply] = await this.#port.run(
+      [token === undefined ? { kind: 'add', key, text, ttl } : { kind: 'swap', key, text, ttl, token }],
+      this.#shard,
+    )
+    return reply === true
   }
 
   #nowMs(): number {
     return this.#origin + performance.now()
   }
+}
+
+function foundOf(reply: Reply): Found {
+  const { text, token } = (reply ?? {}) as Partial<Looked>
+  return { ms: text === undefined ? NaN : Number(text), at: performance.now(), token }
 }
 
 function pause(ms: number): Promise<void> {

@@ -13,13 +13,16 @@ export class ToldTime {
   /**
    * @param askedAt the server had told this time at some moment since then
    * @param now     by this process's clock, in ms
-   * @returns by how many ms that clock is wrong at least: above 0 it is behind, below 0 ahead
+   * @returns by how many ms that clock is to be set on, or back if below 0. One that others follow may be off by more than one
+   *   that has just begun: they would all jump
    */
   learn(ms: number, askedAt: number, now: number): number {
     const at = performance.now()
+    const spareMs = this.#told ? 2 * SERVER_TICK_MS : 0
     this.#told = { ms, at }
     const latest = ms + SERVER_TICK_MS + at - askedAt
-    return now < ms ? ms - now : Math.min(latest - now, 0)
+    if (now < ms - spareMs) return ms - now
+    return now > latest + spareMs ? latest - now : 0
   }
 
   /** Whether another process's time can be right. */
@@ -27,7 +30,8 @@ export class ToldTime {
     if (!Number.isFinite(latest)) return false
     if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
     const passed = performance.now() - this.#told.at
-    // An earlier one was written before the server told its time.
-    return latest >= this.#told.ms && latest - passed <= this.#told.ms + 2 * SERVER_TICK_MS
+    // The server may have told it to the other process a tick earlier, or later.
+    const { ms } = this.#told
+    return latest >= ms - SERVER_TICK_MS && latest - passed <= ms + 2 * SERVER_TICK_MS
   }
 }

@@ -1,0 +1,85 @@
+// Processes whose system clocks are seconds apart, in the moment in which they begin to decide.
+import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
+import { portOf } from '../src/clients/index.ts'
+import type { MemcachedPort } from '../src/clients/port.ts'
+import { CommonClock } from '../src/clock.ts'
+import { newPrefix } from './support.ts'
+
+/** A process that begins goes by its own clock if that is so much later. */
+const MOST_LATER_MS = 150
+
+let server: MemcachedServer
+const ports: MemcachedPort[] = []
+beforeAll(async () => {
+  server = await startMemcached()
+})
+afterAll(async () => {
+  await Promise.all(ports.map((port) => port.close?.()))
+  await server.kill()
+})
+
+interface Process {
+  readonly port: MemcachedPort
+  readonly clock: CommonClock
+}
+
+/** A process whose system clock is wrong by so much. */
+function processOf(key: string, skewMs: number): Process {
+  const port = portOf(server.address, undefined)
+  ports.push(port)
+  const real = Date.now
+  Date.now = () => real() + skewMs
+  try {
+    return { port, clock: new CommonClock(port, 0, { key }) }
+  } finally {
+    Date.now = real
+  }
+}
+
+function apartMs(processes: readonly Process[]): number {
+  const times = processes.map(({ clock }) => clock.nowUs() / 1000)
+  return Math.max(...times) - Math.min(...times)
+}
+
+/** Compares its clock with the others, as a process does that decides. */
+async function compare({ clock, port }: Process): Promise<void> {
+  const command = clock.comparison()
+  if (command) clock.compare((await port.run([command], 0))[0])
+}
+
+test('begin at once: all go by the clock of one', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const key = newPrefix()
+    const processes = [0, 3000, -3000, 1500, -1500, 60_000, -60_000].map((skew) => processOf(key, skew))
+    const began = performance.now()
+    await Promise.all(processes.map(({ clock }) => clock.sync()))
+    expect(apartMs(processes)).toBeLessThanOrEqual(MOST_LATER_MS + performance.now() - began)
+  }
+})
+
+test('begin beside others whose clock was set by another second of the server: go by theirs', async () => {
+  const key = newPrefix()
+  const first = processOf(key, -10_000)
+  await first.clock.sync()
+  const second = await first.port.serverTime(0)
+  let comparedAt = 0
+  await eventually(async () => {
+    comparedAt = performance.now()
+    await compare(first)
+    return (await first.port.serverTime(0)) !== second
+  })
+  const before = first.clock.nowUs() / 1000 - performance.now()
+  const others = [10_000, 0, -10_000].map((skew) => processOf(key, skew))
+  await Promise.all(others.map(({ clock }) => clock.sync()))
+  // The time that they found was written 100 ms before the last comparison, or later.
+  expect(apartMs([first, ...others])).toBeLessThanOrEqual(
+    MOST_LATER_MS + 100 + performance.now() - comparedAt,
+  )
+  const compared = jest.spyOn(first.clock, 'compare')
+  await eventually(async () => {
+    await Promise.all([...others, first].map(compare))
+    return compared.mock.calls.length >= 2
+  })
+  // Nobody has pushed the others on.
+  expect(first.clock.nowUs() / 1000 - performance.now() - before).toBeLessThanOrEqual(MOST_LATER_MS)
+})
