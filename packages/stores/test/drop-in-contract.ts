@@ -89,19 +89,21 @@ export function dropInContract({ open, remaining, isWhole = false }: DropIn): vo
 
     test('it hangs: this process limits by itself, and Redis decides again by itself', async () => {
       const options = { deadlineMs: 200, local: { instances: 2 } }
-      const app = await serve({ limit: 8, windowMs: MINUTE, redis: at(), options })
+      const app = await serve({ limit: 40, windowMs: MINUTE, redis: at(), options })
       expect(await passed(app, 3)).toBe(3)
+      // On a busy machine Redis can be too late for one of these.
+      const local = (await app.stats()).decisions.local.allowed
       redis.pause()
       try {
         const [first, second] = [await get(app), await get(app)]
         expect([first.status, second.status]).toEqual([200, 200])
         // The share of this process, counted down.
         expect(remaining(first) - remaining(second)).toBe(1)
-        expect(remaining(second)).toBeLessThanOrEqual(2)
-        const during = 2 + (await passed(app, 20))
-        expect(during).toBeLessThanOrEqual(4)
+        expect(remaining(second)).toBeLessThanOrEqual(18)
+        const during = 2 + (await passed(app, 40))
+        expect(during).toBeLessThanOrEqual(20)
         expect((await get(app)).status).toBe(429)
-        expect((await app.stats()).decisions.local.allowed).toBe(during)
+        expect((await app.stats()).decisions.local.allowed - local).toBe(during)
       } finally {
         redis.resume()
       }
