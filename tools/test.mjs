@@ -17,8 +17,7 @@ const quiet = { quiet: true }
 const steps = [
   ['install', install],
   ['build', build],
-  ['types', () => exec(['node', 'tools/typecheck.mjs'], quiet)],
-  ['lint', () => exec(['oxlint', '--type-aware', '--deny-warnings', '.'], quiet)],
+  ['types and lint', () => exec(['oxlint', '--type-aware', '--type-check', '--deny-warnings', '.'], quiet)],
   ['format', () => exec(['oxfmt', '--check', '.'], quiet)],
 ]
 
