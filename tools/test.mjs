@@ -29,7 +29,7 @@ await jest()
 async function jest() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const file = join(folder, 'results.json')
-  const { code } = await exec(['jest', '--maxWorkers=3', '--json', `--outputFile=${file}`, ...args], {
+  const { code } = await exec(['jest', '--maxWorkers=5', '--json', `--outputFile=${file}`, ...args], {
     // The results are read from a file, so jest's own output can go to standard error.
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
   })

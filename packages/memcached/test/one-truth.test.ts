@@ -1,6 +1,6 @@
 // Law 5 on Memcached: requests one after another are decided as the memory store decides them, in whatever process.
 import { createLimiter, memoryStore, type Decision, type Limiter } from '@tollgate/core'
-import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
+import { cases, eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
 import fc from 'fast-check'
 import { newPrefix, storeOfAnotherProcess } from './support.ts'
 
@@ -136,6 +136,6 @@ test('three processes decide as the memory store does, for any schedule', async 
         await Promise.all([memory, ...three].map((limiter) => limiter.close()))
       }
     }),
-    { numRuns: 60 },
+    { numRuns: cases(30, 200) },
   )
 }, 60_000)

@@ -1,6 +1,6 @@
 // Law 10 with requests in flight: ids that look alike share no slot, in memory and on Redis.
 import fc from 'fast-check'
-import { testPrefix } from '@tollgate/testing'
+import { cases, testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, type Store } from '../../src/index.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
 
@@ -49,6 +49,6 @@ test.each<[string, () => Store]>([
       for (const decision of [...held, ...again]) decision.release()
       await limiter.close()
     }),
-    { numRuns: 60 },
+    { numRuns: cases(20, 200) },
   )
 })
