@@ -5,7 +5,7 @@ import type { Decision, Limiter, ScopeOptions } from '../../src/index.js'
 import { acme, amend } from '../support/amend.js'
 import { advance, forAll, play, schedule } from '../support/schedules.js'
 import { closeBenches, jointBenches, START_MS } from '../support/benches.js'
-import { variants } from '../support/variants.js'
+import { variants, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
 
@@ -31,7 +31,11 @@ function near(given: unknown, twin: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-const expectAlike = (given: unknown, twin: unknown): void => expect(near(given, twin)).toEqual(twin)
+/** @param used the algorithms of the limits */
+function expectAlike(given: unknown, twin: unknown, ...used: readonly Variant[]): void {
+  const hasBucket = used.some(({ name }) => name.startsWith('token-bucket'))
+  expect(hasBucket ? near(given, twin) : given).toEqual(twin)
+}
 
 const scopes: readonly ScopeOptions[] = [
   {},
@@ -63,8 +67,8 @@ const requests = fc.integer({ min: 2, max: 10 }).chain((quota) =>
       scope: fc.constantFrom(...scopes.slice(0, 4)),
     }),
     settled: fc.integer({ min: 0, max: quota + 4 }),
-    gapUs: fc.integer({ min: 0, max: 1_500_000 }),
-    between: fc.integer({ min: 1, max: 4 }),
+    gapUs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 1_500_000 })),
+    between: fc.integer({ min: 1, max: quota }),
   }),
 )
 
@@ -86,16 +90,16 @@ describe.each(jointBenches)('requests that a route decides anew, on $store', (be
         if (!first.allowed) return
         const decision = await amend(limiter, first, { ...route.scope, cost: route.cost })
         const expected = await twin.scope(route.scope).consume(acme, { cost: route.cost })
-        expectAlike(told(decision), told(expected))
+        expectAlike(told(decision), told(expected), variant, other)
         await turn()
         const look = async (of: Limiter): Promise<object> =>
           Promise.all(
             [of.peek(acme), of.scope(route.scope).peek(acme)].map(async (one) => (await one).limits),
           )
-        expectAlike(await look(limiter), await look(twin))
+        expectAlike(await look(limiter), await look(twin), variant, other)
         expect(await limiter.settle(decision, settled)).toBe(await twin.settle(expected, settled))
         await turn()
-        expectAlike(await look(limiter), await look(twin))
+        expectAlike(await look(limiter), await look(twin), variant, other)
         // Its units are in the other decision, or have gone back.
         if (decision !== first) expect(await limiter.refund(first)).toBe(false)
       },
@@ -113,7 +117,7 @@ describe.each(jointBenches)('requests that a route decides anew, on $store', (be
         const [limiter, twin] = [bench.limiter({ limit }, clock), bench.limiter({ limit }, clock)]
         const before = async (of: Limiter): Promise<Decision> => {
           clock.now = START_MS
-          await play(of, clock, steps)
+          await play(of, clock, steps.slice(-1))
           const first = await of.consume(acme, { cost })
           advance(clock, gapUs)
           await of.consume(acme, { cost: between })
@@ -126,9 +130,9 @@ describe.each(jointBenches)('requests that a route decides anew, on $store', (be
         denied += 1
         await twin.refund(await before(twin))
         const expected = await twin.scope(route.scope).consume(acme, { cost: route.cost })
-        expectAlike(told(decision), told(expected))
+        expectAlike(told(decision), told(expected), variant)
         await turn()
-        expectAlike((await limiter.peek(acme)).limits, (await twin.peek(acme)).limits)
+        expectAlike((await limiter.peek(acme)).limits, (await twin.peek(acme)).limits, variant)
       },
       COUNT,
     )
@@ -156,12 +160,12 @@ describe.each(jointBenches)('requests that a route decides anew, on $store', (be
         const options = { cost: inner.cost }
         const decision = await amend(limiter, outer, { ...inner.scope, ...options, within: [route.scope] })
         const expected = await twin.scope(scope).consume(acme, options)
-        expectAlike(told(decision), told(expected))
+        expectAlike(told(decision), told(expected), variant)
         expect(await limiter.settle(decision, settled)).toBe(await twin.settle(expected, settled))
         await turn()
         const look = async (of: Limiter): Promise<object> => (await of.scope(scope).peek(acme)).limits
-        expectAlike(await look(limiter), await look(twin))
-        expectAlike((await limiter.peek(acme)).limits, (await twin.peek(acme)).limits)
+        expectAlike(await look(limiter), await look(twin), variant)
+        expectAlike((await limiter.peek(acme)).limits, (await twin.peek(acme)).limits, variant)
       },
       COUNT,
     )
