@@ -18,7 +18,8 @@ afterEach(async () => {
 afterAll(() => nest.end())
 
 async function open(spec: Omit<Spec, 'windowMs' | 'limit'>): Promise<App> {
-  const app = await nest.open({ windowMs: MINUTE, limit: 1, isTimed: true, ...spec })
+  const options = { deadlineMs: 10_000 }
+  const app = await nest.open({ windowMs: MINUTE, limit: 1, isTimed: true, options, ...spec })
   apps.push(app)
   return app
 }
