@@ -43,17 +43,22 @@ describe('law 8, nothing left behind, in Redis', () => {
   ] as [string, LimitInput][])(
     'a key lives until its last request no longer counts: %s',
     async (_, limit) => {
-      const limiter = createLimiter({
-        limit,
-        store: redisStore(sharedRedis(), { prefix: testPrefix() }),
-        ...options,
-      })
-      await limiter.consume('acme')
-      await sleep(400)
-      await limiter.consume('acme', { cost: 2 })
-      await sleep(300)
-      // 700 ms after the first request its unit is back. 300 ms after the second one its two units are not.
-      expect((await limiter.peek('acme')).limits[0]?.remaining).toBe(3)
+      const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+      const limiter = createLimiter({ limit, store, ...options })
+      /** What is left 700 ms after the first request, and 300 ms after the second one; how long that really took. */
+      const look = async (id: string): Promise<[left: number | undefined, tookMs: number]> => {
+        await limiter.consume(id)
+        await sleep(400)
+        const began = performance.now()
+        await limiter.consume(id, { cost: 2 })
+        await sleep(300)
+        const { limits } = await limiter.peek(id)
+        return [limits[0]?.remaining, performance.now() - began]
+      }
+      let [left, tookMs] = await look('acme')
+      // A busy machine can take so long that the second one is back, too.
+      for (let again = 0; tookMs >= 600; again += 1) [left, tookMs] = await look(`acme ${again}`)
+      expect(left).toBe(3)
     },
   )
 

@@ -70,7 +70,7 @@ function roadContract(name: string, serve: Serve, makeStore: () => Store | undef
       rest: Omit<ServeOptions, 'options'> = {},
     ): Promise<void> => {
       const store = makeStore()
-      served = await serve({ options: { ...(store && { store }), ...options }, ...rest })
+      served = await serve({ options: { ...(store && { store, deadlineMs: 10_000 }), ...options }, ...rest })
     }
     const get = (headers: Record<string, string> = {}, path = ''): Promise<Response> =>
       fetch(`${served?.url}${path}`, { headers })

@@ -36,11 +36,14 @@ export function httpBench(
   return {
     limiterOf(options) {
       const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 5000, ...options })
+      return createLimiter({ ...(store && { store }), deadlineMs: 10_000, ...options })
     },
     async start(options, rest = {}) {
       const store = options.limiter ? undefined : makeStore()
-      const served = await serve({ options: { ...(store && { store }), ...options }, ...rest })
+      const served = await serve({
+        options: { ...(store && { store, deadlineMs: 10_000 }), ...options },
+        ...rest,
+      })
       servers.push(served)
       return served.url
     },
