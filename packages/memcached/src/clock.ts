@@ -8,8 +8,14 @@ const COMPARED_EVERY_MS = 100
 /** How often it compares it with the server's, in ms. */
 const CHECKED_EVERY_MS = 10_000
 const KEPT_S = 120
+/** How long a process goes on writing the time after its last command, in ms. */
+const WRITES_ON_FOR_MS = 2500
 /** A process that begins goes by its own clock if that is later than the common time by at most this, in ms. */
 const MOST_LATER_MS = 150
+/** Within this others write the time if there are any, in ms. */
+const WRITTEN_WITHIN_MS = 250
+/** How often an impossible time lets a process ask the server, in ms. */
+const DOUBTED_EVERY_MS = 1000
 /** So often others may write the time between a look at it and the answer. */
 const MOST_TRIES = 5
 /** How long the time of the server is waited for before the first decision, in ms. */
@@ -24,10 +30,12 @@ interface Found {
 
 /**
  * The time that all processes decide by. Memcached has no clock in ms, so they agree on one: each writes its time beside the
- * counters when it is the latest, and who reads a later one than its own goes on from there. A process that begins takes over the
- * time that it finds, since a later one would push all others forward, and windows would be skipped; of several that begin at
- * once, the first one writes it. The server's clock in seconds says what is possible: a process whose clock is off by more is
- * set right by it first.
+ * counters when it is the latest, and who reads a later one than its own goes on from there. The server's clock in seconds
+ * says what is possible: a process whose clock is off by more is set right by it first.
+ *
+ * A process that begins takes over the time of the others, since a later one would push all of them forward, and windows would
+ * be skipped. Of several that begin at once, the first one writes it. A time that nobody writes any more is old: then the
+ * process goes by its own. So who decides writes it for a while between its commands, too.
  *
  * So clocks of processes that decide differ by a comparison and a trip: 0.25 s at most.
  */
@@ -43,6 +51,8 @@ export class CommonClock {
   #checkedAt = -Infinity
   readonly #told = new ToldTime()
   #synced: Promise<void> | undefined
+  #usedAt = -Infinity
+  #writing: NodeJS.Timeout | undefined
   isSynced: boolean
 
   constructor(
@@ -82,39 +92,84 @@ export class CommonClock {
 
   /** The command that compares this clock with the others, if it is time to. */
   comparison(): Command | undefined {
+    if (this.#testClock) return undefined
     const at = performance.now()
-    if (this.#testClock || at - this.#comparedAt < COMPARED_EVERY_MS) return undefined
-    this.#comparedAt = at
-    if (at - this.#checkedAt >= CHECKED_EVERY_MS) void this.#askServer()
-    return this.#looking()
+    this.#use(at)
+    return at - this.#comparedAt < COMPARED_EVERY_MS ? undefined : this.#comparisonAt(at)
   }
 
   /** Takes the reply to `comparison`. */
   compare(reply: Reply): void {
     const found = foundOf(reply)
     const now = this.#nowMs()
-    if (this.#told.isPossible(found.ms, now) && found.ms > now) this.#origin += found.ms - now
+    const isPossible = this.#told.isPossible(found.ms, now)
+    if (isPossible && found.ms > now) this.#origin += found.ms - now
     // Nobody waits for it. If it fails, the next comparison writes the time again.
     else this.#write(found).catch(() => {})
+    const isDoubted = !isPossible && Number.isFinite(found.ms)
+    if (isDoubted && performance.now() - this.#checkedAt >= DOUBTED_EVERY_MS) void this.#askServer()
+  }
+
+  /** Writes the time no more, until the next command. */
+  close(): void {
+    clearInterval(this.#writing)
+    this.#writing = undefined
+  }
+
+  #use(at: number): void {
+    this.#usedAt = at
+    this.#writing ??= setInterval(() => this.#writeOn(), COMPARED_EVERY_MS).unref()
+  }
+
+  #comparisonAt(at: number): Command {
+    this.#comparedAt = at
+    if (at - this.#checkedAt >= CHECKED_EVERY_MS) void this.#askServer()
+    return this.#looking()
+  }
+
+  #writeOn(): void {
+    const at = performance.now()
+    if (at - this.#usedAt > WRITES_ON_FOR_MS) return this.close()
+    if (at - this.#comparedAt < COMPARED_EVERY_MS / 2) return
+    this.#port.run([this.#comparisonAt(at)], this.#shard).then(
+      ([reply]) => this.compare(reply),
+      () => {},
+    )
   }
 
   async #begin(): Promise<void> {
-    this.#comparedAt = performance.now()
     const told = this.#askServer()
-    let found = await this.#look()
+    const found = await this.#look()
     await Promise.race([told, pause(LONGEST_TOLD_MS)])
-    for (let tries = 0; !this.#follows(found) && tries < MOST_TRIES; tries += 1) {
-      if (await this.#write(found)) return
-      found = await this.#look()
-    }
+    const ahead = await this.#agree(found)
+    if (ahead < 0 || ahead > MOST_LATER_MS) this.#setOn(-ahead)
+    this.#use(performance.now())
   }
 
-  /** Goes on from the common time, if that can be right. */
-  #follows({ ms, at }: Found): boolean {
+  /** Resolves with how far this clock is ahead of the common time, in ms: 0 if it has become that. */
+  async #agree(first: Found): Promise<number> {
+    let found = first
+    for (let tries = 0, isFresh = false; tries < MOST_TRIES; tries += 1) {
+      const ahead = this.#aheadOf(found)
+      if (ahead !== undefined && (isFresh || ahead <= MOST_LATER_MS)) return ahead
+      const { token } = found
+      if (ahead !== undefined) {
+        await new Promise((done) => void setTimeout(done, WRITTEN_WITHIN_MS))
+        found = await this.#look()
+      }
+      isFresh = found.token !== token
+      if (isFresh) continue
+      if (await this.#write(found)) return 0
+      found = await this.#look()
+      isFresh = true
+    }
+    return 0
+  }
+
+  /** How far this clock is ahead of the common time, in ms; undefined if that cannot be right. */
+  #aheadOf({ ms, at }: Found): number | undefined {
     const [latest, now] = [ms + performance.now() - at, this.#nowMs()]
-    if (!this.#told.isPossible(latest, now)) return false
-    if (latest > now || now - latest > MOST_LATER_MS) this.#setOn(latest - now)
-    return true
+    return this.#told.isPossible(latest, now) ? now - latest : undefined
   }
 
   async #askServer(): Promise<void> {

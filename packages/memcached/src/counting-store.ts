@@ -113,6 +113,7 @@ export class CountingStore implements Store {
   }
 
   async close(): Promise<void> {
+    for (const { clock } of this.#shards) clock.close()
     await this.#port.close?.()
   }
 

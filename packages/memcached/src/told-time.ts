@@ -18,7 +18,7 @@ export class ToldTime {
    */
   learn(ms: number, askedAt: number, now: number): number {
     const at = performance.now()
-    const spareMs = this.#told ? 2 * SERVER_TICK_MS : 0
+    const spareMs = this.#told ? SERVER_TICK_MS : 0
     this.#told = { ms, at }
     const latest = ms + SERVER_TICK_MS + at - askedAt
     if (now < ms - spareMs) return ms - now

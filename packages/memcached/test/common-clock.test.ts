@@ -1,4 +1,5 @@
 // Processes whose system clocks are seconds apart, in the moment in which they begin to decide.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
 import { portOf } from '../src/clients/index.ts'
 import type { MemcachedPort } from '../src/clients/port.ts'
@@ -9,12 +10,13 @@ import { newPrefix } from './support.ts'
 const MOST_LATER_MS = 150
 
 let server: MemcachedServer
-const ports: MemcachedPort[] = []
+const processes: Process[] = []
 beforeAll(async () => {
   server = await startMemcached()
 })
 afterAll(async () => {
-  await Promise.all(ports.map((port) => port.close?.()))
+  for (const { clock } of processes) clock.close()
+  await Promise.all(processes.map(({ port }) => port.close?.()))
   await server.kill()
 })
 
@@ -26,18 +28,16 @@ interface Process {
 /** A process whose system clock is wrong by so much. */
 function processOf(key: string, skewMs: number): Process {
   const port = portOf(server.address, undefined)
-  ports.push(port)
   const real = Date.now
   Date.now = () => real() + skewMs
-  try {
-    return { port, clock: new CommonClock(port, 0, { key }) }
-  } finally {
-    Date.now = real
-  }
+  const made = { port, clock: new CommonClock(port, 0, { key }) }
+  Date.now = real
+  processes.push(made)
+  return made
 }
 
-function apartMs(processes: readonly Process[]): number {
-  const times = processes.map(({ clock }) => clock.nowUs() / 1000)
+function apartMs(all: readonly Process[]): number {
+  const times = all.map(({ clock }) => clock.nowUs() / 1000)
   return Math.max(...times) - Math.min(...times)
 }
 
@@ -50,11 +50,25 @@ async function compare({ clock, port }: Process): Promise<void> {
 test('begin at once: all go by the clock of one', async () => {
   for (let round = 0; round < 20; round += 1) {
     const key = newPrefix()
-    const processes = [0, 3000, -3000, 1500, -1500, 60_000, -60_000].map((skew) => processOf(key, skew))
+    const all = [0, 3000, -3000, 1500, -1500, 60_000, -60_000].map((skew) => processOf(key, skew))
     const began = performance.now()
-    await Promise.all(processes.map(({ clock }) => clock.sync()))
-    expect(apartMs(processes)).toBeLessThanOrEqual(MOST_LATER_MS + performance.now() - began)
+    await Promise.all(all.map(({ clock }) => clock.sync()))
+    expect(apartMs(all)).toBeLessThanOrEqual(MOST_LATER_MS + performance.now() - began)
   }
+})
+
+test.each([
+  ['that is gone', true],
+  ['that is silent', false],
+])('begin a second after one %s: go by its clock, not by the time that it wrote last', async (_, isGone) => {
+  const key = newPrefix()
+  const first = processOf(key, 0)
+  await first.clock.sync()
+  if (isGone) first.clock.close()
+  await sleep(1000)
+  const second = processOf(key, 0)
+  await second.clock.sync()
+  expect(apartMs([first, second])).toBeLessThanOrEqual(MOST_LATER_MS)
 })
 
 test('begin beside others whose clock was set by another second of the server: go by theirs', async () => {
