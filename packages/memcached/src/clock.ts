@@ -118,6 +118,7 @@ export class CommonClock {
 
   #use(at: number): void {
     this.#usedAt = at
+    if (!this.#port.isOwn) return
     this.#writing ??= setInterval(() => this.#writeOn(), COMPARED_EVERY_MS).unref()
   }
 

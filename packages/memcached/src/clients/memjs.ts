@@ -43,6 +43,7 @@ const MOST_TRIES = 5
 
 /** memjs speaks the binary protocol: a counter is made by the command that adds to it. */
 export class MemjsPort implements MemcachedPort {
+  readonly isOwn = false
   readonly shards = 1
   readonly servers: object
   readonly #client: MemjsClient

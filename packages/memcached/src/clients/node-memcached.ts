@@ -39,6 +39,7 @@ const FEWEST_FAILURES = 1e6
 
 /** The package memcached: commands of the text protocol, one by one, over a pool of connections. */
 export class NodeMemcachedPort implements MemcachedPort {
+  readonly isOwn = false
   readonly shards = 1
   readonly servers: object
   readonly #client: NodeMemcachedClient

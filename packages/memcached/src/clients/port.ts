@@ -42,6 +42,8 @@ export type Reply = number | string | boolean | Looked | undefined | Error
 
 /** A way to Memcached. All calls reject with a StoreError. */
 export interface MemcachedPort {
+  /** Whether the connections are the store's, so that it may send what no request waits for. */
+  readonly isOwn: boolean
   /** The number of servers that fail one by one, if the port knows which key is on which. */
   readonly shards: number
   /** The same for the same servers: stores with it and the same prefix write the same keys. */

@@ -10,6 +10,7 @@ import { Commands, ServerTime } from './exchanges.js'
  * it, in one trip, and a batch is one write.
  */
 export class OwnPort implements MemcachedPort {
+  readonly isOwn = true
   readonly shards: number
   readonly servers: string
   readonly #connections: readonly Connection[]
