@@ -27,14 +27,20 @@ export async function command({ port }: MemcachedServer, text: string): Promise<
   })
 }
 
-/** Opens sockets that send each text by `send`: it may call `write` later, or never. */
+/** Opens sockets that send each text by `send`: it may call `write` later, or never. What comes behind a text waits for it. */
 export const connectBy =
   (send: (socket: Socket, text: string, write: () => void) => void) =>
   (address: object): Socket => {
     const socket = connect(address as { host: string; port: number })
     const { write } = socket
+    const queue: { isReady: boolean; readonly go: () => void }[] = []
     socket.write = ((text: string, ...rest: []) => {
-      send(socket, text, () => void write.call(socket, text, ...rest))
+      const own = { isReady: false, go: () => void write.call(socket, text, ...rest) }
+      queue.push(own)
+      send(socket, text, () => {
+        own.isReady = true
+        while (queue[0]?.isReady) queue.shift()?.go()
+      })
       return true
     }) as typeof socket.write
     return socket
