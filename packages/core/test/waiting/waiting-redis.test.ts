@@ -148,7 +148,7 @@ describe.each(['killed', 'hanging'])('a Redis that is %s', (how) => {
 
   test('does not keep those who wait, and nobody waits anew: the failure policy decides', async () => {
     const redis = await server()
-    const limiter = await start(redis, { onStoreFailure: 'closed', deadlineMs: 300 })
+    const limiter = await start(redis, { onStoreFailure: 'closed' })
     await limiter.consume(drip)
     const sent = Array.from({ length: 8 }, () => limiter.consume(drip))
     await eventually(() => limiter.stats().waiting.booked === 8)
