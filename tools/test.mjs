@@ -29,10 +29,15 @@ await jest()
 async function jest() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const file = join(folder, 'results.json')
-  const { code } = await exec(['jest', '--maxWorkers=5', '--json', `--outputFile=${file}`, ...args], {
-    // The results are read from a file, so jest's own output can go to standard error.
-    extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
-  })
+  // Tests of every run wait most of the time, deep ones compute.
+  const workers = isDeep ? 3 : 5
+  const { code } = await exec(
+    ['jest', `--maxWorkers=${workers}`, '--json', `--outputFile=${file}`, ...args],
+    {
+      // The results are read from a file, so jest's own output can go to standard error.
+      extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+    },
+  )
   const { passed, failed } = read(file)
   if (isRecording && code === 0) recordDurations(file)
   rmSync(folder, { recursive: true, force: true })
