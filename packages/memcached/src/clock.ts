@@ -147,24 +147,28 @@ export class CommonClock {
     this.#use(performance.now())
   }
 
-  /** Resolves with how far this clock is ahead of the common time, in ms: 0 if it has become that. */
+  /** Resolves with how far this clock is ahead of the common time, in ms: 0 if this process's time has become that. */
   async #agree(first: Found): Promise<number> {
     let found = first
-    for (let tries = 0, isFresh = false; tries < MOST_TRIES; tries += 1) {
+    let isFresh = false
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const ahead = this.#aheadOf(found)
       if (ahead !== undefined && (isFresh || ahead <= MOST_LATER_MS)) return ahead
-      const { token } = found
-      if (ahead !== undefined) {
-        await new Promise((done) => void setTimeout(done, WRITTEN_WITHIN_MS))
-        found = await this.#look()
-      }
-      isFresh = found.token !== token
+      // An earlier time is that of others, or nobody writes it any more. Another look tells which.
+      const again = ahead === undefined ? found : await this.#lookLater()
+      isFresh = again.token !== found.token
+      found = again
       if (isFresh) continue
       if (await this.#write(found)) return 0
       found = await this.#look()
       isFresh = true
     }
     return 0
+  }
+
+  async #lookLater(): Promise<Found> {
+    await new Promise((done) => void setTimeout(done, WRITTEN_WITHIN_MS))
+    return this.#look()
   }
 
   /** How far this clock is ahead of the common time, in ms; undefined if that cannot be right. */

@@ -13,8 +13,8 @@ export class ToldTime {
   /**
    * @param askedAt the server had told this time at some moment since then
    * @param now     by this process's clock, in ms
-   * @returns by how many ms that clock is to be set on, or back if below 0. One that others follow may be off by more than one
-   *   that has just begun: they would all jump
+   * @returns by how many ms that clock is to be set on, or back if below 0. The first time it must agree with the server. Later
+   *   others follow it and would all jump, so it stays while they think it possible
    */
   learn(ms: number, askedAt: number, now: number): number {
     const at = performance.now()

@@ -42,7 +42,7 @@ test('four processes with clocks 2 s apart: never over the bound, and all of the
   // A trip to the server that takes longer sets clocks further apart: on a busy machine the bound is that much wider.
   const longestMs = Math.max(...told.map((one) => one.longestMs))
   const apartMs = Math.max(APART_MS, COMPARED_EVERY_MS + 2 * longestMs)
-  expect(mostIn(admitted, WINDOW_MS - apartMs)).toBeLessThanOrEqual(2 * QUOTA)
+  expect(mostIn(admitted, WINDOW_MS - apartMs)).toBeLessThan(2 * QUOTA)
   // Nobody is denied before all of it is used.
   expect(mostIn(admitted, WINDOW_MS + apartMs)).toBeGreaterThanOrEqual(QUOTA)
   for (const own of told) expect(own.admitted.length).toBeGreaterThan(0)

@@ -1,9 +1,12 @@
 // Processes whose system clocks are seconds apart, in the moment in which they begin to decide.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
-import { portOf } from '../src/clients/index.ts'
+import fc from 'fast-check'
+import memjs from 'memjs'
+import { portOf, type Memcached } from '../src/clients/index.ts'
 import type { MemcachedPort } from '../src/clients/port.ts'
 import { CommonClock } from '../src/clock.ts'
+import { ToldTime } from '../src/told-time.ts'
 import { newPrefix } from './support.ts'
 
 /** A process that begins goes by its own clock if that is so much later. */
@@ -96,4 +99,48 @@ test('begin beside others whose clock was set by another second of the server: g
   })
   // Nobody has pushed the others on.
   expect(first.clock.nowUs() / 1000 - performance.now() - before).toBeLessThanOrEqual(MOST_LATER_MS)
+})
+
+test('a time that cannot be right: the server is asked at once', async () => {
+  const key = newPrefix()
+  const first = processOf(key, 0)
+  await first.clock.sync()
+  first.clock.close()
+  const asked = jest.spyOn(first.port, 'serverTime')
+  // It does not ask twice within a second.
+  await sleep(1000)
+  const text = String(Date.now() - 60_000)
+  await first.port.run([{ kind: 'set', key, text, ttl: 60 }], 0)
+  await compare(first)
+  expect(asked).toHaveBeenCalledTimes(1)
+})
+
+test('what the server leaves alone, a process that begins thinks possible', () => {
+  const SERVER_MS = Date.UTC(2026, 0, 1)
+  const told = (): ToldTime => {
+    const time = new ToldTime()
+    time.learn(SERVER_MS, performance.now(), SERVER_MS)
+    return time
+  }
+  let left = 0
+  fc.assert(
+    fc.property(fc.integer({ min: -10_000, max: 10_000 }), (offMs) => {
+      const now = SERVER_MS + offMs
+      if (told().learn(SERVER_MS, performance.now(), now) !== 0) return
+      left += 1
+      expect(told().isPossible(now, SERVER_MS)).toBe(true)
+    }),
+  )
+  expect(left).toBeGreaterThan(0)
+})
+
+test('over a client of the application nothing is sent between decisions', async () => {
+  const client = memjs.Client.create(server.address)
+  const port = portOf(client as unknown as Memcached, undefined)
+  const clock = new CommonClock(port, 0, { key: newPrefix() })
+  await clock.sync()
+  const sent = jest.spyOn(port, 'run')
+  await sleep(300)
+  expect(sent).not.toHaveBeenCalled()
+  client.close()
 })

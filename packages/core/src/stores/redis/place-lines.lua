@@ -30,7 +30,7 @@ local function places_until(groups, group, time)
   return from
 end
 
--- Makes the rows of a line others, with so many units.
+-- Replaces the rows of a line and the units they hold, and forgets what openings.lua had read of the old rows.
 local function set_places(groups, group, rows, out)
   group.leases, group.out, group.coming = rows, out, nil
   if rows == '' then return end
