@@ -5,4 +5,4 @@ test('a limiter soaked in random faults lets nobody have more than the plan', as
   // The whole output, since it has the violations, and the seed to repeat the run.
   expect(output).toContain('all as it should be')
   expect(code).toBe(0)
-}, 180_000)
+})

@@ -69,7 +69,7 @@ beforeAll(async () => {
   for (let from = 0; from < FAULTS.length; from += AT_ONCE) {
     await Promise.all(FAULTS.slice(from, from + AT_ONCE).map(([, make]) => failing(make)))
   }
-}, 120_000)
+})
 
 test.each(FAULTS)('the checks find that %s', async (_, make, found) => {
   const beside = await failing(make)

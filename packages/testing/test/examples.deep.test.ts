@@ -89,14 +89,17 @@ test.each(copied)(
     try {
       let stderr = ''
       child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+      // An example keeps the usual deadline, which a busy machine can miss.
+      const complaints = (): string =>
+        stderr.replaceAll(/.*\[TOLLGATE_STORE\].* did not answer within 100 ms.*\n(\(Use `node.*\n)?/g, '')
       const ended = once(child, 'close')
       const [said] = await Promise.race([once(child.stdout, 'data'), ended])
       const address = /^Listening on (http:\S+)/.exec(String(said))?.[1]
-      expect([address, stderr]).toEqual([expect.stringContaining('http://127.0.0.1:'), ''])
+      expect([address, complaints()]).toEqual([expect.stringContaining('http://127.0.0.1:'), ''])
       // A server that only handles WebSockets answers no requests.
       if (name !== 'websocket-messages') expect((await fetch(String(address))).status).toBeLessThan(500)
       child.kill('SIGTERM')
-      expect([await ended, stderr]).toEqual([[0, null], ''])
+      expect([await ended, complaints()]).toEqual([[0, null], ''])
     } finally {
       child.kill('SIGKILL')
       rmSync(project, { recursive: true })

@@ -15,7 +15,7 @@ import { answered } from './within.js'
 
 const DAY_MS = 86_400_000
 const DEADLINE_MS = 60
-const QUIET_WITHIN_MS = 8000
+const QUIET_WITHIN_MS = 30_000
 
 export type Phase = 'before' | 'during' | 'after'
 

@@ -11,7 +11,7 @@ import { Case } from './tally.js'
 
 const WINDOWS_MS = [10, 25, 40]
 /** Far longer than any key lives here: a sliding window counts for two windows, a bucket until its burst is back. */
-const GONE_WITHIN_MS = 5000
+const GONE_WITHIN_MS = 30_000
 
 /** Keys `PREFIX/=ID` and `PREFIX/=+PAGE`: they remember the ids of charges and refunds, and are allowed to stay. */
 const REMEMBERED = /\/=\+?[\w-]+$/

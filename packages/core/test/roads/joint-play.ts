@@ -35,7 +35,7 @@ interface Sent {
 }
 
 const START_MS = 1_769_862_896_789
-const SETTLES_WITHIN_MS = 5000
+const SETTLES_WITHIN_MS = 30_000
 export class JointPlay {
   readonly met: JointMet = { leased: 0, waited: 0, remembered: 0, reserved: 0, full: 0, flushes: 0, back: 0 }
   readonly books: JointBooks

@@ -118,7 +118,7 @@ export class JointProcesses {
     const limiter = createLimiter({
       plans,
       store,
-      deadlineMs: 10_000,
+      deadlineMs: 2 * ANSWERED_WITHIN_MS,
       onStoreFailure: 'closed',
       local: { instances: 1 },
       warnings: false,

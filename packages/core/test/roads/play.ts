@@ -18,7 +18,7 @@ import { answered } from './within.js'
 type Burst = Extract<Act, { what: 'burst' }>
 
 /** On roads of several steps: the time for units of a denied request to go back. It really takes far less. */
-const SETTLES_WITHIN_MS = 5000
+const SETTLES_WITHIN_MS = 30_000
 
 export class Play {
   /** One of each process. */

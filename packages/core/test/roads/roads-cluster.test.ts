@@ -31,7 +31,7 @@ beforeAll(async () => {
   await forEachOf(seeds(cases(20, 150)), async (seed) =>
     tally.add(road.name, (await playOn(road, seed)).case),
   )
-}, 120_000)
+})
 
 afterAll(async () => {
   tally.print()

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await forEachOf(seeds(cases(30, 400)), async (seed) =>
     tally.add(road.name, (await playOn(road, seed)).case),
   )
-}, 240_000)
+})
 
 afterAll(() => tally.print())
 

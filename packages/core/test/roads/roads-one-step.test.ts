@@ -115,7 +115,7 @@ beforeAll(async () => {
     tally.add(skewed.name, (await playOn(skewed, seed, { ...long, gaps: false, steps: 5 })).case)
   })
   spy.mockRestore()
-}, 240_000)
+})
 
 afterAll(async () => {
   tally.print()

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await forEachOf(seeds(cases(8, 25)), async (seed) =>
     tally.add(sharded.name, (await play(sharded, seed)).case),
   )
-}, 120_000)
+})
 
 afterAll(async () => {
   tally.print()

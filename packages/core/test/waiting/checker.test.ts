@@ -47,45 +47,33 @@ const worldOf = (set: LimitSet, options: Partial<WorldOptions>) => () =>
   new WaitingWorld({ set, processes: 2, rare: 0, ...options })
 
 describe('nothing that can happen breaks a law', () => {
-  test.each(CASES)(
-    '%s',
-    async (name, set) => {
-      for (const rare of RARE_THINGS) {
-        const found = await checkSlowly(worldOf(set, { rare }), { depth: 40, steps: STEPS })
-        if (isTold) process.stdout.write(`${name}, ${rare} unlikely: ${told(found)}\n`)
-        expect(found.violation && told(found)).toBeUndefined()
-        expect(found.states).toBeGreaterThan(STEPS / 6)
-      }
-    },
-    600_000,
-  )
+  test.each(CASES)('%s', async (name, set) => {
+    for (const rare of RARE_THINGS) {
+      const found = await checkSlowly(worldOf(set, { rare }), { depth: 40, steps: STEPS })
+      if (isTold) process.stdout.write(`${name}, ${rare} unlikely: ${told(found)}\n`)
+      expect(found.violation && told(found)).toBeUndefined()
+      expect(found.states).toBeGreaterThan(STEPS / 6)
+    }
+  })
 })
 
 describe('no law is broken on long ways', () => {
-  test.each(CASES)(
-    '%s',
-    async (_, set) => {
-      for (let seed = 0; seed < WALKS; seed += 1) {
-        const found = await walkSlowly(worldOf(set, { rare: 8 })(), 80, randomOf(seed))
-        expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
-      }
-    },
-    600_000,
-  )
+  test.each(CASES)('%s', async (_, set) => {
+    for (let seed = 0; seed < WALKS; seed += 1) {
+      const found = await walkSlowly(worldOf(set, { rare: 8 })(), 80, randomOf(seed))
+      expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
+    }
+  })
 })
 
 describe('a store whose clock goes back keeps nobody waiting', () => {
-  test.each(CASES)(
-    '%s',
-    async (_, set) => {
-      const make = worldOf(set, { rare: 3, kinds: ['hour', 'back'] })
-      for (let seed = 0; seed < WALKS; seed += 1) {
-        const found = await walkSlowly(make(), 120, randomOf(seed))
-        expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
-      }
-    },
-    600_000,
-  )
+  test.each(CASES)('%s', async (_, set) => {
+    const make = worldOf(set, { rare: 3, kinds: ['hour', 'back'] })
+    for (let seed = 0; seed < WALKS; seed += 1) {
+      const found = await walkSlowly(make(), 120, randomOf(seed))
+      expect(found.violation && `seed ${seed}: ${told(found)}`).toBeUndefined()
+    }
+  })
 })
 
 test('a request whose place ended while its process was held up keeps its seat until it is answered', async () => {

@@ -272,7 +272,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
         bench.breaking(async (deployment) => {
           const { begin, end, reasons, words } = trouble
           await deployment.setPassword('first')
-          const { limiter, errors } = bench.limiter(bench.connect({ ...deployment, password: 'first' }))
+          const { limiter, errors } = bench.limiter(bench.connect({ ...deployment, password: 'first' }), 2000)
           await recovers(limiter)
           await begin(deployment)
           await deployment.cutOff()
