@@ -243,7 +243,7 @@ describe('law 9, always an answer', () => {
     await recovers(limiter)
     const decision = limiter.consume('acme')
     await new Promise(setImmediate)
-    for (const until = performance.now() + 2 * DEADLINE_MS; performance.now() < until;);
+    for (const until = performance.now() + 10 * DEADLINE_MS; performance.now() < until;);
     expect((await decision).source).toBe('store')
   })
 
