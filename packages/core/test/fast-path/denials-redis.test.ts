@@ -33,6 +33,7 @@ function limiterOf(client: Redis): Limiter {
     store: redisStore(client),
     denials: { recheckMs: RECHECK_MS },
     onStoreFailure: 'closed',
+    deadlineMs: 2000,
     local: { instances: 1 },
     warnings: false,
   })

@@ -45,6 +45,7 @@ function start(big: PlanInput, options: Partial<LimiterOptions> = {}): Limiter {
     plans: { big },
     store: redisStore(client),
     onStoreFailure: 'closed',
+    deadlineMs: 10_000,
     local: { instances: 1 },
     warnings: false,
     ...options,

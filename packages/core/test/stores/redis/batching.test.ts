@@ -3,6 +3,9 @@ import { startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createLimiter, redisStore } from '../../../src/index.js'
 
+/** On a busy machine, too; and no limiter counts instances, with calls of its own. */
+const alone = { deadlineMs: 60_000, local: { instances: 1 } } as const
+
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
@@ -27,7 +30,7 @@ test('the requests of one tick are one EVALSHA; those of two ticks are two', asy
     plans: { a: '1000/min', b: '10/s burst 500' },
     defaultPlan: 'a',
     store: redisStore(client, { prefix: testPrefix() }),
-    local: { instances: 1 }, // else it counts them, with calls of its own
+    ...alone,
   })
   const tick = (): Promise<unknown>[] =>
     Array.from({ length: 100 }, (_, i) =>
@@ -47,7 +50,7 @@ test('a common denial reads its key once: the quick way gives the answer, not th
   const algorithms = ['sliding-log', 'sliding-window', 'fixed-window', 'token-bucket'] as const
   for (const algorithm of algorithms) {
     const limit = { quota: 2, window: '1h', algorithm } as const
-    const limiter = createLimiter({ name: algorithm, limit, store, denials: false, local: { instances: 1 } })
+    const limiter = createLimiter({ name: algorithm, limit, store, denials: false, ...alone })
     await limiter.consume('acme', { cost: 2 })
     await client.config('RESETSTAT')
     const lone = await limiter.consume('acme')
@@ -60,7 +63,7 @@ test('a common denial reads its key once: the quick way gives the answer, not th
 
 test('a lone request leaves in the same tick, without a timer or a turn of the event loop', async () => {
   const store = redisStore(client, { prefix: testPrefix() })
-  const limiter = createLimiter({ limit: '1000/min', store, deadlineMs: 60_000, local: { instances: 1 } })
+  const limiter = createLimiter({ limit: '1000/min', store, ...alone })
   await limiter.consume('acme')
   // Not with a spy on the globals: Tollgate takes its timers from node:timers.
   const made: string[] = []
@@ -80,8 +83,7 @@ test('while Redis decides one part of what callers ask again and again, another 
   const limiter = createLimiter({
     limit: '100000/min',
     store: redisStore(client, { prefix: testPrefix() }),
-    deadlineMs: 60_000,
-    local: { instances: 1 },
+    ...alone,
   })
   await limiter.consume('acme')
   await client.config('RESETSTAT')
@@ -99,7 +101,7 @@ test('a batch too large for one script is split', async () => {
   const limiter = createLimiter({
     limit: '5000/min',
     store: redisStore(client, { prefix: testPrefix() }),
-    deadlineMs: 5000,
+    ...alone,
   })
   await limiter.consume('acme')
   await client.config('RESETSTAT')
@@ -118,8 +120,7 @@ test('one key per subject, whatever its limits, with the prefixes of the store a
   const limiter = createLimiter({
     limit: ['10/s burst 20', '120/min', '5000/month'],
     store,
-    deadlineMs: 5000,
-    local: { instances: 1 },
+    ...alone,
   })
   await limiter.consume('acme')
   const keys = await client.keys('shop:*')
@@ -138,7 +139,7 @@ test('a client that returns numbers as strings works', async () => {
   const limiter = createLimiter({
     limit: '2/min',
     store: redisStore(strings, { prefix: testPrefix() }),
-    deadlineMs: 5000,
+    ...alone,
   })
   const decisions = await Promise.all([1, 2, 3].map(() => limiter.consume('acme')))
   expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])

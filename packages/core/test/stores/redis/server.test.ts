@@ -46,7 +46,7 @@ afterEach(async () => {
 function limiterOn(
   client: RedisClient,
   prefix = 'tollgate',
-  deadlineMs = 3000,
+  deadlineMs = 10_000,
 ): { limiter: Limiter; errors: StoreError[] } {
   const store = redisStore(client, { prefix })
   const limiter = createLimiter({ plans: PLANS, defaultPlan: 'one', store, deadlineMs, warnings: false })
