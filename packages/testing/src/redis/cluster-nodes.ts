@@ -1,10 +1,8 @@
 // Reads what a cluster node reports about all nodes, and finds ports for nodes.
-import { createServer } from 'node:net'
-import { freePort } from './server.ts'
+import { freePort, isFree } from '../servers/server-process.ts'
 
 export const SLOTS = 16_384
 const BUS_OFFSET = 10_000
-const HIGHEST_PORT = 65_535
 
 /** One line of CLUSTER NODES. */
 export interface Seen {
@@ -53,17 +51,7 @@ export async function portsWithBus(count: number): Promise<number[]> {
   while (ports.size < count) {
     const port = await freePort()
     const bus = port + BUS_OFFSET
-    if (bus <= HIGHEST_PORT && !ports.has(bus) && !ports.has(port - BUS_OFFSET) && (await isFree(bus))) {
-      ports.add(port)
-    }
+    if (await isFree(bus)) ports.add(port)
   }
   return [...ports]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createConnection, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -61,15 +62,30 @@ export async function startServer(
   }
 }
 
+/**
+ * Where ports are looked for: below those that systems give to outgoing connections, one of which could take a free port before
+ * the server does. Nodes of a cluster use a second port, 10 000 above.
+ */
+const [FIRST_PORT, PORTS] = [10_000, 10_000]
+
 /** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  for (;;) {
+    const port = FIRST_PORT + randomInt(PORTS)
+    if (await isFree(port)) return port
+  }
+}
+
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  if (typeof address === 'object' && address) return address.port
-  throw new Error('no free port')
+  return true
 }
 
 async function answers(port: number, server: ChildProcess, greeting: Greeting): Promise<void> {
