@@ -26,7 +26,8 @@ function fail(): never {
   throw new Error('broken')
 }
 
-const limiterOn = (store: Store): Limiter => createLimiter({ limit: '5/min', store, deadlineMs: 10_000, warnings: false })
+const limiterOn = (store: Store): Limiter =>
+  createLimiter({ limit: '5/min', store, deadlineMs: 10_000, warnings: false })
 
 /** The reasons of the failures that the limiter tells, each with the number of requests. */
 function failuresOf(limiter: Limiter): [reason: string, requests: number][] {
