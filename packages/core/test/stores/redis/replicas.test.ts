@@ -44,9 +44,9 @@ test.each(['ioredis', 'node-redis'])('%s: a decision is there when the replica h
 
 test('leases are granted, and are there when the replica has them', async () => {
   const { port, replica } = await replicated()
-  const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 1000 } })
+  const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 20_000 } })
   expect(store.leases).toBe(true)
-  const wish = { id: 'lease-000001', most: 4, least: 1, share: 1, lengthUs: 500_000, lagUs: 0 }
+  const wish = { id: 'lease-000001', most: 4, least: 1, share: 1, lengthUs: 60_000_000, lagUs: 0 }
   const parts = [{ key: 'k', set: limitSetOf('100/min'), cost: 4 }]
   const [answer] = await store.consume([{ shard: 0, grant: 'lease', parts, order: { reports: [], wish } }])
   expect(answer).toMatchObject({ limits: [{ granted: 4, leased: 4 }], lease: { isKnown: true } })
@@ -70,7 +70,7 @@ test('many at once: each decision is on the replica when it is given', async () 
   const { port, replica } = await replicated()
   const client = connect(port)
   const limiters = ['a', 'b'].map((name) => {
-    const store = redisStore(client, { waitForReplicas: { count: 1, timeoutMs: 2000 } })
+    const store = redisStore(client, { waitForReplicas: { count: 1, timeoutMs: 15_000 } })
     return closesWithTest(
       createLimiter({ name, limit: '100/min', store, deadlineMs: 20_000, local: { instances: 1 } }),
     )
