@@ -17,7 +17,14 @@ const quiet = { quiet: true }
 const steps = [
   ['install', install],
   ['build', build],
-  ['types and lint', () => exec(['oxlint', '--type-aware', '--type-check', '--deny-warnings', '.'], quiet)],
+  [
+    'types and lint',
+    () =>
+      exec(
+        ['oxlint', '-c', 'oxlint.config.mjs', '--type-aware', '--type-check', '--deny-warnings', '.'],
+        quiet,
+      ),
+  ],
   ['format', () => exec(['oxfmt', '--check', '.'], quiet)],
 ]
 

@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 
 const root = resolve(__dirname, '../../..')
+const source = join(root, 'packages/core/src')
 
 interface Row {
   readonly folder: string
@@ -39,7 +40,7 @@ function namesIn(cell: string): string[] {
 
 type Import = readonly [file: string, module: string]
 
-/** Every import between folders, of Node's modules and of packages, from a folder and from a folder inside it. */
+/** Every import between folders, of Node's modules and of packages, from a folder and from each folder inside it. */
 function imports(): { readonly allowed: Import[]; readonly forbidden: Import[] } {
   const allowed: Import[] = []
   const forbidden: Import[] = []
@@ -59,15 +60,19 @@ function imports(): { readonly allowed: Import[]; readonly forbidden: Import[] }
   return { allowed, forbidden }
 }
 
+/** A file in each folder in it, however deep, and the way from there to the folders of core. */
 function placesIn(folder: string): (readonly [file: string, up: string])[] {
-  const places: [string, string][] = [[`core/src/${folder}/probe.ts`, '../']]
-  if (folder === 'stores') places.push([`core/src/stores/redis/probe.ts`, '../../'])
-  if (folder === 'stores') places.push([`core/src/stores/redis/clients/probe.ts`, '../../../'])
-  if (folder === 'fast-path') places.push([`core/src/fast-path/leases/probe.ts`, '../../'])
-  return places
+  const inside = readdirSync(join(source, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ parentPath, name }) => relative(source, join(parentPath, name)))
+  return [folder, ...inside].map((path) => [
+    `core/src/${path}/probe.ts`,
+    '../'.repeat(path.split('/').length),
+  ])
 }
 
 const FORBIDDEN: readonly Import[] = [
+  ['core/src/limiter/a/b/c/d.ts', 'ioredis'],
   ['express/src/a.ts', '@tollgate/core/src/limiter.js'],
   ['express/src/b.ts', '../../core/src/limiter.js'],
   ['express/src/c.ts', 'fastify'],
@@ -127,12 +132,16 @@ const named = (all: readonly Import[]): string[] =>
 function refused(all: readonly Import[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-imports-'))
   try {
-    copyFileSync(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
+    for (const name of ['oxlint.config.mjs', 'ARCHITECTURE.md'])
+      copyFileSync(join(root, name), join(folder, name))
     const files = new Map<string, string>()
     for (const [file, module] of all) files.set(file, `${files.get(file) ?? ''}import '${module}'\n`)
     for (const [file, text] of files) write(join(folder, 'packages', file), text)
     const lint = join(root, 'node_modules/.bin/oxlint')
-    const { stdout } = spawnSync(lint, ['--format', 'unix', '.'], { cwd: folder, encoding: 'utf8' })
+    const { stdout } = spawnSync(lint, ['-c', 'oxlint.config.mjs', '--format', 'unix', '.'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
     return [...stdout.matchAll(/^packages\/([^:]+):.*?'(.+)' import is restricted/gm)]
       .map(([, file, module]) => `${file} imports ${module}`)
       .sort((a, b) => a.localeCompare(b))
@@ -148,7 +157,7 @@ function write(file: string, text: string): void {
 
 describe('who may import whom', () => {
   test('every folder of core has a row in ARCHITECTURE.md, and imports only from rows above its own', () => {
-    const folders = readdirSync(join(root, 'packages/core/src'), { withFileTypes: true })
+    const folders = readdirSync(source, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
     expect(table.map(({ folder }) => folder).toSorted()).toEqual(folders.toSorted())
