@@ -8,7 +8,7 @@ export {
   type StoreErrorReason,
 } from './base/errors.js'
 export type { Algorithm, ConcurrentLimitOptions, LimitInput, LimitOptions } from './plans/limit.js'
-export type { CalendarAnchor } from './base/calendar-anchor.js'
+export type { CalendarAnchor } from './calendar/calendar-anchor.js'
 export type { LeaseOption, LeaseOptions } from './plans/lease-option.js'
 export type { PlanInput, PlanInputOptions } from './plans/plan.js'
 export type { PlanOptions, PlansInput } from './plans/plans.js'

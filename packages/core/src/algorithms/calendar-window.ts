@@ -1,7 +1,7 @@
-import { createCalendar } from '../base/calendar.js'
+import { createCalendar } from '../calendar/calendar.js'
 import { ConfigError } from '../base/errors.js'
 import { fnv1a } from '../base/hash.js'
-import { isTimeZone } from '../base/time-zone.js'
+import { isTimeZone } from '../calendar/time-zone.js'
 import { shareOfUnits } from '../base/units.js'
 import {
   answerOfWindow,
@@ -13,7 +13,7 @@ import {
   type Receipt,
 } from './implementation.js'
 import type { LimitTerms, Params, Terms } from './limit-terms.js'
-import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../base/calendar-anchor.js'
+import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../calendar/calendar-anchor.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {

@@ -1,12 +1,12 @@
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar } from '../../src/base/calendar.js'
-import { isTimeZone } from '../../src/base/time-zone.js'
+import { createCalendar } from '../../src/calendar/calendar.js'
+import { isTimeZone } from '../../src/calendar/time-zone.js'
 import { createLimiter } from '../../src/index.js'
 import type { LimitOptions } from '../../src/index.js'
 import { limitSetOf } from '../../src/plans/limit-set-of.js'
-import { isAnchor, type CalendarUnit } from '../../src/base/calendar-anchor.js'
+import { isAnchor, type CalendarUnit } from '../../src/calendar/calendar-anchor.js'
 
 const ZONES = [
   'UTC',
