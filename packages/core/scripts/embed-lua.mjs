@@ -2,7 +2,7 @@
 // into a generated module, so that no files are read at run time.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withoutComments } from './lua-comments.mjs'
 
@@ -15,12 +15,12 @@ const otherwise = ['tail', 'force']
 const folder = join(src, 'algorithms')
 const read = (...path) => readFileSync(join(src, ...path), 'utf8')
 
-// NAME.PART.lua belongs to a long algorithm, which includes it.
-const names = readdirSync(folder)
-  .filter((file) => /^[^.]+\.lua$/.test(file))
-  .map((file) => basename(file, '.lua'))
+// A folder of an algorithm has NAME.ts and NAME.lua, and NAME.PART.lua of a long one.
+const names = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
   .sort()
-const missing = names.filter((name) => !existsSync(join(folder, `${name}.ts`)))
+const missing = names.filter((name) => !existsSync(join(folder, name, `${name}.ts`)))
 if (missing.length > 0) throw new Error(`no TypeScript twin of ${missing.join(', ')}`)
 
 /** Requests in flight are no limit of consume-run: each key has numbers of its own. */
@@ -45,7 +45,7 @@ function onlyWithForce(code) {
 }
 
 function partsOf(name) {
-  const [main, ...others] = read('algorithms', `${name}.lua`).split('-- @part ')
+  const [main, ...others] = read('algorithms', name, `${name}.lua`).split('-- @part ')
   const split = others.map((text) => [
     text.slice(0, text.indexOf('\n')),
     withIncludes(text.slice(text.indexOf('\n') + 1)),

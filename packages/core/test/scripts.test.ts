@@ -132,11 +132,12 @@ test('what is no comment stays: dashes in strings and long brackets', () => {
 })
 
 test('every algorithm has both twins, under one code that nobody else has', () => {
-  const files = readdirSync(join(src, 'algorithms')).filter((file) => /^[^.]+\.lua$/.test(file))
-  const names = files.map((file) => file.replace('.lua', ''))
+  const names = readdirSync(join(src, 'algorithms'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
   expect(names.sort()).toEqual(Object.keys(implementations).sort())
   const codes = Object.entries(implementations).map(([name, { code }]) => {
-    const lua = readFileSync(join(src, 'algorithms', `${name}.lua`), 'utf8')
+    const lua = readFileSync(join(src, 'algorithms', name, `${name}.lua`), 'utf8')
     expect(lua).toContain(`local ${name.replaceAll('-', '_')} = { code = ${code},`)
     return code
   })

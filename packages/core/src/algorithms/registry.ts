@@ -1,11 +1,11 @@
-import { calendarWindow } from './calendar-window.js'
-import { concurrent, type ConcurrentOptions } from './concurrent.js'
-import { fixedWindow } from './fixed-window.js'
+import { calendarWindow } from './calendar-window/calendar-window.js'
+import { concurrent, type ConcurrentOptions } from './concurrent/concurrent.js'
+import { fixedWindow } from './fixed-window/fixed-window.js'
 import type { Implementation } from './implementation.js'
 import type { LimitTerms, Params } from './limit-terms.js'
-import { slidingLog } from './sliding-log.js'
-import { slidingWindow } from './sliding-window.js'
-import { tokenBucket } from './token-bucket.js'
+import { slidingLog } from './sliding-log/sliding-log.js'
+import { slidingWindow } from './sliding-window/sliding-window.js'
+import { tokenBucket } from './token-bucket/token-bucket.js'
 
 /**
  * Every algorithm, by the name of its two files. The Redis scripts are assembled from the .lua files. A limit that

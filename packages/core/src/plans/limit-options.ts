@@ -1,4 +1,4 @@
-import type { ConcurrentOptions } from '../algorithms/concurrent.js'
+import type { ConcurrentOptions } from '../algorithms/concurrent/concurrent.js'
 import type { Algorithm, OwnOptions } from '../algorithms/registry.js'
 import type { LeaseOption } from './lease-option.js'
 import type { CompiledLimit } from './limit-set.js'

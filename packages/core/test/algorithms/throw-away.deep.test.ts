@@ -1,4 +1,4 @@
-// NAME.ts, NAME.lua and a line of the registry add an algorithm, since it contains everything about itself. Tried with
+// A folder with NAME.ts and NAME.lua, and a line of the registry add an algorithm, since it contains everything about itself. Tried with
 // an algorithm that exists only here, on a copy of this package that is otherwise unchanged.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -51,10 +51,10 @@ async function buildContract(): Promise<void> {
 /** Everything that is needed to add an algorithm. */
 function addAlgorithm(): void {
   for (const file of ['leaky-steps.ts', 'leaky-steps.lua']) {
-    cpSync(fixture(file), join(copy, 'src/algorithms', file))
+    cpSync(fixture(file), join(copy, 'src/algorithms/leaky-steps', file))
   }
   const registry = join(copy, 'src/algorithms/registry.ts')
-  const text = `import { leakySteps } from './leaky-steps.js'\n${readFileSync(registry, 'utf8')}`
+  const text = `import { leakySteps } from './leaky-steps/leaky-steps.js'\n${readFileSync(registry, 'utf8')}`
   const added = text.replace('const registry = {\n', "const registry = {\n  'leaky-steps': leakySteps,\n")
   expect(added).not.toBe(text)
   writeFileSync(registry, added)
@@ -71,7 +71,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('two files and a line of the registry add an algorithm with an option of its own', async () => {
+test('a folder of two files and a line of the registry add an algorithm with an option of its own', async () => {
   const said = JSON.parse(await run('use-leaky-steps.cjs', testRedisUrl(), testPrefix()))
   const decided = [true, false, 2, true, true, 334]
   expect(said).toEqual({

@@ -3,9 +3,9 @@
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import type { Receipt } from '../../src/algorithms/implementation.js'
-import { tokenBucket } from '../../src/algorithms/token-bucket.js'
+import { tokenBucket } from '../../src/algorithms/token-bucket/token-bucket.js'
 import { setOf } from '../support/store-requests.js'
-import type { TokenBucketParams } from '../../src/algorithms/token-bucket-level.js'
+import type { TokenBucketParams } from '../../src/algorithms/token-bucket/token-bucket-level.js'
 
 const START_US = 1_769_862_896_789_000
 /** For rounding, since answers are exact to the µs only. */

@@ -1,5 +1,5 @@
 // The store of the checker, and what it counts for each process.
-import type { ConcurrentState } from '../../src/algorithms/concurrent.js'
+import type { ConcurrentState } from '../../src/algorithms/concurrent/concurrent.js'
 import { isTaken } from '../../src/requests/verdict.js'
 import type { LimitSet } from '../../src/plans/limit-set.js'
 import { limitSetOf, type Outcome, type StoreRequest } from '../../src/store.js'

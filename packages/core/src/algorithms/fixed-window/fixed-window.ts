@@ -1,4 +1,4 @@
-import { shareOfUnits } from '../base/units.js'
+import { shareOfUnits } from '../../base/units.js'
 import {
   answerOfWindow,
   EARLIEST,
@@ -6,8 +6,8 @@ import {
   unitsThatFit,
   type Implementation,
   type Receipt,
-} from './implementation.js'
-import { steadyTerms } from './limit-terms.js'
+} from '../implementation.js'
+import { steadyTerms } from '../limit-terms.js'
 
 export interface FixedWindowParams {
   readonly quota: number

@@ -82,7 +82,7 @@ function sliding_window.lifetime(limit)
 end
 
 -- @part quick
--- @include algorithms/sliding-window.quick.lua
+-- @include algorithms/sliding-window/sliding-window.quick.lua
 -- @part force
 function sliding_window.force(limit, used)
   local granted = 0

@@ -1,6 +1,6 @@
-import { shareOfUnits } from '../base/units.js'
-import { EARLIEST, NEVER, unitsThatFit, type Implementation, type Receipt } from './implementation.js'
-import { steadyTerms } from './limit-terms.js'
+import { shareOfUnits } from '../../base/units.js'
+import { EARLIEST, NEVER, unitsThatFit, type Implementation, type Receipt } from '../implementation.js'
+import { steadyTerms } from '../limit-terms.js'
 
 export interface SlidingWindowParams {
   readonly quota: number

@@ -1,8 +1,8 @@
-import { readDuration } from '../base/duration.js'
-import { ConfigError } from '../base/errors.js'
-import { shareOfUnits } from '../base/units.js'
-import { EARLIEST, NEVER, type Implementation, type Receipt } from './implementation.js'
-import { steadyTerms, type LimitTerms } from './limit-terms.js'
+import { readDuration } from '../../base/duration.js'
+import { ConfigError } from '../../base/errors.js'
+import { shareOfUnits } from '../../base/units.js'
+import { EARLIEST, NEVER, type Implementation, type Receipt } from '../implementation.js'
+import { steadyTerms, type LimitTerms } from '../limit-terms.js'
 import {
   entryOf,
   insert,

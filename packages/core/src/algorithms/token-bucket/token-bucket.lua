@@ -104,7 +104,7 @@ function token_bucket.lifetime(limit)
 end
 
 -- @part quick
--- @include algorithms/token-bucket.quick.lua
+-- @include algorithms/token-bucket/token-bucket.quick.lua
 -- @part tail
 local NOTE_FORMAT = '>I1I7I6I6'
 
@@ -132,6 +132,6 @@ function token_bucket.with_tail(limit, saved)
 end
 
 -- @part force
--- @include algorithms/token-bucket.force.lua
+-- @include algorithms/token-bucket/token-bucket.force.lua
 -- @part refund
--- @include algorithms/token-bucket.refund.lua
+-- @include algorithms/token-bucket/token-bucket.refund.lua

@@ -1,5 +1,5 @@
 import { doubtOf, drained, goneBefore, type WentBack } from './token-bucket-refunds.js'
-import type { Receipt } from './implementation.js'
+import type { Receipt } from '../implementation.js'
 
 /** The largest level that a packed state holds: six bytes. */
 export const MOST_LEVEL = 2 ** 48 - 1

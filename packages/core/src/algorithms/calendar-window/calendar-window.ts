@@ -1,8 +1,8 @@
-import { createCalendar } from '../calendar/calendar.js'
-import { ConfigError } from '../base/errors.js'
-import { fnv1a } from '../base/hash.js'
-import { isTimeZone } from '../calendar/time-zone.js'
-import { shareOfUnits } from '../base/units.js'
+import { createCalendar } from '../../calendar/calendar.js'
+import { ConfigError } from '../../base/errors.js'
+import { fnv1a } from '../../base/hash.js'
+import { isTimeZone } from '../../calendar/time-zone.js'
+import { shareOfUnits } from '../../base/units.js'
 import {
   answerOfWindow,
   EARLIEST,
@@ -11,9 +11,9 @@ import {
   unitsThatFit,
   type Implementation,
   type Receipt,
-} from './implementation.js'
-import type { LimitTerms, Params, Terms } from './limit-terms.js'
-import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../calendar/calendar-anchor.js'
+} from '../implementation.js'
+import type { LimitTerms, Params, Terms } from '../limit-terms.js'
+import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../../calendar/calendar-anchor.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {

@@ -1,6 +1,6 @@
-import { shareOfUnits } from '../base/units.js'
-import type { Implementation, Slots } from './implementation.js'
-import type { LimitTerms } from './limit-terms.js'
+import { shareOfUnits } from '../../base/units.js'
+import type { Implementation, Slots } from '../implementation.js'
+import type { LimitTerms } from '../limit-terms.js'
 import { SLOTS_KEPT_US } from './slots-kept.js'
 
 export interface ConcurrentOptions {

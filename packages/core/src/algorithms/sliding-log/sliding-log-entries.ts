@@ -1,4 +1,4 @@
-import { unitsThatFit } from './implementation.js'
+import { unitsThatFit } from '../implementation.js'
 
 export interface SlidingLogParams {
   readonly quota: number

@@ -158,8 +158,8 @@ function sliding_log.lifetime(limit)
 end
 
 -- @part quick
--- @include algorithms/sliding-log.quick.lua
+-- @include algorithms/sliding-log/sliding-log.quick.lua
 -- @part force
--- @include algorithms/sliding-log.force.lua
+-- @include algorithms/sliding-log/sliding-log.force.lua
 -- @part refund
--- @include algorithms/sliding-log.refund.lua
+-- @include algorithms/sliding-log/sliding-log.refund.lua
