@@ -7,9 +7,9 @@ export {
   type ErrorCode,
   type StoreErrorReason,
 } from './base/errors.js'
-export type { Algorithm, ConcurrentLimitOptions, LimitInput, LimitOptions } from './plans/limit.js'
+export type { Algorithm, ConcurrentLimitOptions, LimitInput, LimitOptions } from './plans/limit/limit.js'
 export type { CalendarAnchor } from './calendar/calendar-anchor.js'
-export type { LeaseOption, LeaseOptions } from './plans/lease-option.js'
+export type { LeaseOption, LeaseOptions } from './plans/options/lease-option.js'
 export type { PlanInput, PlanInputOptions } from './plans/plan.js'
 export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { OwnLimits } from './plans/own-limits.js'
@@ -33,7 +33,7 @@ export type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter/l
 export type { Reservation } from './limiter/reservation.js'
 export type { ReserveOptions } from './limiter/reserve-options.js'
 export type { WaitingChange } from './limiter/waiting/waiting-change.js'
-export type { WaitOptions } from './plans/wait-option.js'
+export type { WaitOptions } from './plans/options/wait-option.js'
 export type { ReservationStats } from './limiter/reservation-counts.js'
 export type { LimiterOptions } from './limiter/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'

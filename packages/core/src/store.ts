@@ -46,9 +46,9 @@ export {
   type AlgorithmName,
   type AnyImplementation,
 } from './algorithms/registry.js'
-export type { LimitInput, LimitOptions } from './plans/limit.js'
-export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit-set.js'
-export { limitSetFor, limitSetOf } from './plans/limit-set-of.js'
+export type { LimitInput, LimitOptions } from './plans/limit/limit.js'
+export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit/limit-set.js'
+export { limitSetFor, limitSetOf } from './plans/limit/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundByKey, refundOf } from './stores/receipts.js'

@@ -1,5 +1,5 @@
 import { LruMap } from '../base/lru-map.js'
-import { shareOf } from '../plans/scaled-limits.js'
+import { shareOf } from '../plans/limit/scaled-limits.js'
 import { unitsTaken } from '../requests/verdict.js'
 import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 import { ProcessStore } from '../stores/memory/process-store.js'

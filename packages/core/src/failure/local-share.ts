@@ -1,6 +1,6 @@
 import type { Known } from './store-knowledge.js'
-import { capacityOf, shareOf } from '../plans/scaled-limits.js'
-import type { CompiledLimit, LimitSet } from '../plans/limit-set.js'
+import { capacityOf, shareOf } from '../plans/limit/scaled-limits.js'
+import type { CompiledLimit, LimitSet } from '../plans/limit/limit-set.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
 import { NEVER } from '../algorithms/implementation.js'
 

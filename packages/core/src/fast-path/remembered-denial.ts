@@ -1,4 +1,4 @@
-import type { LimitSet } from '../plans/limit-set.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import { UNKNOWN } from '../requests/verdict.js'
 import type { LimitOutcome, Outcome } from '../stores/contract.js'
 

@@ -14,7 +14,7 @@ import type { EventContextOption } from './event-context.js'
 import type { ShedOption } from './shedding/shed-option.js'
 import type { Passed } from './decisions.js'
 import { limitOfRequest, type LimitOf } from './limits-of-request.js'
-import type { LimitInput } from '../plans/limit.js'
+import type { LimitInput } from '../plans/limit/limit.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>

@@ -1,4 +1,4 @@
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Subject } from '../plans/subject.js'
 import { ownersOf, type Request } from '../requests/request.js'
 import { isTaken, verdictOf, type Verdict } from '../requests/verdict.js'

@@ -1,5 +1,5 @@
 import { NEVER } from '../algorithms/implementation.js'
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Part } from '../requests/request.js'
 import { CountedDecision } from './counted-decision.js'
 import type { Decision, LimitState } from './decision.js'

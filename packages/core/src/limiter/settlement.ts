@@ -1,6 +1,6 @@
 import { show, TollgateError } from '../base/errors.js'
 import { quiet } from '../base/quiet.js'
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Subject } from '../plans/subject.js'
 import { ownersOf as ownersOfParts, type Request } from '../requests/request.js'
 import type { Verdict } from '../requests/verdict.js'

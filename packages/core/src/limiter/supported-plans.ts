@@ -1,7 +1,7 @@
 import { notationOf } from '../base/duration.js'
 import { ConfigError, show } from '../base/errors.js'
 import { implementations, spokenName, type AlgorithmName } from '../algorithms/registry.js'
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { StoreAbilities } from '../stores/contract.js'
 import { unsupportedBy } from '../stores/store-check.js'

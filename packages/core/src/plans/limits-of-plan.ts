@@ -1,7 +1,7 @@
 import { ConfigError, show } from '../base/errors.js'
-import { meansNoLimit, noLimitGiven } from './limit-remedies.js'
-import { burstOf, limitTextOf, windowTextOf } from './limit-text.js'
-import { parseLimit, type Algorithm, type Limit } from './limit.js'
+import { meansNoLimit, noLimitGiven } from './limit/limit-remedies.js'
+import { burstOf, limitTextOf, windowTextOf } from './limit/limit-text.js'
+import { parseLimit, type Algorithm, type Limit } from './limit/limit.js'
 
 export function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
   return input === 'unlimited' || input === 'blocked'

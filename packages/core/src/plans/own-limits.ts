@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { isOptions } from '../base/option-checks.js'
-import type { Algorithm, LimitInput } from './limit-options.js'
+import type { Algorithm, LimitInput } from './limit/limit-options.js'
 import { compileLimits, type Plan } from './plan.js'
 
 /** What a subject may bring instead of a plan: one limit, several that all hold at once, or `unlimited`. */

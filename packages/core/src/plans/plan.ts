@@ -1,14 +1,14 @@
 import { ConfigError } from '../base/errors.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
-import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './lease-option.js'
-import { needOneConcurrent } from './concurrent-limit.js'
-import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
+import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './options/lease-option.js'
+import { needOneConcurrent } from './limit/concurrent-limit.js'
+import { limitSet, slotsLast, type LimitSet } from './limit/limit-set.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
 import { isShowable } from '../base/plain-text.js'
-import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit.js'
-import { meansNoLimit, noLimitGiven } from './limit-remedies.js'
+import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit/limit.js'
+import { meansNoLimit, noLimitGiven } from './limit/limit-remedies.js'
 import { isWithoutLimits, readListed, refuseSameNames } from './limits-of-plan.js'
-import { compileWait, type WaitOptions } from './wait-option.js'
+import { compileWait, type WaitOptions } from './options/wait-option.js'
 
 /**
  * One limit, several that all apply at once, `unlimited`, or `blocked`, which denies every request. The long form can

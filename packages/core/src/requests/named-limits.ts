@@ -1,5 +1,5 @@
 import { GenerationalCache } from '../base/generational-cache.js'
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 
 /** One of several plans that apply to a request. */

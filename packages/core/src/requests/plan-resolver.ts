@@ -1,6 +1,6 @@
 import type { TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Algorithm } from '../plans/limit.js'
+import type { Algorithm } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { PlanLookup, type PlanOf } from './plan-cache.js'

@@ -1,6 +1,6 @@
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
 import type { Warn } from '../base/warnings.js'
-import type { LimitSet } from '../plans/limit-set.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { shardOf, subjectKey, type HideId } from './key.js'

@@ -1,5 +1,5 @@
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
-import type { Limit } from '../plans/limit.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import type { StoreRequest, SubRequest } from '../stores/contract.js'

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../base/errors.js'
-import type { Algorithm, LimitInput } from '../plans/limit.js'
+import type { Algorithm, LimitInput } from '../plans/limit/limit.js'
 import { isOptions, needOptions } from '../base/option-checks.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
 import { pathIn } from '../base/show.js'

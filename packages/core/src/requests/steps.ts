@@ -1,5 +1,5 @@
-import { capacityOf } from '../plans/scaled-limits.js'
-import type { LimitSet } from '../plans/limit-set.js'
+import { capacityOf } from '../plans/limit/scaled-limits.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import { takesSlots, type Part, type Request } from './request.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { LimitSet } from '../plans/limit-set.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Hold, LeaseOrder } from './held-units.js'
 
 /**

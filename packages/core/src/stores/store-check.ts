@@ -1,7 +1,7 @@
 import { implementations, windowAlgorithms, type AlgorithmName } from '../algorithms/registry.js'
 import { ConfigError, show } from '../base/errors.js'
 import { pageOf } from '../base/pages.js'
-import type { LimitSet } from '../plans/limit-set.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
 
 const METHODS = ['consume', 'peek', 'refund', 'reset'] as const

@@ -5,7 +5,7 @@ import { createCalendar } from '../../src/calendar/calendar.js'
 import { isTimeZone } from '../../src/calendar/time-zone.js'
 import { createLimiter } from '../../src/index.js'
 import type { LimitOptions } from '../../src/index.js'
-import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import { isAnchor, type CalendarUnit } from '../../src/calendar/calendar-anchor.js'
 
 const ZONES = [

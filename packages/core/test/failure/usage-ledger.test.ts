@@ -1,7 +1,7 @@
 import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/usage-ledger.js'
-import { limitSetOf } from '../../src/plans/limit-set-of.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
-import type { LimitInput } from '../../src/plans/limit.js'
+import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import type { LimitInput } from '../../src/plans/limit/limit.js'
 
 const SECOND = 1_000_000
 const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)

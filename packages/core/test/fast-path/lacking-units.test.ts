@@ -1,5 +1,5 @@
 import { lackingUnits } from '../../src/fast-path/lacking-units.js'
-import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { Grant } from '../../src/stores/contract.js'
 
 const set = limitSetOf('10/min', '100/h')

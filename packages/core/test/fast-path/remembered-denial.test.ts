@@ -1,5 +1,5 @@
 import { outcomeAt, rememberDenial, type RememberedDenial } from '../../src/fast-path/remembered-denial.js'
-import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { LimitOutcome } from '../../src/stores/contract.js'
 
 const set = limitSetOf('5/min')

@@ -2,7 +2,7 @@
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
 import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { HoldingProcesses, holdSteps, type HoldStep } from '../support/holding-processes.js'
 import { forAll, mostInAnyWindow } from '../support/schedules.js'

@@ -2,7 +2,7 @@
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
 import { redisStore, type Decision, type LimitOptions, type Limiter } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { benches, closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'

@@ -2,7 +2,7 @@
 import { testPrefix } from '@tollgate/testing'
 import { EARLIEST } from '../../src/algorithms/implementation.js'
 import { createLimiter, redisStore, type LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Hold, LeaseOrder, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'

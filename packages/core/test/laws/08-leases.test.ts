@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
 import { redisStore } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
 import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'

@@ -2,7 +2,7 @@
 import { Demand } from '../../src/fast-path/leases/demand.js'
 import { LeaseHolder } from '../../src/fast-path/leases/lease-holder.js'
 import type { LeaseUse } from '../../src/fast-path/leases/lease-use.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Part, Request } from '../../src/requests/request.js'
 import type { Outcome } from '../../src/stores/contract.js'

@@ -1,6 +1,6 @@
 // The store of the checker: the real one, and beside it the reference, of which each answer must be the same.
 import { isDeepStrictEqual } from 'node:util'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { LeaseOrder, Outcome, RefundRequest, StoreRequest } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { KEY, partOf } from './checker-process.js'

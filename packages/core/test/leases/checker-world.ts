@@ -1,6 +1,6 @@
 // Two processes, a store and what is under way between them: what can happen next, and what must hold after it.
 import type { LeaseUse } from '../../src/fast-path/leases/lease-use.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Outcome, RefundRequest } from '../../src/stores/contract.js'
 import { refundOf } from '../../src/stores/receipts.js'
 import { History, type Use } from './checker-history.js'

@@ -2,7 +2,7 @@
 // but the algorithms. What the real stores answer is compared with it.
 import { NEVER } from '../../src/algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../src/algorithms/registry.js'
-import type { LimitSet, Params } from '../../src/plans/limit-set.js'
+import type { LimitSet, Params } from '../../src/plans/limit/limit-set.js'
 import type {
   LeaseOrder,
   LeaseReport,

@@ -2,7 +2,7 @@
 // loaded: a second store is told of the same units at that moment, by force.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
 import type { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { variants } from '../support/variants.js'

@@ -1,6 +1,6 @@
 // When requests that wait in line get their places, in figures. (Random schedules are in test/laws and test/redis.)
 import type { LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Hold, Outcome } from '../../src/stores/contract.js'
 import { waiting } from '../support/store-requests.js'
 import { ask, one, part, setOf, storeAt } from './support.js'

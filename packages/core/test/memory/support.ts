@@ -6,8 +6,8 @@ import type {
   SubRequest,
 } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit-set-of.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 
 export const setOf = limitSetOf
 

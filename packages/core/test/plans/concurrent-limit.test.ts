@@ -1,7 +1,7 @@
 import { createLimiter, type LimiterOptions, type LimitInput } from '../../src/index.js'
 import { limitSetOf } from '../../src/store.js'
 import { compilePlans } from '../../src/plans/plans.js'
-import { parseLimit } from '../../src/plans/limit.js'
+import { parseLimit } from '../../src/plans/limit/limit.js'
 
 const messageOf = (options: unknown): string => {
   try {

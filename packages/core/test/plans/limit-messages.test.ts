@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { cases } from '@tollgate/testing'
 import { createLimiter, type ConfigError, type LimiterOptions } from '../../src/index.js'
-import { meantBy } from '../../src/plans/meant-limit.js'
+import { meantBy } from '../../src/plans/limit/meant-limit.js'
 
 function errorOf(options: object): ConfigError {
   try {

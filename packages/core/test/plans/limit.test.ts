@@ -5,7 +5,7 @@ import {
   type LimitInput,
   type LimiterOptions,
 } from '../../src/index.js'
-import { parseLimit } from '../../src/plans/limit.js'
+import { parseLimit } from '../../src/plans/limit/limit.js'
 import { needOptions } from '../../src/base/option-checks.js'
 
 function configError(run: () => unknown): ConfigError {

@@ -1,6 +1,6 @@
 // The option `wait` of a plan: what it comes to, and what is refused.
 import { createLimiter, memoryStore, type LimiterOptions, type PlanInput } from '../../src/index.js'
-import type { WaitTerms } from '../../src/plans/limit-set.js'
+import type { WaitTerms } from '../../src/plans/limit/limit-set.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import { asyncStore } from '../support/stores.js'
 

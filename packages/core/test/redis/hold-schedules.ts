@@ -1,7 +1,7 @@
 // Random schedules of everything that stores decide, with reservations, places and leases among it.
 import fc from 'fast-check'
 import type { LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Hold, LeaseOrder, Store, StoreRequest } from '../../src/stores/contract.js'
 import { advance } from '../support/schedules.js'
 import type { Clock } from '../support/benches.js'

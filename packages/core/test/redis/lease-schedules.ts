@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Usage } from '../../src/algorithms/implementation.js'
 import type { LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { refundOf } from '../../src/stores/receipts.js'
 import type { Answer, LeaseOrder, Store, StoreRequest } from '../../src/stores/contract.js'
 import { advance } from '../support/schedules.js'

@@ -1,7 +1,7 @@
 // Random schedules of everything that stores decide, with requests in flight among it.
 import fc from 'fast-check'
 import type { Usage } from '../../src/algorithms/implementation.js'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Answer, SlotHolder, Store, StoreRequest } from '../../src/stores/contract.js'
 import type { Clock } from '../support/benches.js'
 import { advance } from '../support/schedules.js'

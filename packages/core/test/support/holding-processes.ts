@@ -1,6 +1,6 @@
 // Processes that consume, reserve and wait in line, at the worst times they may choose.
 import fc from 'fast-check'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Hold, LeaseOrder, Outcome, Store, StoreRequest, SubRequest } from '../../src/stores/contract.js'
 import type { Clock } from './benches.js'
 import { advance, toUs, type Admitted } from './schedules.js'

@@ -1,6 +1,6 @@
 // Processes that take units on lease and serve them from memory, over a network that loses and repeats messages.
 import fc from 'fast-check'
-import type { LimitSet } from '../../src/plans/limit-set.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { LeaseOrder, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 import type { Clock } from './benches.js'
 import { advance, toUs, type Admitted } from './schedules.js'

@@ -1,4 +1,4 @@
-import type { LeaseTerms } from '../../plans/limit-set.js'
+import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { LeaseOrder, LeaseWish, Outcome } from '../../stores/contract.js'

@@ -1,4 +1,4 @@
-import type { LeaseTerms } from '../../plans/limit-set.js'
+import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { LeaseWish, LimitOutcome } from '../../stores/contract.js'
 import type { Demand } from './demand.js'
 

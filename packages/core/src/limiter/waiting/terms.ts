@@ -1,4 +1,4 @@
-import type { WaitTerms } from '../../plans/limit-set.js'
+import type { WaitTerms } from '../../plans/limit/limit-set.js'
 import type { Request } from '../../requests/request.js'
 
 /**

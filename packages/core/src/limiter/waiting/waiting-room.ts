@@ -1,6 +1,6 @@
 import { chain, type MaybePromise } from '../../base/maybe-promise.js'
 import type { Timing } from '../../base/timing.js'
-import type { WaitTerms } from '../../plans/limit-set.js'
+import type { WaitTerms } from '../../plans/limit/limit-set.js'
 import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { HoldOutcome } from '../../stores/contract.js'

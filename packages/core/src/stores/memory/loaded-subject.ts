@@ -1,5 +1,5 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
-import type { LimitSet } from '../../plans/limit-set.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { Hold, SlotHolder, SubRequest } from '../contract.js'
 import { HeldLimits } from './held-limits.js'
 import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './lease-book.js'

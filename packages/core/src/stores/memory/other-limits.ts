@@ -1,5 +1,5 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
-import { keptId, type LimitSet } from '../../plans/limit-set.js'
+import { keptId, type LimitSet } from '../../plans/limit/limit-set.js'
 import type { LeaseBook } from './lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSet } from './prepared-sets.js'

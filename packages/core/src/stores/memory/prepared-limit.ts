@@ -1,6 +1,6 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
-import { keptId, type CompiledLimit, type Params } from '../../plans/limit-set.js'
+import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import { leasedOf, type Ended, type LeaseBook } from './lease-book.js'
 import { openingOf } from './openings.js'

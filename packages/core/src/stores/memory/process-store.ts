@@ -1,5 +1,5 @@
 import { processClock } from '../../base/process-clock.js'
-import type { LimitSet } from '../../plans/limit-set.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,
   type Outcome,

@@ -1,5 +1,5 @@
 import type { AnyImplementation } from '../../algorithms/registry.js'
-import type { LimitSet } from '../../plans/limit-set.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
 import { IdleOrder } from './idle-order.js'
 import type { LeaseBook } from './lease-book.js'
 

@@ -1,5 +1,5 @@
 import { implementations } from '../../algorithms/registry.js'
-import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../plans/limit-set.js'
+import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../plans/limit/limit-set.js'
 import type { ScriptArg } from './clients/index.js'
 
 /** The limit sets of a batch as one script argument, which holds each set once. */

@@ -1,4 +1,4 @@
-import type { LimitSet } from '../../plans/limit-set.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */

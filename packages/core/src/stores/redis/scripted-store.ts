@@ -22,7 +22,7 @@ import { encodeSlots } from './slots-run.js'
 import { againIfOutside } from './outside.js'
 import { encodeOne, LimitSets } from './limit-sets.js'
 import { warnOfServer } from './server-check.js'
-import type { CompiledLimit } from '../../plans/limit-set.js'
+import type { CompiledLimit } from '../../plans/limit/limit-set.js'
 
 /** Whether to take units or only to look. */
 export type Mode = 'take' | 'look'

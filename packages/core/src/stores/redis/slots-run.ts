@@ -1,4 +1,4 @@
-import type { CompiledLimit } from '../../plans/limit-set.js'
+import type { CompiledLimit } from '../../plans/limit/limit-set.js'
 import type { ScriptArg } from './clients/index.js'
 import type { Layout } from './layout.js'
 import { encodeOne } from './limit-sets.js'

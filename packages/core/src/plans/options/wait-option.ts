@@ -1,10 +1,10 @@
-import { readDuration } from '../base/duration.js'
-import { ConfigError, show } from '../base/errors.js'
-import { isUnits } from '../base/units.js'
-import { lengthTextOf, rateTextOf } from './limit-text.js'
-import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import type { LeaseTerms, WaitTerms } from './limit-set.js'
-import type { Limit } from './limit.js'
+import { readDuration } from '../../base/duration.js'
+import { ConfigError, show } from '../../base/errors.js'
+import { isUnits } from '../../base/units.js'
+import { lengthTextOf, rateTextOf } from '../limit/limit-text.js'
+import { isOptions, needOptions, type KnownOptions } from '../../base/option-checks.js'
+import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
+import type { Limit } from '../limit/limit.js'
 
 export interface WaitOptions {
   /** The longest that a request waits: `'2s'`, or a number of ms; from 10 ms to 60 s, and no longer than a window. */

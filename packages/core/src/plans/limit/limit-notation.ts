@@ -1,7 +1,7 @@
-import { readDuration, UNITS } from '../base/duration.js'
-import { ConfigError } from '../base/errors.js'
-import { nearestOf } from '../base/option-checks.js'
-import { isUnits } from '../base/units.js'
+import { readDuration, UNITS } from '../../base/duration.js'
+import { ConfigError } from '../../base/errors.js'
+import { nearestOf } from '../../base/option-checks.js'
+import { isUnits } from '../../base/units.js'
 import { meantBy } from './meant-limit.js'
 
 /** A limit as read from its short notation. */

@@ -1,6 +1,6 @@
-import type { ConcurrentOptions } from '../algorithms/concurrent/concurrent.js'
-import type { Algorithm, OwnOptions } from '../algorithms/registry.js'
-import type { LeaseOption } from './lease-option.js'
+import type { ConcurrentOptions } from '../../algorithms/concurrent/concurrent.js'
+import type { Algorithm, OwnOptions } from '../../algorithms/registry.js'
+import type { LeaseOption } from '../options/lease-option.js'
 import type { CompiledLimit } from './limit-set.js'
 
 /**

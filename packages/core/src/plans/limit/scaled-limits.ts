@@ -1,4 +1,4 @@
-import { implementations } from '../algorithms/registry.js'
+import { implementations } from '../../algorithms/registry.js'
 import type { CompiledLimit, LimitSet, Params } from './limit-set.js'
 
 /** The most units that one request can take from a limit, at a time in ms since 1970. */

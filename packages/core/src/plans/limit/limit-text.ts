@@ -1,4 +1,4 @@
-import { notationOf } from '../base/duration.js'
+import { notationOf } from '../../base/duration.js'
 import type { Limit } from './limit-options.js'
 
 const WEEK_MS = 604_800_000

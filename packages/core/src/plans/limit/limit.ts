@@ -5,13 +5,13 @@ import {
   type AlgorithmName,
   type AnyImplementation,
   type OwnOptions,
-} from '../algorithms/registry.js'
-import { isWindowLength } from '../algorithms/limit-terms.js'
-import { durationName, LONGEST_WINDOW_MS, readDuration, UNITS, type Duration } from '../base/duration.js'
-import { ConfigError, show } from '../base/errors.js'
-import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
-import { isShowable } from '../base/plain-text.js'
-import { isUnits } from '../base/units.js'
+} from '../../algorithms/registry.js'
+import { isWindowLength } from '../../algorithms/limit-terms.js'
+import { durationName, LONGEST_WINDOW_MS, readDuration, UNITS, type Duration } from '../../base/duration.js'
+import { ConfigError, show } from '../../base/errors.js'
+import { isOptions, needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { isShowable } from '../../base/plain-text.js'
+import { isUnits } from '../../base/units.js'
 import { notALimit, readNotation } from './limit-notation.js'
 import type { ConcurrentLimitOptions, Limit, LimitOptions } from './limit-options.js'
 import { algorithmMeantBy, limitRemedy, meansNoLimit } from './limit-remedies.js'

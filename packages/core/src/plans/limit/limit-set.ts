@@ -1,8 +1,8 @@
-import type { Flow } from '../algorithms/implementation.js'
-import { implementations, type AlgorithmName } from '../algorithms/registry.js'
-import { besideId, type LimitTerms, type Params, type Terms } from '../algorithms/limit-terms.js'
-import type { OwnOptions } from '../algorithms/registry.js'
-import type { ConcurrentOptions } from '../algorithms/concurrent/concurrent.js'
+import type { Flow } from '../../algorithms/implementation.js'
+import { implementations, type AlgorithmName } from '../../algorithms/registry.js'
+import { besideId, type LimitTerms, type Params, type Terms } from '../../algorithms/limit-terms.js'
+import type { OwnOptions } from '../../algorithms/registry.js'
+import type { ConcurrentOptions } from '../../algorithms/concurrent/concurrent.js'
 import type { Limit } from './limit.js'
 
 export type { Params }

@@ -1,5 +1,5 @@
-import { ConfigError, show } from '../base/errors.js'
-import type { Limit } from './limit.js'
+import { ConfigError, show } from '../../base/errors.js'
+import type { Limit } from '../limit/limit.js'
 
 export const MAX_MS = 500
 export const LEAST_MS = 10

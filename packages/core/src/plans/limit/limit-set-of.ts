@@ -1,5 +1,5 @@
-import { atCaller } from '../base/at-caller.js'
-import { compileLease, leasesSaidBy } from './lease-option.js'
+import { atCaller } from '../../base/at-caller.js'
+import { compileLease, leasesSaidBy } from '../options/lease-option.js'
 import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, slotsLast, type LimitSet } from './limit-set.js'
 import { parseLimit, type Algorithm, type LimitInput } from './limit.js'

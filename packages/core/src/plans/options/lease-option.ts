@@ -1,8 +1,8 @@
-import { ConfigError, show } from '../base/errors.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
-import type { LeaseTerms } from './limit-set.js'
+import { ConfigError, show } from '../../base/errors.js'
+import { isOptions, needOptions } from '../../base/option-checks.js'
+import type { LeaseTerms } from '../limit/limit-set.js'
 import { LEAST_MS, longestOf, MAX_MS, needUnits } from './lease-lengths.js'
-import type { Limit } from './limit.js'
+import type { Limit } from '../limit/limit.js'
 
 export interface LeaseOptions {
   /**

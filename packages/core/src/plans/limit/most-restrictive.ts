@@ -1,4 +1,4 @@
-import type { Plan } from './plan.js'
+import type { Plan } from '../plan.js'
 
 /**
  * The plan with the lowest sustained rate; of equal ones, the one with the fewest requests in flight. A plan without a
