@@ -7,7 +7,7 @@ import type { BreakerState } from '../failure/breaker.js'
 import { readRefundAnswers, RefundFailures } from '../failure/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../failure/store-guard.js'
 import type { Request } from '../requests/request.js'
-import { Batcher, type Conclude } from '../stores/batcher.js'
+import { Batcher, type Conclude } from '../stores/batch/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
 import { askNow } from './store-answer.js'
 

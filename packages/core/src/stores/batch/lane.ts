@@ -1,4 +1,4 @@
-import { elapsedMs, setImmediate } from '../base/timers.js'
+import { elapsedMs, setImmediate } from '../../base/timers.js'
 import { LARGEST_BATCH, limitsIn, MOST_LIMITS_A_CALL, type Sized } from './call-size.js'
 
 export { LARGEST_BATCH }

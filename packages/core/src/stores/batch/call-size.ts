@@ -1,5 +1,5 @@
-import type { LimitSet } from '../plans/limit/limit-set.js'
-import type { Hold, LeaseOrder } from './held-units.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
+import type { Hold, LeaseOrder } from '../held-units.js'
 
 /**
  * The most requests in one call, and the most limits of all its requests together: a larger call would block the server for
