@@ -1,7 +1,14 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
-import { endAfter } from './hold-book.js'
-import { addLease, findLiving, NO_LEASES, settleReport, type Entry, type LeaseBook } from './lease-book.js'
+import { endAfter } from './beside/hold-book.js'
+import {
+  addLease,
+  findLiving,
+  NO_LEASES,
+  settleReport,
+  type Entry,
+  type LeaseBook,
+} from './beside/lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */

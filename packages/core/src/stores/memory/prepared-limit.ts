@@ -2,9 +2,9 @@ import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
-import { leasedOf, type Ended, type LeaseBook } from './lease-book.js'
-import { openingOf } from './openings.js'
-import type { Opening } from './places-beside.js'
+import { leasedOf, type Ended, type LeaseBook } from './beside/lease-book.js'
+import { openingOf } from './beside/openings.js'
+import type { Opening } from './beside/places-beside.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)

@@ -10,7 +10,7 @@ import {
   type SubRequest,
 } from '../contract.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import { isHeld, NOTHING_HELD, planHold, tellFull, type HoldRequest } from './hold-decision.js'
+import { isHeld, NOTHING_HELD, planHold, tellFull, type HoldRequest } from './beside/hold-decision.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'

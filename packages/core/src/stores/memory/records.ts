@@ -1,7 +1,7 @@
 import type { AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import { IdleOrder } from './idle-order.js'
-import type { LeaseBook } from './lease-book.js'
+import type { LeaseBook } from './beside/lease-book.js'
 
 /** No record. */
 export const NONE = -1

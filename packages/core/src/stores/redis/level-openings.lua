@@ -1,4 +1,4 @@
--- Places of limits whose units drain together. The twin of stores/memory/level-openings.ts: change both.
+-- Places of limits whose units drain together. The twin of stores/memory/beside/level-openings.ts: change both.
 -- A bucket rounds its level at every write, so the time of a place may seem to be this late.
 local ROUNDING = 2
 

@@ -1,4 +1,4 @@
--- Lines of places: groups whose rows have times of their own. The twin of stores/memory/place-line.ts: change both.
+-- Lines of places: groups whose rows have times of their own. The twin of stores/memory/beside/place-line.ts: change both.
 local function is_place(group)
   return group.lag >= PLACE and group.lag < RESERVED
 end

@@ -1,8 +1,8 @@
-import { NEVER } from '../../algorithms/implementation.js'
-import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
+import { NEVER } from '../../../algorithms/implementation.js'
+import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
 import { knownHold, openReservations, placesToCome, reservationEnd } from './hold-book.js'
 import { addLease, bookPlace } from './lease-book.js'
-import { LoadedLimits, type LimitOutcomeDraft } from './loaded-limits.js'
+import { LoadedLimits, type LimitOutcomeDraft } from '../loaded-limits.js'
 import type { Opening } from './places-beside.js'
 
 /** The limits of one subject, and what is reserved or has a place beside them. */

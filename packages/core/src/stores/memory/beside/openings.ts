@@ -1,4 +1,4 @@
-import { NEVER } from '../../algorithms/implementation.js'
+import { NEVER } from '../../../algorithms/implementation.js'
 import type { LeaseBook } from './lease-book.js'
 import { openingInLevel } from './level-openings.js'
 import {

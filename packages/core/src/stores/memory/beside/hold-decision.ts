@@ -1,8 +1,8 @@
-import type { Hold, HoldOutcome, SubRequest } from '../contract.js'
-import { NEVER } from '../../algorithms/implementation.js'
+import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
+import { NEVER } from '../../../algorithms/implementation.js'
 import { reservationEnd } from './hold-book.js'
-import type { LimitOutcomeDraft } from './loaded-limits.js'
-import type { LoadedSubject } from './loaded-subject.js'
+import type { LimitOutcomeDraft } from '../loaded-limits.js'
+import type { LoadedSubject } from '../loaded-subject.js'
 import type { Opening } from './places-beside.js'
 
 /** What becomes of a request with a hold, if it is not denied. */

@@ -1,4 +1,4 @@
-import { NEVER, type Flow } from '../../algorithms/implementation.js'
+import { NEVER, type Flow } from '../../../algorithms/implementation.js'
 import type { LeaseBook } from './lease-book.js'
 import { placesUntil, type PlaceLine } from './place-line.js'
 

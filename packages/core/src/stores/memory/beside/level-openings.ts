@@ -1,4 +1,4 @@
-import { NEVER, type Flow } from '../../algorithms/implementation.js'
+import { NEVER, type Flow } from '../../../algorithms/implementation.js'
 import {
   anyFrom,
   comingOf,

@@ -1,4 +1,4 @@
-import type { LeaseReport } from '../contract.js'
+import type { LeaseReport } from '../../contract.js'
 import { addPlace, keepOfPlace, lineOf, partLine, type Place, type PlaceLine } from './place-line.js'
 
 /** Units that are out, and units told as used. */

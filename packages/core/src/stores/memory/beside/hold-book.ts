@@ -1,4 +1,4 @@
-import type { Hold, HoldOutcome } from '../contract.js'
+import type { Hold, HoldOutcome } from '../../contract.js'
 import { findLiving, type LeaseBook } from './lease-book.js'
 import { placesUntil } from './place-line.js'
 
