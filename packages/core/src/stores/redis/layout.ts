@@ -1,5 +1,5 @@
 import { ConfigError } from '../../base/errors.js'
-import { shardTags } from './slots.js'
+import { shardTags } from './wire/slots.js'
 
 const DEFAULT_SHARDS = 16
 const MOST_SHARDS = 1024

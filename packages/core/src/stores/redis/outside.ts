@@ -1,4 +1,4 @@
-import { OUTSIDE } from './answers.js'
+import { OUTSIDE } from './wire/answers.js'
 import { StoreError } from '../../base/errors.js'
 
 /**

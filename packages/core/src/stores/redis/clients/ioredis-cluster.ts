@@ -3,7 +3,7 @@ import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js
 import { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
 import { pause, setImmediate } from '../../../base/timers.js'
-import { slotOf } from '../slots.js'
+import { slotOf } from '../wire/slots.js'
 
 /** A connection of a `Cluster`. */
 export interface Node extends Pick<Emitter, 'once'> {

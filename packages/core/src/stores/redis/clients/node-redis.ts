@@ -1,4 +1,4 @@
-import { slotOf } from '../slots.js'
+import { slotOf } from '../wire/slots.js'
 import { ClientFaults } from './client-faults.js'
 import type { RedisPort, ScriptArg } from './port.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'

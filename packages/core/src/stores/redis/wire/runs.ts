@@ -1,5 +1,5 @@
-import type { LimitSet } from '../../plans/limit/limit-set.js'
-import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../contract.js'
+import type { LimitSet } from '../../../plans/limit/limit-set.js'
+import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000

@@ -1,6 +1,6 @@
-import { implementations } from '../../algorithms/registry.js'
-import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../plans/limit/limit-set.js'
-import type { ScriptArg } from './clients/index.js'
+import { implementations } from '../../../algorithms/registry.js'
+import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../../plans/limit/limit-set.js'
+import type { ScriptArg } from '../clients/index.js'
 
 /** The limit sets of a batch as one script argument, which holds each set once. */
 export class LimitSets {

@@ -1,8 +1,8 @@
-import type { Usage } from '../../algorithms/implementation.js'
-import type { LimitSet } from '../../plans/limit/limit-set.js'
-import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../contract.js'
-import type { ScriptArg } from './clients/index.js'
-import { endOfId, type Layout } from './layout.js'
+import type { Usage } from '../../../algorithms/implementation.js'
+import type { LimitSet } from '../../../plans/limit/limit-set.js'
+import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
+import type { ScriptArg } from '../clients/index.js'
+import { endOfId, type Layout } from '../layout.js'
 import type { LimitSets } from './limit-sets.js'
 import { Runs, type Run } from './runs.js'
 

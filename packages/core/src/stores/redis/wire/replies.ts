@@ -1,7 +1,7 @@
-import { foreignText, withoutCredentials } from '../../base/foreign-text.js'
-import { shorten } from '../../base/show.js'
-import { reasonOf, StoreError } from '../../base/errors.js'
-import { REACTIONS, type Reaction } from './reactions.js'
+import { foreignText, withoutCredentials } from '../../../base/foreign-text.js'
+import { shorten } from '../../../base/show.js'
+import { reasonOf, StoreError } from '../../../base/errors.js'
+import { REACTIONS, type Reaction } from '../reactions.js'
 
 /** A value thrown by a client, as a fault of the store. */
 export function storeErrorOf(thrown: unknown): StoreError {

@@ -1,5 +1,5 @@
-import { OUTSIDE_CALENDAR } from '../../algorithms/implementation.js'
-import { StoreError } from '../../base/errors.js'
+import { OUTSIDE_CALENDAR } from '../../../algorithms/implementation.js'
+import { StoreError } from '../../../base/errors.js'
 import type {
   Answer,
   HoldOutcome,
@@ -7,7 +7,7 @@ import type {
   LimitOutcome,
   RefundAnswer,
   StoreRequest,
-} from '../contract.js'
+} from '../../contract.js'
 import { requestErrorOf } from './replies.js'
 
 /**
