@@ -5,9 +5,9 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { keepWritten } from '../requests/address-id.js'
-import { readSubjects } from '../requests/subject.js'
-import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/ip.js'
+import { keepWritten } from '../requests/subject/address-id.js'
+import { readSubjects } from '../requests/subject/subject.js'
+import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/subject/ip.js'
 
 /**
  * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All

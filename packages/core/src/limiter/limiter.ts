@@ -5,7 +5,7 @@ import type { ScopeOptions } from '../requests/scope.js'
 import type { Reservation } from './reservation.js'
 import type { ReserveOptions } from './reserve-options.js'
 import type { LimiterHealth, LimiterStats } from './stats.js'
-import type { Subjects } from '../requests/subject.js'
+import type { Subjects } from '../requests/subject/subject.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import type { PlansInput } from '../plans/plans.js'
 

@@ -1,6 +1,6 @@
 // Limits that come with a subject are compiled once, and found again by what they say.
 import { createLimiter, memoryStore, type Limiter, type OwnLimits } from '../../src/index.js'
-import { OwnPlans } from '../../src/requests/own-plans.js'
+import { OwnPlans } from '../../src/requests/plan/own-plans.js'
 import type { LimitSet, Store } from '../../src/store.js'
 
 /** A limiter, and the sets of limits that its store was asked for. */

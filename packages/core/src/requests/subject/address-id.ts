@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import type { OwnLimits } from '../plans/own-limits.js'
-import type { Subject } from '../plans/subject.js'
+import type { OwnLimits } from '../../plans/own-limits.js'
+import type { Subject } from '../../plans/subject.js'
 import { IPV6_PREFIX, ipSubject, isAddress, plainIp } from './ip.js'
 
 /** For each subject that is counted under another id than was given, the subject as it was given. */

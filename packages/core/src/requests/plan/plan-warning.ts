@@ -1,7 +1,7 @@
-import { show } from '../base/errors.js'
-import { nearestOf } from '../base/option-checks.js'
-import type { Warn } from '../base/warnings.js'
-import type { Subject } from '../plans/subject.js'
+import { show } from '../../base/errors.js'
+import { nearestOf } from '../../base/option-checks.js'
+import type { Warn } from '../../base/warnings.js'
+import type { Subject } from '../../plans/subject.js'
 
 /** At most this many warnings, so that clients who can choose a plan's name cannot fill the log. */
 const MOST_NAMES = 20

@@ -1,5 +1,5 @@
-import { givenOf, needOptions, type Given } from '../base/option-checks.js'
-import { ConfigError } from '../base/errors.js'
+import { givenOf, needOptions, type Given } from '../../base/option-checks.js'
+import { ConfigError } from '../../base/errors.js'
 
 /** How answers of `planOf` are remembered. */
 export interface PlanCacheOptions {

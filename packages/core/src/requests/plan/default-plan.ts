@@ -1,5 +1,5 @@
-import { ConfigError, show } from '../base/errors.js'
-import type { PlanOptions, Plans } from '../plans/plans.js'
+import { ConfigError, show } from '../../base/errors.js'
+import type { PlanOptions, Plans } from '../../plans/plans.js'
 
 /**
  * The chosen default plan, if the new plans still contain it. If not, this throws: no other plan becomes the default

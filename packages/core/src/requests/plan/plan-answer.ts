@@ -1,10 +1,10 @@
-import { isA, show, TollgateError } from '../base/errors.js'
-import { isOptions } from '../base/option-checks.js'
-import { quiet } from '../base/quiet.js'
-import { thrownText } from '../base/rare-warnings.js'
-import type { OwnLimits } from '../plans/own-limits.js'
-import type { Plan } from '../plans/plan.js'
-import { isNone } from './subject.js'
+import { isA, show, TollgateError } from '../../base/errors.js'
+import { isOptions } from '../../base/option-checks.js'
+import { quiet } from '../../base/quiet.js'
+import { thrownText } from '../../base/rare-warnings.js'
+import type { OwnLimits } from '../../plans/own-limits.js'
+import type { Plan } from '../../plans/plan.js'
+import { isNone } from '../subject/subject.js'
 
 /** What `planOf` may answer. */
 export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined

@@ -1,7 +1,7 @@
-import { show, TollgateError } from '../base/errors.js'
-import { nearestOf } from '../base/option-checks.js'
-import { pathIn } from '../base/show.js'
-import type { Subject } from '../plans/subject.js'
+import { show, TollgateError } from '../../base/errors.js'
+import { nearestOf } from '../../base/option-checks.js'
+import { pathIn } from '../../base/show.js'
+import type { Subject } from '../../plans/subject.js'
 import { isRounded } from './subject-id.js'
 
 const NAMES: readonly string[] = ['id', 'plan', 'kind', 'label', 'limits'] satisfies (keyof Subject)[]
