@@ -18,8 +18,8 @@ export type { Subjects } from './requests/subject/subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision.js'
 export type { BreakerChange, EventContext, InFlightChange, LimiterEvents, Shed } from './limiter/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
-export type { BreakerState } from './failure/breaker.js'
-export type { LocalOptions } from './failure/local-limiter.js'
+export type { BreakerState } from './failure/guard/breaker.js'
+export type { LocalOptions } from './failure/local/local-limiter.js'
 export type {
   DecisionCounts,
   LeaseStats,
@@ -27,7 +27,7 @@ export type {
   LimiterStats,
   WaitingStats,
 } from './limiter/stats.js'
-export type { Reconciled } from './failure/reconciliation.js'
+export type { Reconciled } from './failure/local/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter/limiter.js'
 export type { Reservation } from './limiter/reservation.js'

@@ -8,7 +8,7 @@ export async function loadTollgate(clock) {
     await Promise.all(
       [
         ...['fast-path/fast-paths.js', 'fast-path/leases/leases.js', 'fast-path/denials.js'],
-        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/ids.js'],
+        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/ids.js'],
       ].map(load),
     )
   return { FastPaths, Leases, Denials, ProcessStore, compilePlan, newLeaseId }

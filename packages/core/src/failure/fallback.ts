@@ -8,9 +8,9 @@ import type { Part, Request } from '../requests/request.js'
 import { isTaken, unitsTaken, type Verdict } from '../requests/verdict.js'
 import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
-import { InstanceCounter } from './instance-counter.js'
-import { LocalLimiter, type LocalOptions } from './local-limiter.js'
-import { Reconciliation, type ReconciliationOptions } from './reconciliation.js'
+import { InstanceCounter } from './local/instance-counter.js'
+import { LocalLimiter, type LocalOptions } from './local/local-limiter.js'
+import { Reconciliation, type ReconciliationOptions } from './local/reconciliation.js'
 
 export interface FallbackOptions extends ReconciliationOptions {
   readonly policy: FailurePolicyOption

@@ -1,4 +1,4 @@
-import type { BreakerState } from '../failure/breaker.js'
+import type { BreakerState } from '../failure/guard/breaker.js'
 import type { LimiterHealth } from './stats.js'
 
 /** @param states the breaker of each shard that was used */

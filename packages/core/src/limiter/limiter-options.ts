@@ -1,7 +1,7 @@
 import type { PlanOptions } from '../plans/plans.js'
 import type { Store } from '../stores/contract.js'
 import { needPolicyOption, type FailurePolicyOption } from '../plans/failure-policy.js'
-import type { LocalOptions } from '../failure/local-limiter.js'
+import type { LocalOptions } from '../failure/local/local-limiter.js'
 import { needRememberOptions, type RememberOptions } from '../fast-path/denial-options.js'
 import type { PlanOf } from '../requests/plan/plan-cache.js'
 import type { PlanCacheOptions } from '../requests/plan/plan-cache-options.js'

@@ -1,5 +1,5 @@
 import { elapsedMs } from '../base/timers.js'
-import type { Reconciled } from '../failure/reconciliation.js'
+import type { Reconciled } from '../failure/local/reconciliation.js'
 
 /** The time for which a shard, or the store, did not decide, and what it was charged before it decided again. */
 export interface Outage extends Reconciled {

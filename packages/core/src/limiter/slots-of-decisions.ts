@@ -1,4 +1,4 @@
-import { newHolderId } from '../failure/ids.js'
+import { newHolderId } from '../failure/outbox/ids.js'
 import { InFlight } from '../in-flight/in-flight.js'
 import type { RequestSlots } from '../requests/request.js'
 import { sendInBackground } from './background-request.js'

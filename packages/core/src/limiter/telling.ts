@@ -1,5 +1,5 @@
 import type { StoreError } from '../base/errors.js'
-import type { Reconciled } from '../failure/reconciliation.js'
+import type { Reconciled } from '../failure/local/reconciliation.js'
 import type { Decision } from './decision.js'
 import type { LeaseListener } from '../fast-path/fast-path.js'
 import type { LeaseChange } from '../fast-path/leases/lease-change.js'

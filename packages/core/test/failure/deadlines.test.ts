@@ -1,7 +1,7 @@
 // Law 9: one timer ends all calls of a store that are late.
 import { eventually } from '@tollgate/testing'
 import { elapsedMs } from '../../src/base/timers.js'
-import { Deadlines, type Timed } from '../../src/failure/deadlines.js'
+import { Deadlines, type Timed } from '../../src/failure/guard/deadlines.js'
 
 const DEADLINE_MS = 20
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { InstanceCounter } from '../../src/failure/instance-counter.js'
+import { InstanceCounter } from '../../src/failure/local/instance-counter.js'
 import { memoryStore } from '../../src/index.js'
 import type { Answer } from '../../src/stores/contract.js'
 import { START_MS } from '../support/benches.js'

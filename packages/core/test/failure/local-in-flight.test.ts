@@ -1,4 +1,4 @@
-import { LocalLimiter } from '../../src/failure/local-limiter.js'
+import { LocalLimiter } from '../../src/failure/local/local-limiter.js'
 import { limitSetOf, type LimitOutcome, type SlotHolder, type StoreRequest } from '../../src/store.js'
 import type { LimitInput } from '../../src/index.js'
 

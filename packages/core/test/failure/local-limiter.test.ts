@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { LocalLimiter } from '../../src/failure/local-limiter.js'
-import { usageOf } from '../../src/failure/owed-levels.js'
+import { LocalLimiter } from '../../src/failure/local/local-limiter.js'
+import { usageOf } from '../../src/failure/local/owed-levels.js'
 import { memoryStore } from '../../src/index.js'
 import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'

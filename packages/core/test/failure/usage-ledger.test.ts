@@ -1,4 +1,4 @@
-import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/usage-ledger.js'
+import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/local/usage-ledger.js'
 import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { LimitInput } from '../../src/plans/limit/limit.js'

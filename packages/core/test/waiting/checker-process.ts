@@ -2,7 +2,7 @@
 // the checker gives them.
 import type { Timing } from '../../src/base/timing.js'
 import type { Fallback } from '../../src/failure/fallback.js'
-import type { GiveBacks, GivenBack } from '../../src/failure/give-backs.js'
+import type { GiveBacks, GivenBack } from '../../src/failure/outbox/give-backs.js'
 import type { InFlight } from '../../src/in-flight/in-flight.js'
 import type { Decision } from '../../src/limiter/decision.js'
 import { Holds } from '../../src/limiter/holds/holds.js'

@@ -1,9 +1,9 @@
-import { isA, show, StoreError } from '../base/errors.js'
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
-import { pageOf } from '../base/pages.js'
-import { quiet, quietEach } from '../base/quiet.js'
-import type { Answer, Call, Store, StoreRequest } from '../stores/contract.js'
-import type { Question } from './deadline.js'
+import { isA, show, StoreError } from '../../base/errors.js'
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { pageOf } from '../../base/pages.js'
+import { quiet, quietEach } from '../../base/quiet.js'
+import type { Answer, Call, Store, StoreRequest } from '../../stores/contract.js'
+import type { Question } from '../guard/deadline.js'
 
 /** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }

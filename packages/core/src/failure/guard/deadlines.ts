@@ -1,4 +1,4 @@
-import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../base/timers.js'
+import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../../base/timers.js'
 
 /** Something that must end within the deadline. Held in a list with the others: the oldest is the next to be late. */
 export interface Timed {

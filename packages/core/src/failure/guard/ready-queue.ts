@@ -1,4 +1,4 @@
-import type { Store } from '../stores/contract.js'
+import type { Store } from '../../stores/contract.js'
 
 interface Waiting {
   send(): void

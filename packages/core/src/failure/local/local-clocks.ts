@@ -1,5 +1,5 @@
-import { processClock, type ProcessClock } from '../base/process-clock.js'
-import { elapsedMs } from '../base/timers.js'
+import { processClock, type ProcessClock } from '../../base/process-clock.js'
+import { elapsedMs } from '../../base/timers.js'
 
 /** The clocks of this process; tests pass their own. */
 export interface LocalClocks extends ProcessClock {

@@ -1,8 +1,8 @@
-import { clearTimeout, setTimeout } from '../base/timers.js'
-import { limitSetOf } from '../plans/limit/limit-set-of.js'
-import { refundOf } from '../stores/receipts.js'
-import type { Answer, RefundRequest, StoreRequest } from '../stores/contract.js'
-import { isOutcome } from '../stores/outcome-check.js'
+import { clearTimeout, setTimeout } from '../../base/timers.js'
+import { limitSetOf } from '../../plans/limit/limit-set-of.js'
+import { refundOf } from '../../stores/receipts.js'
+import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
+import { isOutcome } from '../../stores/outcome-check.js'
 
 const MOST_INSTANCES = 10_000
 /** An instance that took no unit within this window counts as gone. */

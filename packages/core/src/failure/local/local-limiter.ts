@@ -1,14 +1,14 @@
-import { LruMap } from '../base/lru-map.js'
-import { shareOf } from '../plans/limit/scaled-limits.js'
-import { unitsTaken } from '../requests/verdict.js'
-import type { Grant, Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
-import { ProcessStore } from '../stores/memory/process-store.js'
+import { LruMap } from '../../base/lru-map.js'
+import { shareOf } from '../../plans/limit/scaled-limits.js'
+import { unitsTaken } from '../../requests/verdict.js'
+import type { Grant, Outcome, StoreRequest, SubRequest } from '../../stores/contract.js'
+import { ProcessStore } from '../../stores/memory/process-store.js'
 import { StoreKnowledge } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { CLOCKS, type LocalClocks } from './local-clocks.js'
 import { usedOf, waitable, withOwnSlots } from './local-share.js'
-import { refundOf } from '../stores/receipts.js'
+import { refundOf } from '../../stores/receipts.js'
 
 export interface LocalOptions {
   /**

@@ -1,7 +1,7 @@
-import { StoreError, toStoreError } from '../base/errors.js'
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import { elapsedMs } from '../base/timers.js'
-import type { Call } from '../stores/contract.js'
+import { StoreError, toStoreError } from '../../base/errors.js'
+import { isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { elapsedMs } from '../../base/timers.js'
+import type { Call } from '../../stores/contract.js'
 import type { Deadlines, Timed } from './deadlines.js'
 
 /** What a call asks of a store, and what is done with the answer: `onValue` or `onError` is called once. */

@@ -1,8 +1,8 @@
-import type { StoreError } from '../base/errors.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
-import { quietEach } from '../base/quiet.js'
-import type { SubjectKeys } from '../requests/request-builder.js'
-import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../stores/contract.js'
+import type { StoreError } from '../../base/errors.js'
+import type { MaybePromise } from '../../base/maybe-promise.js'
+import { quietEach } from '../../base/quiet.js'
+import type { SubjectKeys } from '../../requests/request-builder.js'
+import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
 import type { BreakerState } from './breaker.js'
 import {
   Consumption,
@@ -12,9 +12,9 @@ import {
   type Asking,
   type BatchListener,
   type OnAnswers,
-} from './consumption.js'
+} from '../local/consumption.js'
 import type { Deadlines } from './deadlines.js'
-import { readRefundAnswers, RefundFailures } from './refund-answers.js'
+import { readRefundAnswers, RefundFailures } from '../outbox/refund-answers.js'
 import { ReadyQueue } from './ready-queue.js'
 import { ShardGuard, type GuardedStore, type ShardGuardOptions } from './shard-guard.js'
 

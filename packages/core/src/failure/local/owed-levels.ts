@@ -1,8 +1,8 @@
-import { implementations } from '../algorithms/registry.js'
-import type { Usage } from '../algorithms/implementation.js'
-import type { LimitSet } from '../plans/limit/limit-set.js'
-import { capacityOf, shareOf } from '../plans/limit/scaled-limits.js'
-import type { Outcome } from '../stores/contract.js'
+import { implementations } from '../../algorithms/registry.js'
+import type { Usage } from '../../algorithms/implementation.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
+import { capacityOf, shareOf } from '../../plans/limit/scaled-limits.js'
+import type { Outcome } from '../../stores/contract.js'
 import { usageAt, type Used } from './usage-ledger.js'
 
 /** How many units each limit of a local share holds at a time. */

@@ -1,5 +1,5 @@
-import type { Usage } from '../algorithms/implementation.js'
-import type { CompiledLimit, LimitSet } from '../plans/limit/limit-set.js'
+import type { Usage } from '../../algorithms/implementation.js'
+import type { CompiledLimit, LimitSet } from '../../plans/limit/limit-set.js'
 
 /** Units of one limit that were admitted at about the same time. Times in µs of a monotonic clock. */
 interface Entry {

@@ -1,4 +1,4 @@
-import type { StoreError } from '../base/errors.js'
+import type { StoreError } from '../../base/errors.js'
 
 export interface OutboxOptions<Item, Answer> {
   /** Sends items of one shard; if forced, also while its breaker is open. Never rejects. */

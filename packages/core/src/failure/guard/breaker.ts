@@ -1,5 +1,5 @@
-import type { StoreError } from '../base/errors.js'
-import { clearTimeout, setTimeout } from '../base/timers.js'
+import type { StoreError } from '../../base/errors.js'
+import { clearTimeout, setTimeout } from '../../base/timers.js'
 
 /** `half-open`: the store answers again. Before it decides requests, it is told what was admitted in the meantime. */
 export type BreakerState = 'closed' | 'open' | 'half-open'

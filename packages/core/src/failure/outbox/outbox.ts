@@ -1,8 +1,8 @@
-import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
-import { isA, StoreError } from '../base/errors.js'
-import { pageOf } from '../base/pages.js'
-import { ID_KEPT_MS } from '../stores/contract.js'
-import { inCalls } from '../stores/batch/call-size.js'
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import { isA, StoreError } from '../../base/errors.js'
+import { pageOf } from '../../base/pages.js'
+import { ID_KEPT_MS } from '../../stores/contract.js'
+import { inCalls } from '../../stores/batch/call-size.js'
 import type { OutboxOptions } from './outbox-options.js'
 
 interface Waiting<Item> {

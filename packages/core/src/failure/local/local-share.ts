@@ -1,8 +1,8 @@
 import type { Known } from './store-knowledge.js'
-import { capacityOf, shareOf } from '../plans/limit/scaled-limits.js'
-import type { CompiledLimit, LimitSet } from '../plans/limit/limit-set.js'
-import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
-import { NEVER } from '../algorithms/implementation.js'
+import { capacityOf, shareOf } from '../../plans/limit/scaled-limits.js'
+import type { CompiledLimit, LimitSet } from '../../plans/limit/limit-set.js'
+import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
+import { NEVER } from '../../algorithms/implementation.js'
 
 /** How many units of each limit's local share the store had counted, rounded up. */
 export function usedOf({ set, remaining, atMs }: Known, share: number): number[] {

@@ -1,9 +1,9 @@
-import { isA, show, StoreError, toStoreError, type StoreErrorReason } from '../base/errors.js'
-import { pageOf } from '../base/pages.js'
-import { quiet } from '../base/quiet.js'
-import type { RefundAnswer, RefundRequest } from '../stores/contract.js'
-import { isRefundAnswer } from '../stores/outcome-check.js'
-import type { BatchListener } from './consumption.js'
+import { isA, show, StoreError, toStoreError, type StoreErrorReason } from '../../base/errors.js'
+import { pageOf } from '../../base/pages.js'
+import { quiet } from '../../base/quiet.js'
+import type { RefundAnswer, RefundRequest } from '../../stores/contract.js'
+import { isRefundAnswer } from '../../stores/outcome-check.js'
+import type { BatchListener } from '../local/consumption.js'
 
 /** Reports refunds that failed. Each is sent again every 250 ms for minutes, so it is reported once for each reason. */
 export class RefundFailures {

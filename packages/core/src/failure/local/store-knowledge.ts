@@ -1,6 +1,6 @@
-import { GenerationalCache } from '../base/generational-cache.js'
-import type { LimitSet } from '../plans/limit/limit-set.js'
-import type { LimitOutcome, Outcome, SubRequest } from '../stores/contract.js'
+import { GenerationalCache } from '../../base/generational-cache.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
+import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
 
 /** The store's last answer for a key. Changed in place: a new object per request would be expensive to collect. */
 export interface Known {

@@ -1,5 +1,5 @@
-import { limitSetOf } from '../plans/limit/limit-set-of.js'
-import type { StoreRequest } from '../stores/contract.js'
+import { limitSetOf } from '../../plans/limit/limit-set-of.js'
+import type { StoreRequest } from '../../stores/contract.js'
 
 const SET = limitSetOf({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
 
