@@ -1,4 +1,4 @@
-// Assembles the scripts of src/stores/redis with the algorithms they include, and writes them with their SHA-1 hashes
+// Assembles the scripts of src/stores/redis/scripts with the algorithms they include, and writes them with their SHA-1 hashes
 // into a generated module, so that no files are read at run time.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ function algorithm(name, parts) {
 
 /** Most runs of a script count no units of earlier. */
 function onlyWithForce(code) {
-  return `if with_force then\n${read('stores/redis/units-that-fit.lua')}${code}\nend\n`
+  return `if with_force then\n${read('stores/redis/scripts/shared/units-that-fit.lua')}${code}\nend\n`
 }
 
 function partsOf(name) {
@@ -105,7 +105,7 @@ function assemble(script, only) {
     algorithms: () => algorithms(scripts[script] ?? otherwise),
   }
   const include = (file) =>
-    read('stores/redis', file).replace(
+    read('stores/redis/scripts', file).replace(
       /^ *-- @include (.+)$/gm,
       (_, part) => includes[part]?.() ?? include(part),
     )
@@ -138,4 +138,4 @@ const lines = [
   ...alone.map((name) => `  '${name}': ${module(assemble('consume-slots', name))},`),
   '}',
 ]
-writeFileSync(join(src, 'stores/redis/scripts.generated.ts'), `${lines.join('\n')}\n`)
+writeFileSync(join(src, 'stores/redis/scripts/scripts.generated.ts'), `${lines.join('\n')}\n`)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parse, type Chunk, type Expression } from 'luaparse'
 import { implementations, windowAlgorithms } from '../src/algorithms/registry.js'
 import { COMMANDS } from '../src/stores/redis/reactions.js'
-import * as generated from '../src/stores/redis/scripts.generated.js'
+import * as generated from '../src/stores/redis/scripts/scripts.generated.js'
 
 const src = join(__dirname, '../src')
 const GLOBALS = [
@@ -65,7 +65,7 @@ describe.each(scripts)('%s', (_, name, text) => {
   })
 
   test('reads the ARGV that its header speaks of, and its keys from KEYS only', () => {
-    const file = readFileSync(join(src, `stores/redis/${name}.lua`), 'utf8')
+    const file = readFileSync(join(src, `stores/redis/scripts/${name}.lua`), 'utf8')
     const [, header = ''] = /^--\[\[([\s\S]*?)\]\]/.exec(file) ?? []
     const told = [...header.matchAll(/^ {2}ARGV\[(\d+)(?:\.\.\.)?\]/gm)].map(([, index]) => Number(index))
     const read = [...text.matchAll(/ARGV\[(\d+)\]|(?<=cjson.decode.*), (\d+)$/gm)].map(([, a, b]) =>

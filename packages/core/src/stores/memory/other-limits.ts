@@ -50,7 +50,7 @@ function unpacked({ algorithm, packing, first }: PreparedLimit, page: Float64Arr
 
 /**
  * What is kept beside a set: the states of limits that it does not have and that still count, and the units on lease. The
- * twin of parts.lua in stores/redis: change both, law 5 (one truth) compares them.
+ * twin of parts.lua in stores/redis/scripts/shared: change both, law 5 (one truth) compares them.
  *
  * @param leases what waits for limits of other sets goes with those that are merged
  */

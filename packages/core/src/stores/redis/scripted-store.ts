@@ -14,7 +14,12 @@ import type { StoreError } from '../../base/errors.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script, type Sending } from './script.js'
-import { consumeRunScripts, consumeScript, consumeSlotsScripts, refundScript } from './scripts.generated.js'
+import {
+  consumeRunScripts,
+  consumeScript,
+  consumeSlotsScripts,
+  refundScript,
+} from './scripts/scripts.generated.js'
 import { readAnswers, readRefunds, readReply, type OUTSIDE } from './wire/answers.js'
 import { encodeRefunds, encodeRequests } from './wire/requests.js'
 import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'

@@ -2,7 +2,7 @@ import type { Hold, HoldOutcome } from '../../contract.js'
 import { findLiving, type LeaseBook } from './lease-book.js'
 import { placesUntil } from './place-line.js'
 
-/** Reservations and places among the leases of a subject. The twin of holds.lua in stores/redis: change both. */
+/** Reservations and places among the leases of a subject. The twin of holds.lua in stores/redis/scripts/beside: change both. */
 
 /** A hold that was made before with the same id. */
 export function knownHold(book: LeaseBook, id: string, now: number): HoldOutcome | undefined {

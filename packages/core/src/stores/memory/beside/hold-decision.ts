@@ -25,7 +25,7 @@ export const NOTHING_HELD: HoldOutcome = { delayUs: 0, endsInUs: 0 }
 const TAKEN: HoldPlan = { delayUs: 0, endsInUs: 0, isKnown: false }
 
 /**
- * Whether and when the parts of a request have their cost. The twin of holds.lua in stores/redis: change both.
+ * Whether and when the parts of a request have their cost. The twin of holds.lua in stores/redis/scripts/beside: change both.
  *
  * @returns undefined: the request is denied
  */

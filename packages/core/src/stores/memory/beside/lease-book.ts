@@ -9,7 +9,7 @@ interface Lease {
 
 /**
  * Leases that end together and are of the same limits. They stand beside the limits' states. A reservation is a lease in a group of
- * another kind, and so is a place, in a line. The twin of leases.lua and lease-order.lua in stores/redis: change both, law 5 (one
+ * another kind, and so is a place, in a line. The twin of leases.lua and lease-order.lua in stores/redis/scripts/beside: change both, law 5 (one
  * truth) compares them.
  */
 export interface LeaseGroup {

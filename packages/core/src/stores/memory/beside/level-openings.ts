@@ -9,7 +9,7 @@ import {
   type Opening,
 } from './places-beside.js'
 
-/** Places of limits whose units drain together. The twin of level-openings.lua in stores/redis: change both. */
+/** Places of limits whose units drain together. The twin of level-openings.lua in stores/redis/scripts/beside: change both. */
 
 /** A bucket rounds its level at every write, so the time of a place may seem to be this late, in µs. */
 const ROUNDING_US = 2

@@ -11,7 +11,7 @@ import {
   type Opening,
 } from './places-beside.js'
 
-/** Where there is a place for the cost. The twin of openings.lua in stores/redis: change both. */
+/** Where there is a place for the cost. The twin of openings.lua in stores/redis/scripts/beside: change both. */
 export function openingOf(book: LeaseBook, limit: LimitInLine, cost: number, now: number): Opening {
   const beside = besideOf(book, limit.stateId, now)
   const { flow, wait, leftIn } = limit

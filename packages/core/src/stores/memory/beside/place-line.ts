@@ -1,4 +1,4 @@
-/** Units that are used at a time. The twin of place-lines.lua in stores/redis: change both, law 5 (one truth) compares them. */
+/** Units that are used at a time. The twin of place-lines.lua in stores/redis/scripts/beside: change both, law 5 (one truth) compares them. */
 export interface Place {
   readonly id: string
   readonly timeUs: number

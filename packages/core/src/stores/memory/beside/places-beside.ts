@@ -4,7 +4,7 @@ import { placesUntil, type PlaceLine } from './place-line.js'
 
 /**
  * When a cost can have a place of one limit, in µs from now: before all places that can have their units by their time even so.
- * Units of leases and of reservations are never waited for. The twin of openings.lua and level-openings.lua in stores/redis: change both.
+ * Units of leases and of reservations are never waited for. The twin of openings.lua and level-openings.lua in stores/redis/scripts/beside: change both.
  */
 export interface Opening {
   /** It has none before. */

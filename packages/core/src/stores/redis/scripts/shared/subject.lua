@@ -28,12 +28,12 @@ end
 local parts, leasing
 
 local function make_parts()
-  -- @include parts.lua
+  -- @include shared/parts.lua
   return { find = find_part, load = load_part, load_fullest = load_fullest, find_leases = find_leases, pack_others = pack_others }
 end
 
 local function make_leasing()
-  -- @include leases.lua
+  -- @include beside/leases.lua
 end
 
 -- Loads a limit from its part, which is expected at `at` but can be anywhere. Returns where the next part begins.
@@ -93,4 +93,4 @@ local function load_limits(set, value)
   end
 end
 
--- @include save.lua
+-- @include shared/save.lua

@@ -1,9 +1,9 @@
 -- Requests with a hold: a cost that is put beside the limits, as a reservation or in a place. The twin of
 -- stores/memory/beside/hold-book.ts and hold-decision.ts: change both, law 5 (one truth) compares them.
--- @include lease-rows.lua
+-- @include beside/lease-rows.lua
 local count_leased, complete, RESERVED = leasing.count, leasing.complete, leasing.RESERVED
 
--- @include places.lua
+-- @include beside/places.lua
 
 -- A hold that was made before with the same id: in how many µs its time comes, and in how many it ends.
 local function find_known(parts, id)
@@ -23,7 +23,7 @@ end
 local find_opening
 
 local function make_openings()
-  -- @include openings.lua
+  -- @include beside/openings.lua
   return opening_of
 end
 

@@ -18,14 +18,14 @@
   Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken; and a
                 search in a page of some 400 bytes for each request with an id, and a SET of the page, or two
 ]]
--- @include prelude.lua
+-- @include shared/prelude.lua
 local EARLIEST = -1 -- as in implementation.ts
 -- @include algorithms
--- @include value.lua
--- @include write.lua
--- @include sets.lua
--- @include subject.lua
--- @include apart.lua
+-- @include shared/value.lua
+-- @include shared/write.lua
+-- @include shared/sets.lua
+-- @include shared/subject.lua
+-- @include shared/apart.lua
 
 local sets, at = make_sets(cjson.decode(ARGV[2])), 4
 local reply, request = { now }, 0

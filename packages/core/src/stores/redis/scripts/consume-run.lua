@@ -17,8 +17,8 @@
   State         as consume
   Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
--- @include prelude.lua
--- @include value.lua
+-- @include shared/prelude.lua
+-- @include shared/value.lua
 
 -- A text plus 0 is its number, without the call of a function.
 local id, ttl, cost, take = ARGV[5] + 0, ARGV[4], ARGV[3] + 0, ARGV[2] ~= 'look'
@@ -63,7 +63,7 @@ while at <= count do
       -- The first denial holds for all that follow.
       reply[told + 1], told, due = needed, told + 1, 0
     else
-      -- @include run-again.lua
+      -- @include quick/run-again.lua
       local keep = ends * 1000000 >= now + needed
       local saved = pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
       if keep and #saved == #old then
@@ -92,12 +92,12 @@ while at <= count do
   if at <= count then
     -- The value holds more than this limit, or something else, or the cost can never fit: decide in the general way.
     if not set then
-      -- @include write.lua
+      -- @include shared/write.lua
       -- @include algorithms
-      -- @include sets.lua
-      -- @include subject.lua
-      -- @include decide.lua
-      -- @include in-turn.lua
+      -- @include shared/sets.lua
+      -- @include shared/subject.lua
+      -- @include shared/decide.lua
+      -- @include quick/in-turn.lua
       local limit = { algorithm_name, id, unpack(ARGV, 6) }
       for i = 3, #limit do
         limit[i] = tonumber(limit[i])
@@ -109,4 +109,4 @@ while at <= count do
   end
 end
 if set then return reply end
--- @include text-reply.lua
+-- @include shared/text-reply.lua

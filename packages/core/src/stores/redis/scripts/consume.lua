@@ -43,10 +43,10 @@
                 units granted to it, as JSON; a request with a known id changes nothing
   Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
--- @include prelude.lua
--- @include value.lua
--- @include write.lua
--- @include reply.lua
+-- @include shared/prelude.lua
+-- @include shared/value.lua
+-- @include shared/write.lua
+-- @include shared/reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
 local request, quick_sets = 0, {}
@@ -56,12 +56,12 @@ local described, at = cjson.decode(ARGV[3]), 5
 local general
 
 local function make_general()
-  -- @include general.lua
+  -- @include shared/general.lua
   return { sets = sets, decide_in_turn = decide_in_turn, decide_slots = decide_slots, read_together = read_together }
 end
 
 -- @include quick
--- @include quick.lua
+-- @include quick/quick.lua
 
 local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
@@ -79,7 +79,7 @@ end
 local read_slots
 
 local function make_slots()
-  -- @include quick-slots.lua
+  -- @include quick/quick-slots.lua
 
   -- Reads and decides a run of a limit set with requests in flight.
   local function read_slots_run()
@@ -112,4 +112,4 @@ while at < #ARGV do
   end
 end
 if general then return reply end
--- @include text-reply.lua
+-- @include shared/text-reply.lua

@@ -124,4 +124,4 @@ local function load_fullest(set)
   end
 end
 
--- @include other-parts.lua
+-- @include shared/other-parts.lua

@@ -1,9 +1,9 @@
 -- The general way: decides any request, of any value.
 -- @include algorithms
--- @include sets.lua
--- @include subject.lua
--- @include decide.lua
--- @include in-turn.lua
+-- @include shared/sets.lua
+-- @include shared/subject.lua
+-- @include shared/decide.lua
+-- @include quick/in-turn.lua
 
 local sets = make_sets(described, ARGV[2] == 'force')
 
@@ -11,8 +11,8 @@ local sets = make_sets(described, ARGV[2] == 'force')
 local decide_parts
 
 local function make_together()
-  -- @include apart.lua
-  -- @include together.lua
+  -- @include shared/apart.lua
+  -- @include shared/together.lua
   return decide_together
 end
 
@@ -38,7 +38,7 @@ local function read_together()
   if grant == 'lease' then
     if not read_order then
       leasing = leasing or make_leasing()
-      -- @include lease-order.lua
+      -- @include beside/lease-order.lua
       read_order = read_and_decide
     end
     return read_order()

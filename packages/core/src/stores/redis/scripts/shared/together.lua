@@ -115,7 +115,7 @@ local hold_units
 
 local function make_hold_units()
   leasing = leasing or make_leasing()
-  -- @include holds.lua
+  -- @include beside/holds.lua
   return decide_hold
 end
 

@@ -22,8 +22,8 @@
   State         as consume
   Complexity    O(n) for n subjects: each is read once, and written once if it changes
 ]]
--- @include prelude.lua
--- @include value.lua
+-- @include shared/prelude.lua
+-- @include shared/value.lua
 
 local id, slots_id, ttl, cost, quota = ARGV[10] + 0, ARGV[7] + 0, ARGV[3], ARGV[2] + 0, ARGV[8] + 0
 local asked, released = cjson.decode(ARGV[5]), cjson.decode(ARGV[6])
@@ -57,12 +57,12 @@ local general
 
 local function make_general()
   local take = true
-  -- @include write.lua
+  -- @include shared/write.lua
   -- @include algorithms
-  -- @include sets.lua
-  -- @include subject.lua
-  -- @include decide.lua
-  -- @include in-turn.lua
+  -- @include shared/sets.lua
+  -- @include shared/subject.lua
+  -- @include shared/decide.lua
+  -- @include quick/in-turn.lua
   local limit = { algorithm_name, id, unpack(ARGV, 11) }
   for i = 3, #limit do
     limit[i] = tonumber(limit[i])
@@ -172,4 +172,4 @@ for i = 1, #released / 2 do
   end
 end
 if general then return reply end
--- @include text-reply.lua
+-- @include shared/text-reply.lua

@@ -77,7 +77,7 @@ local function coming_of(groups, beside)
   return coming, units
 end
 
--- @include level-openings.lua
+-- @include beside/level-openings.lua
 
 local function is_within(us, most)
   return us ~= NEVER and us <= most

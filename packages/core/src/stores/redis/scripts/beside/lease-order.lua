@@ -1,5 +1,5 @@
 -- Requests with the grant `lease`: reports of leases, reservations and places, and a wish for the next lease.
--- @include lease-rows.lua
+-- @include beside/lease-rows.lua
 local enter, count_leased, lag_of = leasing.enter, leasing.count, leasing.lag_of
 
 -- Keeps what a report leaves of a row. Returns how many of its units were used since the report before, and whether

@@ -46,7 +46,7 @@ local function id_of(limit)
   return pack_bytes('>I4', limit.state_id)
 end
 
--- @include place-lines.lua
+-- @include beside/place-lines.lua
 
 -- The rows of a group as text, which is to be changed.
 local function own_leases(groups, group)

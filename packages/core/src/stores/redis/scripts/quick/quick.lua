@@ -62,9 +62,9 @@ local function leave_to_general(index, cost, times)
   run_left = times and times[run_at] or 1
 end
 
--- @include quick-once.lua
--- @include quick-several.lua
--- @include quick-in-turn.lua
+-- @include quick/quick-once.lua
+-- @include quick/quick-several.lua
+-- @include quick/quick-in-turn.lua
 
 -- Decides a run: what cannot be done quickly is done in the general way.
 local function decide_run(index, cost, count, times)
