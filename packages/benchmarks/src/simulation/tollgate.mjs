@@ -7,7 +7,7 @@ export async function loadTollgate(clock) {
   const [{ FastPaths }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
     await Promise.all(
       [
-        ...['fast-path/fast-paths.js', 'fast-path/leases/leases.js', 'fast-path/denials.js'],
+        ...['features/fast-paths.js', 'features/leases/leases.js', 'features/denials/denials.js'],
         ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/ids.js'],
       ].map(load),
     )

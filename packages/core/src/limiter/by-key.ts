@@ -1,6 +1,6 @@
 import type { Fallback } from '../failure/fallback.js'
-import type { FastPaths } from '../fast-path/fast-paths.js'
-import type { InFlight } from '../in-flight/in-flight.js'
+import type { FastPaths } from '../features/fast-paths.js'
+import type { InFlight } from '../features/in-flight/in-flight.js'
 import type { Request } from '../requests/request.js'
 import type { SubjectKeys } from '../requests/request-builder.js'
 import { refundByKey } from '../stores/receipts.js'

@@ -7,7 +7,7 @@ import type { Warn } from '../base/warnings.js'
 import type { BreakerState } from '../failure/guard/breaker.js'
 import type { Outage } from './outages.js'
 import type { Reconciled } from '../failure/local/reconciliation.js'
-import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import type { LeaseChange } from '../features/leases/lease-change.js'
 import type { Subject } from '../plans/subject.js'
 import type { WaitingChange } from './waiting/waiting-change.js'
 

@@ -1,5 +1,5 @@
 import type { Fallback } from '../failure/fallback.js'
-import type { FastPathHost, LeaseListener } from '../fast-path/fast-path.js'
+import type { FastPathHost, LeaseListener } from '../features/fast-path.js'
 import type { Request } from '../requests/request.js'
 import type { Outcome } from '../stores/contract.js'
 import { sendInBackground } from './background-request.js'

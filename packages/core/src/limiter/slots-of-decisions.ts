@@ -1,5 +1,5 @@
 import { newHolderId } from '../failure/outbox/ids.js'
-import { InFlight } from '../in-flight/in-flight.js'
+import { InFlight } from '../features/in-flight/in-flight.js'
 import type { RequestSlots } from '../requests/request.js'
 import { sendInBackground } from './background-request.js'
 import type { Decision } from './decision.js'

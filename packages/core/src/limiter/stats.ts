@@ -1,6 +1,6 @@
 import type { Decision, DecisionSource } from './decision.js'
 import type { Reconciled } from '../failure/local/reconciliation.js'
-import type { LeaseChange } from '../fast-path/leases/lease-change.js'
+import type { LeaseChange } from '../features/leases/lease-change.js'
 import { ReservationCounts, type ReservationStats } from './reservation-counts.js'
 import type { WaitingChange } from './waiting/waiting-change.js'
 

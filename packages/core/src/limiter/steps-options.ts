@@ -1,4 +1,4 @@
-import type { FastPaths } from '../fast-path/fast-paths.js'
+import type { FastPaths } from '../features/fast-paths.js'
 import type { Backing } from './backing.js'
 import type { StepsOptions } from './turn-clock.js'
 import type { UnitsBack } from './units-back.js'

@@ -1,4 +1,4 @@
-import type { InFlight } from '../in-flight/in-flight.js'
+import type { InFlight } from '../features/in-flight/in-flight.js'
 import type { UnitsBack } from './units-back.js'
 import type { WaitingHost } from './waiting/waiting-room.js'
 

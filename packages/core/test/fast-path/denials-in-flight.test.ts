@@ -1,5 +1,5 @@
 import { elapsedMs } from '../../src/base/timers.js'
-import { Denials } from '../../src/fast-path/denials.js'
+import { Denials } from '../../src/features/denials/denials.js'
 import { limitSetOf, type LimitOutcome } from '../../src/store.js'
 import type { Request } from '../../src/requests/request.js'
 import { UNKNOWN } from '../../src/requests/verdict.js'

@@ -1,4 +1,8 @@
-import { outcomeAt, rememberDenial, type RememberedDenial } from '../../src/fast-path/remembered-denial.js'
+import {
+  outcomeAt,
+  rememberDenial,
+  type RememberedDenial,
+} from '../../src/features/denials/remembered-denial.js'
 import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { LimitOutcome } from '../../src/stores/contract.js'
 

@@ -1,5 +1,5 @@
 // What a process still has to tell of a key.
-import { KeySlots } from '../../src/in-flight/key-slots.js'
+import { KeySlots } from '../../src/features/in-flight/key-slots.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import { limitSetOf, type LimitOutcome } from '../../src/store.js'
 

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
 import type * as timers from '../../src/base/timers.js'
-import { InFlight } from '../../src/in-flight/in-flight.js'
+import { InFlight } from '../../src/features/in-flight/in-flight.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Request } from '../../src/requests/request.js'
 import { limitSetOf, type Outcome, type StoreRequest } from '../../src/store.js'

@@ -1,7 +1,7 @@
 // One process of the checker: the real LeaseHolder, with the requests, the answers and the time that the checker gives it.
-import { Demand } from '../../src/fast-path/leases/demand.js'
-import { LeaseHolder } from '../../src/fast-path/leases/lease-holder.js'
-import type { LeaseUse } from '../../src/fast-path/leases/lease-use.js'
+import { Demand } from '../../src/features/leases/demand.js'
+import { LeaseHolder } from '../../src/features/leases/lease-holder.js'
+import type { LeaseUse } from '../../src/features/leases/lease-use.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Part, Request } from '../../src/requests/request.js'

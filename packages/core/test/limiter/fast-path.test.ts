@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/testing'
 import { elapsedMs } from '../../src/base/timers.js'
 import { keepSilent } from '../../src/base/warnings.js'
-import type { FastPath, FastPathHost, ForgetReason } from '../../src/fast-path/fast-path.js'
+import type { FastPath, FastPathHost, ForgetReason } from '../../src/features/fast-path.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/events.js'
 import { settleDecision } from '../../src/limiter/settlement.js'

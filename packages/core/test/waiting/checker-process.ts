@@ -3,7 +3,7 @@
 import type { Timing } from '../../src/base/timing.js'
 import type { Fallback } from '../../src/failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../../src/failure/outbox/give-backs.js'
-import type { InFlight } from '../../src/in-flight/in-flight.js'
+import type { InFlight } from '../../src/features/in-flight/in-flight.js'
 import type { Decision } from '../../src/limiter/decision.js'
 import { Holds } from '../../src/limiter/holds/holds.js'
 import type { PathHost } from '../../src/limiter/path-host.js'

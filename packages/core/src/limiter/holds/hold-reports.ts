@@ -1,5 +1,5 @@
 import { processTiming, type Timing } from '../../base/timing.js'
-import type { FastPathHost } from '../../fast-path/fast-path.js'
+import type { FastPathHost } from '../../features/fast-path.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'

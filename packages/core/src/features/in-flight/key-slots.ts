@@ -1,6 +1,6 @@
-import { elapsedMs } from '../base/timers.js'
-import type { Part, Request } from '../requests/request.js'
-import type { LimitOutcome, SlotHolder } from '../stores/contract.js'
+import { elapsedMs } from '../../base/timers.js'
+import type { Part, Request } from '../../requests/request.js'
+import type { LimitOutcome, SlotHolder } from '../../stores/contract.js'
 import { SlotNumbers } from './slot-numbers.js'
 
 /** A share of the slots of a limit. With fewer left, others may be waiting for one. */

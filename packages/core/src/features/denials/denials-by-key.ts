@@ -1,5 +1,5 @@
-import { LruMap } from '../base/lru-map.js'
-import type { SubRequest } from '../stores/contract.js'
+import { LruMap } from '../../base/lru-map.js'
+import type { SubRequest } from '../../stores/contract.js'
 import type { RememberedDenial } from './remembered-denial.js'
 
 /** A key is remembered with at most this many pairs of cost and limits. */

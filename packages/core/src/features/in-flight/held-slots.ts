@@ -1,5 +1,5 @@
-import type { RequestSlots } from '../requests/request.js'
-import type { LimitOutcome } from '../stores/contract.js'
+import type { RequestSlots } from '../../requests/request.js'
+import type { LimitOutcome } from '../../stores/contract.js'
 import type { KeySlots } from './key-slots.js'
 
 /** What counts the slots that are held. */

@@ -1,6 +1,6 @@
-import { clearTimeout, setImmediate, setTimeout } from '../base/timers.js'
-import type { Request } from '../requests/request.js'
-import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
+import { clearTimeout, setImmediate, setTimeout } from '../../base/timers.js'
+import type { Request } from '../../requests/request.js'
+import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
 import type { KeySlots, Report } from './key-slots.js'
 
 /** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
