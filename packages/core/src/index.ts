@@ -15,8 +15,14 @@ export type { PlanOptions, PlansInput } from './plans/plans.js'
 export type { OwnLimits } from './plans/own-limits.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject/subject.js'
-export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision.js'
-export type { BreakerChange, EventContext, InFlightChange, LimiterEvents, Shed } from './limiter/events.js'
+export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision/decision.js'
+export type {
+  BreakerChange,
+  EventContext,
+  InFlightChange,
+  LimiterEvents,
+  Shed,
+} from './limiter/report/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/guard/breaker.js'
 export type { LocalOptions } from './failure/local/local-limiter.js'
@@ -26,16 +32,16 @@ export type {
   LimiterHealth,
   LimiterStats,
   WaitingStats,
-} from './limiter/stats.js'
+} from './limiter/report/stats.js'
 export type { Reconciled } from './failure/local/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter/limiter.js'
 export type { Reservation } from './limiter/reservation.js'
-export type { ReserveOptions } from './limiter/reserve-options.js'
+export type { ReserveOptions } from './limiter/options/reserve-options.js'
 export type { WaitingChange } from './limiter/waiting/waiting-change.js'
 export type { WaitOptions } from './plans/options/wait-option.js'
-export type { ReservationStats } from './limiter/reservation-counts.js'
-export type { LimiterOptions } from './limiter/limiter-options.js'
+export type { ReservationStats } from './limiter/report/reservation-counts.js'
+export type { LimiterOptions } from './limiter/options/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'
 export type { PlanAnswer } from './requests/plan/plan-answer.js'
 export type { PlanlessSubject, PlanOf } from './requests/plan/plan-cache.js'

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as adapter from '../src/adapter.js'
 import { keepSilent, WARNING_CODES } from '../src/base/warnings.js'
 import * as core from '../src/index.js'
-import { Events, type LimiterEvents } from '../src/limiter/events.js'
+import { Events, type LimiterEvents } from '../src/limiter/report/events.js'
 import * as store from '../src/store.js'
 
 const USERS = [

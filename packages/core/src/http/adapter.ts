@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../base/maybe-promise.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { RouteOptions } from './options.js'
 

@@ -1,7 +1,7 @@
 import { atCaller } from '../base/at-caller.js'
 import { ConfigError } from '../base/errors.js'
 import { needOptions } from '../base/option-checks.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { needDecision } from './decision-check.js'
 import type { HeaderOptions } from './header-options.js'
 import { headerWriter, type HeaderAccess, type HeaderWriter } from './headers.js'

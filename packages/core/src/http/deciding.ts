@@ -1,5 +1,5 @@
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'

@@ -1,7 +1,7 @@
 import { ConfigError } from '../base/errors.js'
 import { attempt, isA } from '../base/show.js'
 import { isPromise } from '../base/maybe-promise.js'
-import type { Decision, LimitState } from '../limiter/decision.js'
+import type { Decision, LimitState } from '../limiter/decision/decision.js'
 
 /**
  * Refuses what is no decision; one that was copied or made by hand is.

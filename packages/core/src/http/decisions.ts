@@ -1,6 +1,6 @@
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import type { Consumer } from '../limiter/limiter.js'
-import { isUntold } from '../limiter/settlement.js'
+import { isUntold } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
 
 /** A registered symbol, since a process may load both builds of core. */

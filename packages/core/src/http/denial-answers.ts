@@ -1,5 +1,5 @@
 import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import type { HttpAdapter } from './adapter.js'
 import { writeDenial } from './answer.js'
 import { DenialBodies } from './denial-bodies.js'

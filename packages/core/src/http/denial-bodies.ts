@@ -1,5 +1,5 @@
-import type { Decision } from '../limiter/decision.js'
-import { limitsOf } from '../limiter/settlement.js'
+import type { Decision } from '../limiter/decision/decision.js'
+import { limitsOf } from '../limiter/settle/settlement.js'
 import { seconds } from './header-values.js'
 import { mediaTypeFor, problemOf, renderProblem, type ProblemType, type Rendered } from './problem.js'
 import type { Retry } from './retry.js'

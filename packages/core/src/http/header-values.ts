@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Decision, LimitState } from '../limiter/decision.js'
-import { limitsOf } from '../limiter/settlement.js'
+import type { Decision, LimitState } from '../limiter/decision/decision.js'
+import { limitsOf } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 

@@ -1,6 +1,6 @@
 import type { Given } from '../base/option-checks.js'
-import type { Decision } from '../limiter/decision.js'
-import { isUntold, ownersOf } from '../limiter/settlement.js'
+import type { Decision } from '../limiter/decision/decision.js'
+import { isUntold, ownersOf } from '../limiter/settle/settlement.js'
 import type { HideId } from '../requests/key.js'
 import { closestLimit, resetOf } from './closest-limit.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'

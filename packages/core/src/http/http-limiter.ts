@@ -1,4 +1,4 @@
-import { decideBlocked } from '../limiter/uncounted-decision.js'
+import { decideBlocked } from '../limiter/decision/uncounted-decision.js'
 import { atCaller, fromCaller } from '../base/at-caller.js'
 import { ConfigError } from '../base/errors.js'
 import type { Warn } from '../base/warnings.js'

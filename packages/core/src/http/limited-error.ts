@@ -1,4 +1,4 @@
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { TollgateError } from '../base/errors.js'
 import type { HttpAnswer } from './adapter.js'
 

@@ -1,9 +1,9 @@
 import { thrownText } from '../base/rare-warnings.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
-import { hasSlots } from '../limiter/slots-of-decisions.js'
+import { hasSlots } from '../limiter/decision/slots-of-decisions.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { isReplaced, replacing } from './decisions.js'
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../base/errors.js'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { seconds } from './header-values.js'
 
 /** How `Retry-After` is made. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Decision } from '../limiter/decision.js'
+import type { Decision } from '../limiter/decision/decision.js'
 import { atCaller } from '../base/at-caller.js'
 import { answerOf, type AnswerOptions } from './answer.js'
 

@@ -19,27 +19,27 @@ import { needSubject, type Subjects } from '../requests/subject/subject.js'
 import type { Store, StoreAbilities } from '../stores/contract.js'
 import { memoryStore } from '../stores/memory/memory-store.js'
 import { warnOfSeveralProcesses } from '../stores/memory/several-processes.js'
-import type { Decision } from './decision.js'
-import { Events, type LimiterEvents } from './events.js'
+import type { Decision } from './decision/decision.js'
+import { Events, type LimiterEvents } from './report/events.js'
 import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter.js'
-import { needFreeName, takeName } from './names.js'
-import { Pipeline } from './pipeline.js'
+import { needFreeName, takeName } from './options/names.js'
+import { Pipeline } from './pipeline/pipeline.js'
 import type { Reservation } from './reservation.js'
-import type { ReserveOptions } from './reserve-options.js'
-import { Settling } from './settling.js'
-import type { LimiterHealth, LimiterStats } from './stats.js'
-import { needSupported } from './supported-plans.js'
+import type { ReserveOptions } from './options/reserve-options.js'
+import { Settling } from './settle/settling.js'
+import type { LimiterHealth, LimiterStats } from './report/stats.js'
+import { needSupported } from './options/supported-plans.js'
 import type { PlansInput } from '../plans/plans.js'
 import {
   checkLimiterOptions,
   failureOptions,
   warnOfUndefined,
   type LimiterOptions,
-} from './limiter-options.js'
+} from './options/limiter-options.js'
 import { ScopedConsumer } from './scoped-consumer.js'
-import { StoreWarning } from './store-warning.js'
-import { Telling } from './telling.js'
+import { StoreWarning } from './report/store-warning.js'
+import { Telling } from './report/telling.js'
 
 /**
  * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.

@@ -3,8 +3,8 @@ import { warn, type Warn } from '../base/warnings.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
-import type { Decision } from './decision.js'
-import type { Shed } from './events.js'
+import type { Decision } from './decision/decision.js'
+import type { Shed } from './report/events.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 
 /** A request that was let in, and what it asks for in all. */

@@ -9,7 +9,7 @@ import {
 } from '../../src/index.js'
 import { noteDecision } from '../../src/http/decisions.js'
 import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
-import { limitsOf, ownersOf } from '../../src/limiter/settlement.js'
+import { limitsOf, ownersOf } from '../../src/limiter/settle/settlement.js'
 import { asServedFromLease } from '../support/leased.js'
 
 type Headers = Record<string, string>

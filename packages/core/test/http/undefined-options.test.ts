@@ -2,7 +2,7 @@
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { headerWriter } from '../../src/http/headers.js'
 import { createLimiter, type RateLimitOptions } from '../../src/index.js'
-import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../../src/limiter/limiter-options.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../../src/limiter/options/limiter-options.js'
 import { readCacheOptions } from '../../src/requests/plan/plan-cache-options.js'
 
 const adapter = {

@@ -3,7 +3,7 @@
 import { createHttpLimiter } from '../../src/adapter.js'
 import { createLimiter, memoryStore, type LimiterOptions } from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
-import { LIMITER_OPTIONS } from '../../src/limiter/limiter-options.js'
+import { LIMITER_OPTIONS } from '../../src/limiter/options/limiter-options.js'
 import { nearestOf } from '../../src/base/option-checks.js'
 
 const rateLimit = (options?: unknown): unknown => createHttpLimiter({} as never, options as never)

@@ -4,8 +4,8 @@ import { createHttpLimiter } from '../../src/adapter.js'
 import { plainName } from '../../src/base/option-checks.js'
 import { createLimiter, memoryStore, type LimiterOptions, type PlanInput } from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
-import { LIMITER_OPTIONS } from '../../src/limiter/limiter-options.js'
-import { REMEDIED, remedyOf } from '../../src/limiter/remedies.js'
+import { LIMITER_OPTIONS } from '../../src/limiter/options/limiter-options.js'
+import { REMEDIED, remedyOf } from '../../src/limiter/options/remedies.js'
 
 const rateLimit = (options?: unknown): unknown => createHttpLimiter({} as never, options as never)
 const limiter = createLimiter({ limit: '5/min' })

@@ -1,6 +1,6 @@
 // Plans that a store cannot count are refused when the limiter is made.
 import { createLimiter } from '../../src/index.js'
-import { needSupported } from '../../src/limiter/supported-plans.js'
+import { needSupported } from '../../src/limiter/options/supported-plans.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import { asyncStore } from '../support/stores.js'
 import { waiting } from '../support/store-requests.js'

@@ -1,5 +1,5 @@
 import type { Decision } from '../../src/index.js'
-import { CountedDecision } from '../../src/limiter/counted-decision.js'
+import { CountedDecision } from '../../src/limiter/decision/counted-decision.js'
 
 /** The decision that a lease gives to a request, made of one that the store gave to the same. */
 export function asServedFromLease(decision: Decision): Decision {

@@ -1,6 +1,6 @@
 import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
-import { decideShed } from '../../limiter/uncounted-decision.js'
-import type { Decision } from '../../limiter/decision.js'
+import { decideShed } from '../../limiter/decision/uncounted-decision.js'
+import type { Decision } from '../../limiter/decision/decision.js'
 import { internalsOf, type Internals } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { Subject } from '../../plans/subject.js'

@@ -1,0 +1,146 @@
+import type { Limit } from '../../plans/limit/limit.js'
+import type { Subject } from '../../plans/subject.js'
+import { ownersOf, type Request } from '../../requests/request.js'
+import { isTaken, verdictOf, type Verdict } from '../../requests/verdict.js'
+import type { Outcome } from '../../stores/contract.js'
+import { NONE, type Decision, type DecisionSource, type DenialReason, type LimitState } from './decision.js'
+import type { Origin } from './origin.js'
+import { reasonOf, retryAfterOf, violatedOf, weakestOf } from './judgement.js'
+import {
+  limitsToldBy,
+  ownersToldBy,
+  statesOf,
+  statesOfAll,
+  statesOfOutcome,
+  statesOfShares,
+  toldParts,
+} from './told-limits.js'
+
+/** A decision of counted limits, by the store or by this process. */
+export class CountedDecision implements Decision {
+  // Only declared: to define each field before it gets its value takes time. The constructor sets their order.
+  declare readonly allowed: boolean
+  declare readonly subject: Subject
+  declare readonly plan: string
+  declare readonly cost: number
+  declare readonly limits: readonly LimitState[]
+  declare readonly violated: readonly string[]
+  declare readonly retryAfterMs: number | null
+  declare readonly source: DecisionSource
+  declare readonly reason?: DenialReason
+  declare readonly waitedMs?: number
+  declare readonly localLimits?: readonly LimitState[]
+  // What a refund needs. Apart from the fields above, which users can change.
+  readonly #request: Request
+  /** The store's, if it decided the request in one step: verdicts are then made only when somebody asks. */
+  readonly #outcome: Outcome | undefined
+  readonly #origin: Origin
+  #taken: number
+  #isSettled = false
+
+  /** @param outcome the store's, if it decided the request in one step; else the origin has verdicts */
+  constructor(request: Request, outcome: Outcome | undefined, origin: Origin) {
+    const { subject, plan, cost } = request
+    const isTakenAtOnce = outcome !== undefined && isTaken(outcome)
+    const denial = isTakenAtOnce ? undefined : denialIn(verdictsFor(request, outcome, origin))
+    this.allowed = denial === undefined
+    this.subject = subject
+    this.plan = plan.name
+    this.cost = cost
+    if (isTakenAtOnce) {
+      this.limits = statesOfOutcome(outcome, request.limits)
+      this.violated = NONE
+      this.retryAfterMs = 0
+      this.source = 'store'
+    } else {
+      this.limits = denial ? statesOf(denial) : statesOfAll(request, origin.verdicts)
+      this.violated = denial ? violatedOf(denial) : NONE
+      this.retryAfterMs = denial ? retryAfterOf(denial) : 0
+      this.source = (denial ?? weakestOf(origin.verdicts)).source
+      if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
+      const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
+      if (waitedMs !== undefined) this.waitedMs = waitedMs
+      if (this.source === 'local') this.localLimits = statesOfShares(denial ? [denial] : origin.verdicts)
+    }
+    this.#request = request
+    this.#outcome = outcome
+    this.#origin = origin
+    this.#taken = denial === undefined && !origin.isPeek ? cost : 0
+  }
+
+  release(): boolean {
+    return false
+  }
+
+  /** Not of a proxy or an object that inherits from one: they do not have what a refund needs. */
+  static is(given: unknown): given is CountedDecision {
+    return typeof given === 'object' && given !== null && #request in given
+  }
+
+  static by(decision: CountedDecision): object {
+    return decision.#origin.by
+  }
+
+  static requestOf(decision: CountedDecision): Request {
+    return decision.#request
+  }
+
+  static verdictsOf(decision: CountedDecision): readonly Verdict[] {
+    return verdictsFor(decision.#request, decision.#outcome, decision.#origin)
+  }
+
+  /** What denied it. */
+  static denialOf(decision: CountedDecision): Verdict | undefined {
+    return denialIn(CountedDecision.verdictsOf(decision))
+  }
+
+  /**
+   * The limits it reports. Decisions about the same limits share one array until the plans change, so headers are
+   * cached.
+   */
+  static limitsOf(decision: CountedDecision): readonly Limit[] {
+    const { limits } = decision.#request
+    if (decision.#outcome) return limits
+    const denial = CountedDecision.denialOf(decision)
+    if (denial) return limitsToldBy(denial)
+    return decision.limits.length === limits.length
+      ? limits
+      : toldParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
+  }
+
+  /** The subject of each of those limits. */
+  static ownersOf(decision: CountedDecision): readonly Subject[] {
+    const denial = CountedDecision.denialOf(decision)
+    if (denial) return ownersToldBy(denial)
+    const told = toldParts(CountedDecision.verdictsOf(decision))
+    const { parts } = decision.#request
+    return ownersOf(parts.filter((part) => told.includes(part)))
+  }
+
+  static takenBy(decision: CountedDecision): number {
+    return decision.#taken
+  }
+
+  static noteTaken(decision: CountedDecision, units: number): void {
+    decision.#taken = units
+  }
+
+  /** Marks it as settled. Returns false if it was settled before or took nothing. */
+  static settle(decision: CountedDecision): boolean {
+    if (decision.#isSettled || decision.#taken === 0) return false
+    decision.#isSettled = true
+    return true
+  }
+}
+
+function verdictsFor(
+  request: Request,
+  outcome: Outcome | undefined,
+  { verdicts }: Origin,
+): readonly Verdict[] {
+  return outcome ? [verdictOf('store', request, outcome)] : verdicts
+}
+
+function denialIn(verdicts: readonly Verdict[]): Verdict | undefined {
+  return verdicts.find(({ allowed }) => !allowed)
+}

@@ -1,0 +1,59 @@
+import { NEVER } from '../../algorithms/implementation.js'
+import type { Limit } from '../../plans/limit/limit.js'
+import type { Part } from '../../requests/request.js'
+import { CountedDecision } from './counted-decision.js'
+import type { Decision, LimitState } from './decision.js'
+import { toMs } from './told-limits.js'
+
+/** A limit that denied a request, with all that the text of the denial needs. */
+export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {
+  /** Set if the windows of the limit follow the calendar. */
+  readonly timeZone: string | undefined
+  /** As in Part. */
+  readonly planName: string | undefined
+  readonly place: string | undefined
+  /** ms until the cost fits; null when it never can. */
+  readonly waitMs: number | null
+}
+
+export interface Denial {
+  readonly limits: readonly DenyingLimit[]
+  /** When it was decided, in whole ms since 1970 by the clock of what decided; undefined when that is not known. */
+  readonly atMs: number | undefined
+}
+
+/**
+ * The limits that denied a request. A decision that was copied or made by hand has only its public fields, so less is
+ * known.
+ */
+export function denialOf(decision: Decision): Denial {
+  const verdict = CountedDecision.is(decision) ? CountedDecision.denialOf(decision) : undefined
+  if (!verdict?.outcome) return { limits: toldBy(decision), atMs: undefined }
+  const { at, limits } = verdict.outcome
+  const denying: DenyingLimit[] = []
+  let next = 0
+  for (const part of verdict.parts ?? verdict.step.parts) {
+    for (const limit of part.limits) {
+      const wait = limits[next++]?.wait ?? 0
+      if (wait !== 0) denying.push(denyingLimit(limit, part, wait === NEVER ? null : toMs(wait)))
+    }
+  }
+  return { limits: denying, atMs: Math.floor(at / 1000) }
+}
+
+function denyingLimit(
+  { quota, windowMs, capacity, compiled }: Limit,
+  { planName, place }: Part,
+  waitMs: number | null,
+): DenyingLimit {
+  return { quota, windowMs, capacity, timeZone: compiled.timeZone, planName, place, waitMs }
+}
+
+function toldBy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
+  return limits
+    .filter(({ name }) => violated.includes(name))
+    .map(({ quota, windowMs, used, remaining }: LimitState) => {
+      const capacity = used + remaining
+      return { quota, windowMs, capacity, timeZone: undefined, planName: undefined, place: undefined, waitMs }
+    })
+}

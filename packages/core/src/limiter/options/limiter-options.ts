@@ -1,0 +1,203 @@
+import type { PlanOptions } from '../../plans/plans.js'
+import type { Store } from '../../stores/contract.js'
+import { needPolicyOption, type FailurePolicyOption } from '../../plans/failure-policy.js'
+import type { LocalOptions } from '../../failure/local/local-limiter.js'
+import { needRememberOptions, type RememberOptions } from '../../features/denials/denial-options.js'
+import type { PlanOf } from '../../requests/plan/plan-cache.js'
+import type { PlanCacheOptions } from '../../requests/plan/plan-cache-options.js'
+import { needName } from '../../requests/scope.js'
+import { needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { checkStore } from '../../stores/store-check.js'
+import { ConfigError } from '../../base/errors.js'
+import { processWide } from '../../base/process-wide.js'
+import { isSilent, type Warn } from '../../base/warnings.js'
+import type { BackingOptions } from '../pipeline/backing.js'
+import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
+
+export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
+  /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
+  readonly store?: Store | undefined
+  /**
+   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Give each limiter a name of its own if
+   * several in one process share a store (for Redis: a client and prefix): otherwise they would share their counters.
+   * Only one of them can go without a name. Use the same names in every process. Default: none.
+   */
+  readonly name?: string | undefined
+  /**
+   * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny
+   * them with 503; or a function that chooses. A plan can have its own. Default: `local`.
+   */
+  readonly onStoreFailure?: FailurePolicyOption | undefined
+  /** Options for limiting in this process while the store cannot answer. */
+  readonly local?: LocalOptions | undefined
+  /** The longest that a request waits for the store, in ms, from 1 to 60 000. Default: 100. */
+  readonly deadlineMs?: number | undefined
+  /**
+   * Denials of the store are remembered, and the same request is denied from memory until the moment that the store
+   * named, so that a flood hardly reaches it. `false`: every request asks the store. A memory store needs none.
+   */
+  readonly denials?: false | RememberOptions | undefined
+  /**
+   * Looks up the plan of subjects that name none, for example in a database. `planCache` says how long answers are
+   * remembered. While a look-up fails, the previous answer is used, else the default plan.
+   */
+  readonly planOf?: PlanOf | undefined
+  readonly planCache?: PlanCacheOptions | undefined
+  /** Hashes ids before they reach the store: a secret of at least 16 characters, the same in all processes. */
+  readonly hashIds?: string | undefined
+  /**
+   * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server, about
+   * memory in several processes and about unverified tokens are emitted in any case. With false, `identify` is not asked
+   * again to find out whether it is asked too early. Default: true.
+   */
+  readonly warnings?: boolean | undefined
+}
+
+export const LIMITER_OPTIONS: readonly string[] = [
+  'store',
+  'name',
+  'onStoreFailure',
+  'local',
+  'deadlineMs',
+  'denials',
+  'plans',
+  'limit',
+  'defaultPlan',
+  'planOf',
+  'planCache',
+  'hashIds',
+  'warnings',
+]
+
+/** The options of an adapter's rateLimit that mean nothing without an HTTP request. */
+export const ONLY_HTTP_OPTIONS: readonly string[] = [
+  'limiter',
+  'identify',
+  'skip',
+  'methods',
+  'allowList',
+  'blockList',
+  'refundWhen',
+  'shed',
+  'headers',
+  'retryJitterMs',
+  'body',
+  'onDenied',
+  'maxRetryAfterMs',
+  'namePlan',
+  'eventContext',
+  'requestProperty',
+]
+
+const OF_CONSUME = 'it goes to limiter.consume(subject, { cost })'
+const OF_SUBJECT =
+  "give it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ..."
+const OF_SCOPE = "it goes to limiter.scope({ group: 'search' }), or to rateLimit of an adapter"
+
+const KNOWN: KnownOptions = {
+  names: LIMITER_OPTIONS,
+  example: "{ limit: '100/min' }",
+  errorOf: errorOfKnown,
+  errorOfWhole,
+  remedyOf(name) {
+    const option = replacementOf(name) ?? name
+    if (option === 'cost') return OF_CONSUME
+    if (option === 'group' || option === 'stacked') return OF_SCOPE
+    const remedy = remedyOf(name)
+    if (remedy === remedyOf('plan') && remedy !== undefined) return OF_SUBJECT
+    if (!ONLY_HTTP_OPTIONS.includes(option)) return remedy
+    const goes = option === name ? 'it goes to' : `${remedy}, an option of`
+    return `${goes} rateLimit of an adapter: rateLimit({ limiter, ${option} })`
+  },
+}
+
+/** What to type in place of an option that a route cannot have. */
+export function routeRemedyOf(name: string): string | undefined {
+  if (LIMITER_OPTIONS.includes(name)) {
+    return `give it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+  }
+  const option = replacementOf(name) ?? 'limit'
+  const isOfAll = option !== 'limit' && LIMITER_OPTIONS.includes(option)
+  return isOfAll ? `${remedyOf(name)}, where the limiter is made` : remedyOf(name)
+}
+
+/** @throws {ConfigError} when an option of a limiter is wrong; plans are checked elsewhere */
+export function checkLimiterOptions(options: LimiterOptions): void {
+  needOptions(options, KNOWN)
+  if (typeof options.limit === 'function') throw functionOfRequest()
+  const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds, warnings } =
+    options
+  if (store !== undefined) checkStore(store, 'store')
+  if (name !== undefined) needName('name', name)
+  if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
+  if (local !== undefined) checkLocalOptions(local)
+  const isDeadline =
+    Number.isInteger(deadlineMs) && (deadlineMs as number) >= 1 && (deadlineMs as number) <= 60_000
+  if (deadlineMs !== undefined && !isDeadline) {
+    throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
+  }
+  if (denials !== undefined) needRememberOptions('denials', denials)
+  if (planCache !== undefined && planOf === undefined) {
+    throw new ConfigError(
+      'planCache',
+      'it remembers what planOf answers, and there is no planOf: give both or none',
+    )
+  }
+  if (hashIds !== undefined) needSecret(hashIds)
+  if (warnings !== undefined && typeof warnings !== 'boolean') {
+    throw ConfigError.wrong('warnings', warnings, 'true or false')
+  }
+}
+
+/** What is lost where the value of an option is missing, such as an environment variable; and how to say that it is meant. */
+const LOST = {
+  store:
+    'this process counts in its own memory, and every other one by itself. If that is meant, write store: memoryStore()',
+  hashIds: 'ids reach the store as they are. If that is meant, leave hashIds out',
+}
+
+/** Warns once a process of each option that was given, but as undefined, and whose default holds less. */
+export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
+  if (isSilent(warn)) return
+  const told = processWide('options told as undefined', () => new Set<string>())
+  for (const [name, lost] of Object.entries(LOST)) {
+    if (!Object.hasOwn(options, name) || options[name as keyof typeof LOST] !== undefined) continue
+    if (told.has(name)) continue
+    told.add(name)
+    warn('TOLLGATE_UNDEFINED', `The option ${name} was given as undefined, so ${lost}.`)
+  }
+}
+
+function functionOfRequest(): ConfigError {
+  const own = "without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })"
+  return new ConfigError('limit', `a function of the request goes to rateLimit of an adapter; ${own}`)
+}
+
+/** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
+function needSecret(given: unknown): void {
+  if (typeof given === 'string' && given.length >= 16) return
+  throw ConfigError.wrongSecret(
+    'hashIds',
+    given,
+    'a secret text of at least 16 characters, such as process.env.ID_SECRET',
+  )
+}
+
+function checkLocalOptions(local: LocalOptions): void {
+  needOptions(local, ['instances', 'maxSubjects'], 'local')
+  const { instances = 1, maxSubjects = 1 } = local
+  if (!(Number.isSafeInteger(instances) && instances >= 1 && instances <= 10_000)) {
+    throw ConfigError.wrong('local.instances', instances, 'a whole number of processes from 1 to 10000')
+  }
+  if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
+    throw ConfigError.wrong('local.maxSubjects', maxSubjects, 'a whole number from 1, such as 10000')
+  }
+}
+
+/** What decides where the store does not, with defaults. */
+export function failureOptions(
+  options: LimiterOptions,
+): Pick<BackingOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
+  const { onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
+  return { onStoreFailure, local, deadlineMs }
+}

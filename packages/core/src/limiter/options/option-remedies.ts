@@ -1,0 +1,103 @@
+import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../../base/duration.js'
+import { errorOfParts } from './limit-parts.js'
+import { ConfigError } from '../../base/errors.js'
+import { pageOf } from '../../base/pages.js'
+import { isUnits } from '../../base/units.js'
+import { remedyOf } from './remedies.js'
+import { errorOfPlans } from './whole-options.js'
+
+export { remedyOf, replacementOf } from './remedies.js'
+export { errorOfWhole } from './whole-options.js'
+
+/** Another rate limiter package, and how its options describe a limit. */
+interface OtherPackage {
+  readonly name: string
+  readonly page: string
+  /** Options by which the package is recognised. */
+  readonly signs: readonly string[]
+  /** The options that Tollgate's `limit` replaces. */
+  readonly ofLimit: readonly string[]
+  /** The length of the window in ms; undefined if it cannot be read from the options. */
+  readonly windowMs: (given: Given) => number | undefined
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+const PACKAGES: readonly OtherPackage[] = [
+  {
+    name: 'express-rate-limit',
+    page: pageOf('migrate-from/express-rate-limit.md'),
+    signs: ['windowMs'],
+    ofLimit: ['windowMs', 'max', 'limit'],
+    windowMs: ({ windowMs }) => readDuration(windowMs)?.ms,
+  },
+  {
+    name: '@fastify/rate-limit',
+    page: pageOf('migrate-from/fastify-rate-limit.md'),
+    signs: ['timeWindow'],
+    ofLimit: ['timeWindow', 'max'],
+    windowMs: ({ timeWindow }) => readDuration(timeWindow)?.ms,
+  },
+  {
+    name: 'rate-limiter-flexible',
+    page: pageOf('migrate-from/rate-limiter-flexible.md'),
+    signs: ['points', 'blockDuration', 'storeClient', 'insuranceLimiter', 'execEvenly'],
+    ofLimit: ['points', 'duration', 'blockDuration'],
+    windowMs: ({ duration }) => (typeof duration === 'number' ? duration * 1000 : undefined),
+  },
+  {
+    name: 'koa-ratelimit',
+    page: pageOf('migrate-from/koa-ratelimit.md'),
+    signs: ['duration', 'driver', 'db'],
+    ofLimit: ['duration', 'max'],
+    windowMs: ({ duration }) => readDuration(duration)?.ms,
+  },
+  {
+    name: 'another package',
+    page: pageOf('README.md#moving-from'),
+    signs: ['max'],
+    ofLimit: ['max'],
+    windowMs: () => 60_000,
+  },
+]
+
+/** One error for options that belong together: those of another package, the parts of a limit, or plans. */
+export function errorOfKnown(given: object, unknown: readonly string[]): ConfigError | undefined {
+  return errorOfOthers(given, unknown) ?? errorOfParts(given, unknown) ?? errorOfPlans(given, unknown)
+}
+
+/** The error for options of another package. It says the same limit in Tollgate's notation. */
+function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
+  const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
+  if (!other) return undefined
+  const [sign = ''] = unknown.filter((name) => other.signs.includes(name))
+  const replaced = other.ofLimit.filter((name) => Object.hasOwn(given, name))
+  const limit =
+    replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
+  const others = replacements(unknown.filter((name) => !replaced.includes(name)))
+  const told =
+    [...limit, ...others.slice(0, MOST_TOLD)].join(', ') || (remedyOf(sign) ?? 'it has no equivalent')
+  return new ConfigError(sign, `an option of ${other.name}; ${told} (all others: ${other.page})`)
+}
+
+/** Besides the limit. */
+const MOST_TOLD = 3
+
+/** `store: redisStore(client) in place of driver and db`, of those that an option of Tollgate replaces. */
+function replacements(names: readonly string[]): string[] {
+  const namesOf = new Map<string, string[]>()
+  for (const name of names) {
+    const [, option] = /^write (.*)/.exec(remedyOf(name) ?? '') ?? []
+    if (option !== undefined) namesOf.set(option, [...(namesOf.get(option) ?? []), name])
+  }
+  return [...namesOf].map(([option, given]) => `${option} in place of ${given.join(' and ')}`)
+}
+
+/** `write limit: '100/15min'`, with the user's own numbers if they can be read; otherwise an example. */
+function limitOf({ windowMs }: OtherPackage, given: Given): string {
+  const quota = [given.limit, given.max, given.points].find(isUnits)
+  const ms = windowMs(given)
+  const isLength = ms !== undefined && Number.isSafeInteger(ms) && ms >= 1 && ms <= LONGEST_WINDOW_MS
+  const limit = `limit: '${quota ?? 100}/${isLength ? notationOf(ms) : 'min'}'`
+  return quota === undefined || !isLength ? `write a limit such as ${limit}` : `write ${limit}`
+}

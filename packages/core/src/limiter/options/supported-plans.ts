@@ -1,0 +1,67 @@
+import { notationOf } from '../../base/duration.js'
+import { ConfigError, show } from '../../base/errors.js'
+import { implementations, spokenName, type AlgorithmName } from '../../algorithms/registry.js'
+import type { Limit } from '../../plans/limit/limit.js'
+import type { Plan } from '../../plans/plan.js'
+import type { StoreAbilities } from '../../stores/contract.js'
+import { unsupportedBy } from '../../stores/store-check.js'
+
+/**
+ * Refuses a plan with a limit whose algorithm the store does not support, with leases that it does not grant, or with
+ * what it cannot hold. A synchronous store need not grant leases: it is this process's memory already.
+ *
+ * @param path where the user wrote it: `plans.free`
+ * @throws {ConfigError}
+ */
+export function needSupported(store: StoreAbilities, plan: Plan | undefined, path: string): void {
+  if (plan?.set?.lease && !store.synchronous && !store.leases) {
+    throw new ConfigError(path, 'this store grants no leases: leave lease out, or use redisStore')
+  }
+  if (plan?.set?.slots !== undefined && !store.slots) {
+    const problem = 'this store cannot count requests in flight'
+    const quota = plan.limits[plan.set.slots]?.quota
+    throw new ConfigError(path, `${problem}: leave '${quota} concurrent' out, or use redisStore`)
+  }
+  if (plan?.set?.wait && !store.holds) {
+    throw new ConfigError(path, 'this store books no places for requests: leave wait out, or use redisStore')
+  }
+  const missing = plan?.set && unsupportedBy(store, plan.set)
+  if (plan && missing !== undefined) throw new ConfigError(path, cannotCount(missing, store, plan))
+  const tooLarge = plan?.limits.find(({ quota }) => quota > (store.largestQuota ?? Infinity))
+  if (tooLarge) {
+    const { name, quota } = tooLarge
+    const problem = `the limit ${show(name)} has a quota of ${quota}, and this store counts to ${store.largestQuota} at most`
+    throw new ConfigError(path, `${problem}: count in larger units, such as kB in place of bytes`)
+  }
+  const tooLong = plan?.limits.find(({ compiled }) => compiled.ttlMs > (store.longestTtlMs ?? Infinity))
+  if (tooLong) throw new ConfigError(path, cannotKeep(tooLong, store))
+}
+
+const DAY_MS = 86_400_000
+
+function cannotKeep({ name, compiled }: Limit, { longestTtlMs = Infinity }: StoreAbilities): string {
+  const [days, most] = [compiled.ttlMs, longestTtlMs].map((ms) => Math.floor(ms / DAY_MS))
+  const problem = `what is used of the limit ${show(name)} counts for ${days} days, and this store keeps counts for ${most} at most`
+  return `${problem}: write a shorter window`
+}
+
+function cannotCount(
+  missing: AlgorithmName,
+  { algorithms = [], defaultAlgorithm }: StoreAbilities,
+  { limits }: Plan,
+): string {
+  const limit = limits.find(({ compiled }) => compiled.algorithm === missing) as Limit
+  const which = limits.length > 1 ? ` (the limit ${show(limit.name)})` : ''
+  const { calledForBy } = implementations[missing]
+  const others = algorithms.filter((one) => !implementations[one].inFlight)
+  const problem = `this store cannot count ${spokenName(missing)}${which}; it counts ${others.map(spokenName).join(', ')}`
+  if (defaultAlgorithm === undefined) {
+    const other = others.find((one) => implementations[one].name === one)
+    if (other === undefined) return problem
+    const without = calledForBy === undefined ? '' : `, without ${calledForBy}`
+    return `${problem}: write ${spokenName(other)}${without}`
+  }
+  // By its length: a month would be one of the calendar.
+  const same = `${limit.quota}/${notationOf(limit.windowMs)}`
+  return `${problem}: write '${same}', which it counts by algorithm: '${defaultAlgorithm}'`
+}

@@ -1,0 +1,87 @@
+import type { Warn } from '../../base/warnings.js'
+import { Deadlines } from '../../failure/guard/deadlines.js'
+import { Fallback } from '../../failure/fallback.js'
+import { GiveBacks } from '../../failure/outbox/give-backs.js'
+import type { LocalOptions } from '../../failure/local/local-limiter.js'
+import type { FailurePolicyOption } from '../../plans/failure-policy.js'
+import type { Store, StoreRequest } from '../../stores/contract.js'
+import { Holds } from '../holds/holds.js'
+import { PathHost } from './path-host.js'
+import { StoreAccess, type StoreAccessOptions } from './store-access.js'
+import type { Telling } from '../report/telling.js'
+
+export interface BackingOptions {
+  readonly store: Store
+  readonly onStoreFailure: FailurePolicyOption
+  readonly local: LocalOptions
+  readonly deadlineMs: number
+  /** What all keys begin with. */
+  readonly begin: string
+  readonly warn: Warn
+}
+
+/** What decides requests when no fast path does. */
+export interface Backing {
+  readonly store: StoreAccess
+  /** Decides when the store cannot. */
+  readonly fallback: Fallback
+  readonly giveBacks: GiveBacks
+  readonly holds: Holds
+  /**
+   * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
+   * else its next step would be sent.
+   */
+  readonly deadlines: Deadlines
+}
+
+export interface BackingListener {
+  readonly onChanged: StoreAccessOptions['onChanged']
+  /** Called when a shard answers again, before it decides requests. */
+  readonly onRecovery: (shard: number) => Promise<void>
+  /** Called with requests that the store decided after the deadline. */
+  readonly onLate: (batch: readonly StoreRequest[]) => void
+}
+
+/**
+ * Makes the store, its fallback and the refunds, and connects them with each other.
+ *
+ */
+export function makeBacking(
+  options: BackingOptions,
+  telling: Telling,
+  { onChanged, onRecovery, onLate }: BackingListener,
+): Backing {
+  const { onStoreFailure, local } = options
+  const deadlines = new Deadlines(options.deadlineMs)
+  const store: StoreAccess = new StoreAccess(options.store, {
+    deadlines,
+    onFailure: (error, requests) => telling.storeError(error, requests),
+    onLate: (batch, answers) => {
+      fallback.late(batch, answers)
+      holds.late(batch, answers)
+      onLate(batch)
+    },
+    onChanged,
+    onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
+    onFailedProbe: (error, isNews) => telling.failedProbe(error, isNews),
+    recover: async (shard) => {
+      await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
+    },
+  })
+  const giveBacks = new GiveBacks(store)
+  const fallback: Fallback = new Fallback({
+    policy: onStoreFailure,
+    local,
+    begin: options.begin,
+    warn: options.warn,
+    store,
+    giveBack: async (request) => (await giveBacks.give(request)) === 'given',
+    onReconciled: (reconciled, shard) => telling.reconciled(reconciled, shard),
+  })
+  const host = new PathHost(store, fallback, telling)
+  const holds: Holds = new Holds({
+    ...{ host, telling, canHold: options.store.holds ?? false },
+    giveBack: (request) => giveBacks.give(request),
+  })
+  return { store, fallback, giveBacks, holds, deadlines }
+}

@@ -1,0 +1,102 @@
+import { elapsedMs } from '../../base/timers.js'
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import type { Request } from '../../requests/request.js'
+import { unitsTaken, type Verdict } from '../../requests/verdict.js'
+import { TurnClock, type StepsOptions } from './turn-clock.js'
+
+export type { StepsOptions }
+
+/**
+ * Asks the steps of a request one after another. When one denies, the units of the steps before it go back, and its own
+ * numbers are the answer. All steps share one deadline. When it passes, the failure policy decides the rest, and
+ * nothing more is sent.
+ *
+ * @returns the verdict on each step; a denial is the last
+ */
+export async function consumeInTurn(request: Request, options: StepsOptions): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = []
+  const clock = new TurnClock(options)
+  for (const step of request.steps ?? [request]) {
+    const first = await clock.ask(step)
+    const verdict = first.allowed ? first : await clock.askAgain(first, step)
+    verdicts.push(verdict)
+    if (verdict.allowed) continue
+    for (const taken of verdicts.slice(0, -1)) options.giveBack(taken, taken.step.cost)
+    break
+  }
+  clock.stop()
+  verdicts.forEach(options.onDecided)
+  return verdicts
+}
+
+/**
+ * Takes as many more units as fit every limit. Each step is asked for at most what the steps before it gave; at the
+ * end, each gives back what is more than the least.
+ *
+ * @returns the units taken from every limit
+ */
+export async function takeUpTo(request: Request, cost: number, options: StepsOptions): Promise<number> {
+  /** Of each step. */
+  const verdicts: Verdict[][] = []
+  const clock = new TurnClock(options)
+  let least = cost
+  for (const step of request.steps ?? [request]) {
+    const first = await clock.ask(askingUpTo(step, least))
+    const lacking = least - takenBy(first)
+    const again = lacking > 0 ? await clock.askAgain(first, askingUpTo(step, lacking)) : first
+    const all = again === first ? [first] : [first, again]
+    verdicts.push(all)
+    least = Math.min(least, sumTaken(all))
+    if (least === 0) break
+  }
+  clock.stop()
+  for (const all of verdicts) {
+    let excess = sumTaken(all) - least
+    for (const verdict of all) {
+      const units = Math.min(takenBy(verdict), excess)
+      if (units > 0) options.giveBack(verdict, units)
+      excess -= units
+    }
+  }
+  verdicts.flat().forEach(options.onDecided)
+  return least
+}
+
+/** The request has its slots already. */
+function askingUpTo(step: Request, cost: number): Request {
+  const parts = step.parts.map((part) => ({ ...part, cost, slots: undefined }))
+  return { ...step, cost, parts, grant: 'upTo', steps: undefined, inFlight: undefined }
+}
+
+/** Asks for one step, and once more where units that this process holds on lease were in the way. */
+export function askTwice(step: Request, options: StepsOptions): MaybePromise<Verdict> {
+  const beganMs = elapsedMs()
+  return chain(options.ask(step), (first) => {
+    const room = first.allowed ? undefined : options.makeRoom(first)
+    return room ? askAfter(room, first, { ...options, beganMs }) : first
+  })
+}
+
+/**
+ * Asks once more for a step that the store denied, when there is room. All ends by the deadline of the first time: then the denial
+ * stands.
+ */
+export async function askAfter(
+  room: Promise<unknown>,
+  denied: Verdict,
+  options: StepsOptions & { readonly beganMs: number },
+): Promise<Verdict> {
+  const clock = new TurnClock(options, options.beganMs)
+  const verdict = await clock.askAfter(room, denied, denied.step)
+  clock.stop()
+  options.onDecided(verdict)
+  return verdict
+}
+
+function sumTaken(verdicts: readonly Verdict[]): number {
+  return verdicts.reduce((sum, verdict) => sum + takenBy(verdict), 0)
+}
+
+function takenBy({ step, outcome }: Verdict): number {
+  return outcome ? unitsTaken(step, outcome) : 0
+}

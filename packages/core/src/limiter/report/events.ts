@@ -1,0 +1,210 @@
+import * as diagnostics from 'node:diagnostics_channel'
+import type { Channel } from 'node:diagnostics_channel'
+import type { Decision } from '../decision/decision.js'
+import { ConfigError, type StoreError, type TollgateError } from '../../base/errors.js'
+import { onceAMinute, thrownText } from '../../base/rare-warnings.js'
+import type { Warn } from '../../base/warnings.js'
+import type { BreakerState } from '../../failure/guard/breaker.js'
+import type { Outage } from './outages.js'
+import type { Reconciled } from '../../failure/local/reconciliation.js'
+import type { LeaseChange } from '../../features/leases/lease-change.js'
+import type { Subject } from '../../plans/subject.js'
+import type { WaitingChange } from '../waiting/waiting-change.js'
+
+/** A state change of one shard's breaker. A store without shards is shard 0. */
+export interface BreakerChange {
+  /**
+   * `open`: the store has failed several times, and gets no requests until it answers a probe. `half-open`: it answers,
+   * and is being told what was admitted meanwhile. `closed`: it decides.
+   */
+  readonly state: BreakerState
+  readonly shard: number
+  /** The error that opened it. */
+  readonly error: StoreError | undefined
+  /** Set with `closed`: how long the shard did not decide, in ms, and what it was charged before it decides again. */
+  readonly outage?: Outage
+}
+
+/** A request that was refused since this process is overloaded. */
+export interface Shed {
+  /** The subject that pays. */
+  readonly subject: Subject
+  /** The name of its plan; empty when that is not known. */
+  readonly plan: string
+  /** Requests in flight in this process. */
+  readonly inFlight: number
+  /** The most that may be in flight; undefined while there is no such limit, and the event loop was late. */
+  readonly limit: number | undefined
+  /** How late the event loop was, in ms. */
+  readonly delayMs: number
+}
+
+/**
+ * What an event says about the request, besides the subject that pays. It comes from `context` of `consume`, or in HTTP
+ * from `eventContext`. With `eventContext: true` it has `method`, `route` and `address`.
+ */
+export interface EventContext {
+  readonly method?: string
+  readonly route?: string | undefined
+  readonly address?: string | undefined
+  readonly [name: string]: unknown
+}
+
+/** What a limiter told the store about its requests in flight. */
+export interface InFlightChange {
+  readonly kind: 'declared'
+  /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
+  readonly subjects: number
+  readonly slots: number
+}
+
+/** The events of a limiter and the arguments of their listeners. */
+export interface LimiterEvents {
+  /** A request was decided: by the store, by a plan that needs none, or by the failure policy, but not by a list. */
+  decision: [decision: Decision, context?: EventContext]
+  /** A request was denied, by a limit or by the failure policy. */
+  limited: [decision: Decision, context?: EventContext]
+  /**
+   * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
+   * or reset. Once per batch; once per request if the answer was not an outcome. With 0 requests, a probe of a shard that
+   * was given up failed for another reason, which says more.
+   */
+  storeError: [error: StoreError, requests: number]
+  /** A breaker changed its state: the store is not asked any more, or is back. */
+  breaker: [change: BreakerChange]
+  /** The failure policy decided a request, since the store could not. */
+  fallback: [decision: Decision, error: StoreError]
+  /** The store was charged for units that were admitted while it could not answer. */
+  reconciliation: [reconciled: Reconciled]
+  /**
+   * For want of room, the store forgot this many subjects whose units still counted, so they start anew. At most once a
+   * second. With a memory store, set a larger `maxSubjects`.
+   */
+  evicted: [subjects: number]
+  /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
+  lease: [change: LeaseChange]
+  /** Requests in flight were told to the store again, which had lost them or may have: after an outage, or a pause. */
+  inFlight: [change: InFlightChange]
+  /** A request of a plan with `wait` got a place in line, or is in line no more. */
+  waiting: [change: WaitingChange]
+  /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
+  shed: [shed: Shed]
+  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
+  planError: [error: TollgateError, subject: Subject]
+  /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
+  unknownPlan: [subject: Subject, used: string]
+}
+
+type EventName = keyof LimiterEvents
+type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
+type AnyListener = (...args: never[]) => unknown
+
+/** The message of each event on its diagnostics channel; the `limiter` is added. */
+const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
+  decision: (decision, context) => (context ? { decision, context } : { decision }),
+  limited: (decision, context) => (context ? { decision, context } : { decision }),
+  storeError: (error, requests) => ({ error, requests }),
+  breaker: (change) => change,
+  fallback: (decision, error) => ({ decision, error }),
+  reconciliation: (reconciled) => reconciled,
+  evicted: (subjects) => ({ subjects }),
+  lease: (change) => change,
+  inFlight: (change) => change,
+  waiting: (change) => change,
+  shed: (shed) => shed,
+  planError: (error, subject) => ({ error, subject }),
+  unknownPlan: (subject, used) => ({ subject, used }),
+}
+
+/** The channel of `node:diagnostics_channel` for this event of all limiters in the process: `tollgate:store-error`. */
+export function channelOf(event: EventName): string {
+  return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/**
+ * The events of one limiter. An error of a listener becomes a process warning: it must neither affect a request nor
+ * keep the event from other listeners. An EventEmitter would stop at the first error.
+ */
+export class Events {
+  // The arrays are replaced, never changed, so that listeners can be added or removed during an event.
+  readonly #listeners: Record<EventName, readonly AnyListener[]> = {
+    decision: [],
+    limited: [],
+    storeError: [],
+    breaker: [],
+    fallback: [],
+    reconciliation: [],
+    evicted: [],
+    lease: [],
+    inFlight: [],
+    waiting: [],
+    shed: [],
+    planError: [],
+    unknownPlan: [],
+  }
+
+  readonly #limiter: object
+  readonly #warn: Warn
+  readonly #channels = mapChannels()
+
+  /** @param limiter sent along on the channels, so that subscribers can tell limiters apart */
+  constructor(limiter: object, warn: Warn) {
+    this.#limiter = limiter
+    this.#warn = onceAMinute(warn)
+  }
+
+  on<Name extends EventName>(name: Name, listener: Listener<Name>): void {
+    this.#check(name, listener)
+    this.#listeners[name] = [...this.#listeners[name], listener]
+  }
+
+  off<Name extends EventName>(name: Name, listener: Listener<Name>): void {
+    this.#check(name, listener)
+    const last = this.#listeners[name].lastIndexOf(listener)
+    if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
+  }
+
+  /** Whether anybody listens to `decision`, here or on its channel. */
+  get hearsDecisions(): boolean {
+    return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
+  }
+
+  /** The same of `limited`. */
+  get hearsDenials(): boolean {
+    return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
+  }
+
+  emit<Name extends EventName>(name: Name, ...args: LimiterEvents[Name]): void {
+    for (const listener of this.#listeners[name] as readonly Listener<Name>[]) {
+      try {
+        const returned: unknown = listener(...args)
+        if (returned !== undefined)
+          Promise.resolve(returned).catch((error: unknown) => this.#tellThrown(name, error))
+      } catch (error) {
+        this.#tellThrown(name, error)
+      }
+    }
+    const channel = this.#channels[name]
+    // Node reports errors of channel subscribers itself, as uncaught exceptions.
+    if (channel.hasSubscribers) channel.publish({ limiter: this.#limiter, ...MESSAGES[name](...args) })
+  }
+
+  #tellThrown(name: EventName, thrown: unknown): void {
+    this.#warn('TOLLGATE_LISTENER', `A listener of the event '${name}' threw: ${thrownText(thrown)}`)
+  }
+
+  #check(name: unknown, listener: unknown): void {
+    const names = Object.keys(this.#listeners)
+    if (!names.includes(name as string)) throw ConfigError.wrong('event', name, `one of ${names.join(', ')}`)
+    if (typeof listener !== 'function')
+      throw ConfigError.wrong('listener', listener, `a function: limiter.on('${String(name)}', () => ...)`)
+  }
+}
+
+function mapChannels(): Record<EventName, Channel> {
+  const entries = Object.keys(MESSAGES).map((name) => [
+    name,
+    diagnostics.channel(channelOf(name as EventName)),
+  ])
+  return Object.fromEntries(entries) as Record<EventName, Channel>
+}

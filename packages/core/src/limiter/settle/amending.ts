@@ -1,0 +1,175 @@
+import { isA, StoreError } from '../../base/errors.js'
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import type { Part, Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import type { Outcome } from '../../stores/contract.js'
+import { CountedDecision } from '../decision/counted-decision.js'
+import type { Decision } from '../decision/decision.js'
+import { limitsOfParts } from '../holds/held.js'
+import { noteTaken, settleDecision, type Settlement } from './settlement.js'
+import { holdBoth } from '../decision/slots-of-decisions.js'
+
+/** What amending needs of the pipeline. */
+export interface AmendingHost {
+  /** The pipeline itself, which has made the decisions. */
+  readonly by: object
+  /** Has the store decide a request in one step, without fast paths and waiting. Never rejects. */
+  take(request: Request): MaybePromise<Verdict | StoreError>
+  /** Has the failure policy decide a request. */
+  fallBack(request: Request, error: StoreError): Decision
+  /** Has a request decided as any other. */
+  consume(request: Request): MaybePromise<Decision>
+  /** Makes the decision of verdicts, counts it and tells of it. */
+  conclude(request: Request, verdicts: readonly Verdict[]): Decision
+  /** Gives units back. Never rejects. */
+  refund(settlement: Settlement): Promise<unknown>
+  /** Remembers what is under way, so that `close` waits for it. */
+  track<T>(asked: Promise<T>): Promise<T>
+}
+
+/** What a request has taken until now, and what it asks for in all. */
+interface Amendment {
+  readonly first: Decision
+  readonly taken: Settlement
+  readonly request: Request
+}
+
+/**
+ * Decides requests anew that were let in, and that cost more now, count elsewhere or have more limits. The result is the
+ * decision on all that they ask for, as if they had asked at once: what the first decision took is part of it, or has
+ * gone back. Meanwhile the request holds what the first decision took.
+ */
+export class Amending {
+  readonly #host: AmendingHost
+
+  constructor(host: AmendingHost) {
+    this.#host = host
+  }
+
+  /**
+   * @param first   the decision until now, which let the request in
+   * @param asked   all that it asks for
+   * @returns       the first decision itself, if it has taken just that
+   */
+  amend(first: Decision, asked: Request): MaybePromise<Decision> {
+    if (CountedDecision.is(first) && isSame(CountedDecision.requestOf(first), asked)) return first
+    const { waitedMs } = first
+    const request = waitedMs === undefined ? asked : { ...asked, waitedMs }
+    const taken = settleDecision(first, 0, this.#host.by)
+    if (!taken) {
+      // It has taken nothing, or was refunded.
+      first.release()
+      return this.#host.consume(request)
+    }
+    noteTaken(first, 0)
+    const missing = canFit(first, request) ? missingOf(taken, request) : undefined
+    const amendment = { first, taken, request }
+    const decided = missing ? this.#take(amendment, missing) : this.#exchange(amendment)
+    return decided instanceof Promise ? this.#host.track(decided) : decided
+  }
+
+  /** Takes what is missing. If that does not fit, the denial must tell of all that was asked for: so all is asked at once. */
+  #take(amendment: Amendment, missing: Request): MaybePromise<Decision> {
+    const { first, taken, request } = amendment
+    // The message that asks for a slot of the same key tells the store, too, that this one is free.
+    if (missing.parts.some((part) => part.set.slots !== undefined && isIn(taken.request, part)))
+      first.release()
+    return chain(this.#host.take(missing), (verdict) => {
+      if (isA(verdict, StoreError)) return this.#fallBack(amendment, verdict)
+      const { inFlight } = verdict.step
+      if (!verdict.allowed) {
+        inFlight?.conclude(false)
+        return this.#exchange(amendment)
+      }
+      const verdicts = [...byCost(verdict, amendment), ...taken.verdicts.map((one) => inside(one, request))]
+      return holdBoth(this.#host.conclude({ ...request, inFlight }, verdicts), first)
+    })
+  }
+
+  /** Gives back what was taken, then has all decided at once. */
+  async #exchange({ first, taken, request }: Amendment): Promise<Decision> {
+    const back = this.#host.refund(taken)
+    // Where no key is the same, neither can be in the way of the other.
+    if (request.parts.some((part) => isIn(taken.request, part))) await back
+    first.release()
+    const [decision] = await Promise.all([this.#host.consume(request), back])
+    return decision
+  }
+
+  /** The failure policy answers for all that was asked for. What the store has counted goes back when it answers again. */
+  #fallBack({ first, taken, request }: Amendment, error: StoreError): Decision {
+    void this.#host.refund(taken)
+    first.release()
+    return this.#host.fallBack(request, error)
+  }
+}
+
+function isIn({ parts }: Pick<Request, 'parts'>, { key }: Part): boolean {
+  return parts.some((part) => part.key === key)
+}
+
+/** The part of a request that counts under the same key by the same limits. */
+function sameIn({ parts }: Request, { key, set }: Part): Part | undefined {
+  return parts.find((part) => part.key === key && part.set === set)
+}
+
+function isSame(taken: Request, { cost, parts, isBlocked }: Request): boolean {
+  if (isBlocked || cost !== taken.cost || parts.length !== taken.parts.length) return false
+  return parts.every((part) => sameIn(taken, part))
+}
+
+/**
+ * Whether what is missing can fit, as far as this is known. If it cannot, the store is not asked for it: a cost above the
+ * quota must not pass in two halves, and a denial would only cost a trip.
+ */
+function canFit({ limits, cost }: Decision, request: Request): boolean {
+  const more = request.cost - cost
+  const isLeft = limits.every(({ remaining, windowMs }) => windowMs === 0 || remaining >= more)
+  return (
+    isLeft && request.limits.every(({ capacity, windowMs }) => windowMs === 0 || capacity >= request.cost)
+  )
+}
+
+/** What a request asks for beyond what was taken; undefined if that is not all, or more than one step. */
+function missingOf({ request: taken, verdicts }: Settlement, request: Request): Request | undefined {
+  const more = request.cost - taken.cost
+  if (more < 0 || request.isBlocked || !verdicts.every(isByStore)) return undefined
+  if (!taken.parts.every((part) => sameIn(request, part))) return undefined
+  const parts = request.parts.flatMap((part) => {
+    if (!isIn(taken, part)) return [part]
+    return more > 0 ? [{ ...part, cost: more }] : []
+  })
+  const { steps = [request] } = request
+  if (!steps.some((step) => parts.every((part) => isIn(step, part)))) return undefined
+  const [{ cost, shard }] = parts as [Part, ...Part[]]
+  return { ...request, cost, shard, parts, limits: limitsOfAll(parts), steps: undefined, signal: undefined }
+}
+
+function limitsOfAll(parts: readonly Part[]): Request['limits'] {
+  return parts.length === 1 ? (parts[0] as Part).limits : parts.flatMap(({ limits }) => limits)
+}
+
+function isByStore({ source }: Verdict): boolean {
+  return source === 'store' || source === 'place'
+}
+
+/** A verdict on parts of different costs as one for each cost, so that its units can go back. */
+function byCost(verdict: Verdict, { taken, request }: Amendment): Verdict[] {
+  const { step, outcome } = verdict as Verdict & { readonly outcome: Outcome }
+  const isKept = (part: Part): boolean => isIn(taken.request, part)
+  const kept = step.parts.filter(isKept)
+  const added = step.parts.filter((part) => !isKept(part))
+  const of = (parts: readonly Part[], above: number): Verdict[] => {
+    const limits = limitsOfParts(step, outcome, parts)
+    const cost = parts[0]?.cost ?? 0
+    const one = { ...verdict, step: { ...step, parts, cost }, outcome: { ...outcome, limits }, above }
+    return parts.length === 0 ? [] : [inside(one, request)]
+  }
+  return [...of(kept, taken.request.cost), ...of(added, 0)]
+}
+
+/** The same verdict as one on parts of the request. */
+function inside(verdict: Verdict, request: Request): Verdict {
+  const parts = verdict.step.parts.map((part) => sameIn(request, part) ?? part)
+  return { ...verdict, step: { ...verdict.step, parts, limits: limitsOfAll(parts) } }
+}

@@ -1,0 +1,106 @@
+import { show, TollgateError } from '../../base/errors.js'
+import { quiet } from '../../base/quiet.js'
+import type { Limit } from '../../plans/limit/limit.js'
+import type { Subject } from '../../plans/subject.js'
+import { ownersOf as ownersOfParts, type Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import { CountedDecision } from '../decision/counted-decision.js'
+import type { Decision, DecisionSource } from '../decision/decision.js'
+
+/** The settlement of a decision, which is done at most once: its units go back, or more are taken. */
+export interface Settlement {
+  readonly request: Request
+  readonly verdicts: readonly Verdict[]
+  /** How many units go back. */
+  readonly units: number
+}
+
+/**
+ * Starts the settlement of a decision. Returns undefined when it took no units, or was settled before.
+ *
+ * @param units the new cost
+ * @param by    the pipeline that made the decision
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when the decision is of another limiter, or a copy: a copy does not
+ *                         know whether the original was settled
+ */
+export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
+  if (!isCounted(decision)) return undefined
+  if (CountedDecision.by(decision) !== by) {
+    throw new TollgateError(
+      'ERR_TOLLGATE_DECISION',
+      'decision: got one of another limiter, expected one of this: call refund or settle of the limiter that decided',
+    )
+  }
+  if (!CountedDecision.settle(decision)) return undefined
+  const request = CountedDecision.requestOf(decision)
+  return { request, verdicts: CountedDecision.verdictsOf(decision), units: Math.max(request.cost - units, 0) }
+}
+
+/** The verdicts that give units back, and how many. Of several on the same parts those that took last give back first. */
+export function unitsBackOf({ request, verdicts, units }: Settlement): (readonly [Verdict, number])[] {
+  const cost = request.cost - units
+  return verdicts
+    .map((verdict) => {
+      const { step, above = 0 } = verdict
+      return [verdict, above + step.cost - Math.max(cost, above)] as const
+    })
+    .filter(([, back]) => back > 0)
+}
+
+/**
+ * The units that a request has taken in all, as of now: a pending settlement may still change that.
+ *
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is a copy of a decision
+ */
+export function takenBy(decision: Decision): number {
+  return isCounted(decision) ? CountedDecision.takenBy(decision) : 0
+}
+
+/** Remembers how many units a request has taken in all, after its settlement. */
+export function noteTaken(decision: Decision, units: number): void {
+  if (CountedDecision.is(decision)) CountedDecision.noteTaken(decision, units)
+}
+
+/** The subject of each limit of a decision, as `limitsOf` gives them. */
+export function ownersOf(decision: Decision): readonly Subject[] {
+  if (isWithoutNumbers(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
+  if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
+  return decision.limits.map(() => decision.subject)
+}
+
+/**
+ * The limits that a decision reports; if it was served from a lease or waited for a place, which reports no numbers, all
+ * limits of its request. Decisions about the same limits share one array until the plans change.
+ */
+export function limitsOf(decision: Decision): readonly Limit[] | undefined {
+  if (isWithoutNumbers(decision)) return CountedDecision.requestOf(decision).limits
+  return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
+}
+
+/** One with limits was decided by the store in part. */
+function isWithoutNumbers(decision: Decision): decision is CountedDecision {
+  return CountedDecision.is(decision) && isUntold(decision) && decision.limits.length === 0
+}
+
+/** Whether a decision counted units and tells no numbers: others may have used units since the store was asked. */
+export function isUntold({ source }: Decision): boolean {
+  return source === 'lease' || source === 'place'
+}
+
+function isCounted(decision: Decision): decision is CountedDecision {
+  if (CountedDecision.is(decision)) return true
+  if (OTHER_SOURCES.includes(decision?.source)) return false
+  quiet(decision)
+  const expected =
+    'the decision that consume returned, itself and not a copy: limiter.refund(await limiter.consume(id))'
+  throw new TollgateError('ERR_TOLLGATE_DECISION', `decision: got ${show(decision)}, expected ${expected}`)
+}
+
+const OTHER_SOURCES: readonly unknown[] = [
+  'unlimited',
+  'blocked',
+  'open',
+  'closed',
+  'list',
+  'shed',
+] satisfies DecisionSource[]
