@@ -54,23 +54,23 @@ export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.j
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/clients/index.js'
 export type { MaybePromise } from './base/maybe-promise.js'
 export type { Store } from './stores/contract.js'
-export { LimitedError } from './http/limited-error.js'
-export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answer.js'
+export { LimitedError } from './http/answers/limited-error.js'
+export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answers/answer.js'
 export { decisionsOf } from './http/decisions.js'
 export type { EventContextOption, RequestContext } from './http/event-context.js'
-export { refuseUpgrade } from './http/upgrade.js'
+export { refuseUpgrade } from './http/node/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
-export type { LimitOf } from './http/limits-of-request.js'
+export type { LimitOf } from './http/who/limits-of-request.js'
 export type { RouteOptions, RateLimitOptions } from './http/options.js'
-export { RATE_LIMIT_HEADERS } from './http/headers.js'
-export type { HeaderOptions } from './http/header-options.js'
-export type { ListOption } from './http/lists.js'
+export { RATE_LIMIT_HEADERS } from './http/headers/headers.js'
+export type { HeaderOptions } from './http/headers/header-options.js'
+export type { ListOption } from './http/who/lists.js'
 export {
   byBearerToken,
   byJwtClaim,
   type ByBearerTokenOptions,
   type ByJwtClaimOptions,
-} from './http/credentials.js'
+} from './http/who/credentials.js'
 export {
   byHeader,
   byIp,
@@ -80,4 +80,4 @@ export {
   type Identified,
   type Identify,
   type RequestWithHeaders,
-} from './http/identify.js'
+} from './http/who/identify.js'

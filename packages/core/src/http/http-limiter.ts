@@ -10,9 +10,9 @@ import { internalsOf } from '../limiter/internals.js'
 import type { HttpAdapter, HttpLimiter } from './adapter.js'
 import { Deciding, type GoingOn } from './deciding.js'
 import { lastOf, type Passed } from './decisions.js'
-import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './identify.js'
-import { watchIdentity, type IdentityWatch } from './identity-watch.js'
-import { compileList, type List } from './lists.js'
+import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './who/identify.js'
+import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
+import { compileList, type List } from './who/lists.js'
 import { MakingWatch } from './mistakes.js'
 import { makeLimiter } from './make-limiter.js'
 import {
@@ -23,9 +23,9 @@ import {
   type RateLimitOptions,
 } from './options.js'
 import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
-import { warnOfProxy } from './proxy-warning.js'
-import { isLimited } from './limited-methods.js'
-import { limitOfRequest, LimitsOfRequest } from './limits-of-request.js'
+import { warnOfProxy } from './who/proxy-warning.js'
+import { isLimited } from './who/limited-methods.js'
+import { limitOfRequest, LimitsOfRequest } from './who/limits-of-request.js'
 import { shedderOf, type Shedder } from './shedding/shedder.js'
 
 /**

@@ -1,6 +1,6 @@
 import { createLimiterFor } from '../limiter/create-limiter.js'
 import type { Limiter } from '../limiter/limiter.js'
-import { limitOfRequest } from './limits-of-request.js'
+import { limitOfRequest } from './who/limits-of-request.js'
 import { limiterOptions, scopeOptions, type RateLimitOptions } from './options.js'
 import { needKnownPlans } from './shedding/shed-option.js'
 

@@ -7,11 +7,11 @@ import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-
 import { ConfigError } from '../base/errors.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { USE_SKIP } from '../requests/cost.js'
-import { isOfRequest, refuseUncalled } from './uncalled.js'
-import { checkDenialOptions } from './answer.js'
+import { isOfRequest, refuseUncalled } from './who/uncalled.js'
+import { checkDenialOptions } from './answers/answer.js'
 import { checkEventContext } from './event-context.js'
-import { readHeaderOptions } from './header-options.js'
-import { checkMethods } from './limited-methods.js'
+import { readHeaderOptions } from './headers/header-options.js'
+import { checkMethods } from './who/limited-methods.js'
 import { readShed } from './shedding/shed-option.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']

@@ -3,8 +3,8 @@ import type { Decision } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { HttpAdapter } from './adapter.js'
-import { DenialAnswers } from './denial-answers.js'
-import { headerWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers.js'
+import { DenialAnswers } from './answers/denial-answers.js'
+import { headerWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers/headers.js'
 import type { RateLimitOptions } from './options.js'
 
 /** Writes decisions where the application and the client read them: on the request, and into the response. */

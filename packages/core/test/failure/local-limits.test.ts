@@ -1,6 +1,6 @@
 // What a decision says of a process that limits by itself: where its share stands.
 import { createLimiter, memoryStore, type Decision, type LimiterOptions } from '../../src/index.js'
-import { answerOf } from '../../src/http/answer.js'
+import { answerOf } from '../../src/http/answers/answer.js'
 import { asyncStore } from '../support/stores.js'
 
 const failing = (): ReturnType<typeof asyncStore> =>

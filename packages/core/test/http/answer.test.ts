@@ -1,6 +1,6 @@
 import { answerOf, createLimiter, type AnswerOptions, type Decision } from '../../src/index.js'
-import { DenialBodies } from '../../src/http/denial-bodies.js'
-import { mediaTypeFor, problemOf, renderProblem } from '../../src/http/problem.js'
+import { DenialBodies } from '../../src/http/answers/denial-bodies.js'
+import { mediaTypeFor, problemOf, renderProblem } from '../../src/http/answers/problem.js'
 
 const limiter = createLimiter({ plans: { pro: '1/min', internal: 'unlimited' } })
 const decide = async (plan: string, cost = 1): Promise<Decision> =>

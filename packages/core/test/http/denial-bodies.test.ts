@@ -1,5 +1,5 @@
-import { DenialBodies } from '../../src/http/denial-bodies.js'
-import { retryOf } from '../../src/http/retry.js'
+import { DenialBodies } from '../../src/http/answers/denial-bodies.js'
+import { retryOf } from '../../src/http/answers/retry.js'
 import { createLimiter, memoryStore, type Decision } from '../../src/index.js'
 import { START_MS } from '../support/benches.js'
 

@@ -1,7 +1,7 @@
 // Access-Control-Expose-Headers lists the headers that are sent, and no others.
 import type { HeaderOptions } from '../../src/index.js'
 import { createLimiter, type Decision } from '../../src/index.js'
-import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
+import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
 
 test.each<[HeaderOptions, string]>([
   [{}, 'RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After'],

@@ -8,7 +8,7 @@ import {
   type Subjects,
 } from '../../src/index.js'
 import { noteDecision } from '../../src/http/decisions.js'
-import { headerWriter, type HeaderAccess } from '../../src/http/headers.js'
+import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
 import { limitsOf, ownersOf } from '../../src/limiter/settle/settlement.js'
 import { asServedFromLease } from '../support/leased.js'
 

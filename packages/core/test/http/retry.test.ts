@@ -1,4 +1,4 @@
-import { retryOf, type RetryOptions } from '../../src/http/retry.js'
+import { retryOf, type RetryOptions } from '../../src/http/answers/retry.js'
 import type { Decision } from '../../src/index.js'
 
 const decision = (retryAfterMs: number): Decision => ({

@@ -1,6 +1,6 @@
 // An option that is undefined is one that was not given: it neither replaces a default nor what a place has from around it.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { headerWriter } from '../../src/http/headers.js'
+import { headerWriter } from '../../src/http/headers/headers.js'
 import { createLimiter, type RateLimitOptions } from '../../src/index.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../../src/limiter/options/limiter-options.js'
 import { readCacheOptions } from '../../src/requests/plan/plan-cache-options.js'

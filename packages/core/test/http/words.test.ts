@@ -1,6 +1,6 @@
 import type { Decision } from '../../src/index.js'
-import { detailOf } from '../../src/http/detail.js'
-import { dateInWords, perWindow, plural, waitInWords } from '../../src/http/words.js'
+import { detailOf } from '../../src/http/answers/detail.js'
+import { dateInWords, perWindow, plural, waitInWords } from '../../src/http/answers/words.js'
 
 test.each([
   [0, '1 second'],

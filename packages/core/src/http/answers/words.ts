@@ -1,4 +1,4 @@
-import { zoneOf } from '../calendar/time-zone.js'
+import { zoneOf } from '../../calendar/time-zone.js'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

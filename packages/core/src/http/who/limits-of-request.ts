@@ -1,12 +1,12 @@
-import { chain, type MaybePromise } from '../base/maybe-promise.js'
-import { quiet } from '../base/quiet.js'
-import { show, TollgateError } from '../base/errors.js'
-import { internalsOf } from '../limiter/internals.js'
-import type { Limiter } from '../limiter/limiter.js'
-import type { OwnLimits } from '../plans/own-limits.js'
-import type { Subject } from '../plans/subject.js'
-import { withLimits } from '../requests/subject/address-id.js'
-import { isNone } from '../requests/subject/subject.js'
+import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { quiet } from '../../base/quiet.js'
+import { show, TollgateError } from '../../base/errors.js'
+import { internalsOf } from '../../limiter/internals.js'
+import type { Limiter } from '../../limiter/limiter.js'
+import type { OwnLimits } from '../../plans/own-limits.js'
+import type { Subject } from '../../plans/subject.js'
+import { withLimits } from '../../requests/subject/address-id.js'
+import { isNone } from '../../requests/subject/subject.js'
 
 /** The limits of a request, of the subject that pays; undefined: those of its plan. */
 export type LimitOf<Req> = (req: Req) => MaybePromise<OwnLimits | null | undefined>

@@ -1,4 +1,4 @@
-import { toError } from '../base/errors.js'
+import { toError } from '../../base/errors.js'
 
 /**
  * Prepares a value thrown by a user's function for a framework's error handling. Objects stay as they are, since

@@ -1,5 +1,5 @@
-import { isSilent, type Warn } from '../base/warnings.js'
-import type { HttpAdapter } from './adapter.js'
+import { isSilent, type Warn } from '../../base/warnings.js'
+import type { HttpAdapter } from '../adapter.js'
 
 /** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
 const toldOfProxy = new Set<string>()

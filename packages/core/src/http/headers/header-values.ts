@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Decision, LimitState } from '../limiter/decision/decision.js'
-import { limitsOf } from '../limiter/settle/settlement.js'
-import type { Subject } from '../plans/subject.js'
-import type { HideId } from '../requests/key.js'
+import type { Decision, LimitState } from '../../limiter/decision/decision.js'
+import { limitsOf } from '../../limiter/settle/settlement.js'
+import type { Subject } from '../../plans/subject.js'
+import type { HideId } from '../../requests/key.js'
 
 /** What is the same in every response on a plan. */
 export interface Fixed {

@@ -1,5 +1,5 @@
-import { givenOf, needOptions, type Given } from '../base/option-checks.js'
-import { ConfigError } from '../base/errors.js'
+import { givenOf, needOptions, type Given } from '../../base/option-checks.js'
+import { ConfigError } from '../../base/errors.js'
 
 /** Which rate limit headers are sent. */
 export interface HeaderOptions {

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
-import { ConfigError } from '../base/errors.js'
-import type { HttpAdapter } from './adapter.js'
+import { ConfigError } from '../../base/errors.js'
+import type { HttpAdapter } from '../adapter.js'
 
 /**
  * Whether requests with this method are limited.

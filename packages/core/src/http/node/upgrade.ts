@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Decision } from '../limiter/decision/decision.js'
-import { atCaller } from '../base/at-caller.js'
-import { answerOf, type AnswerOptions } from './answer.js'
+import type { Decision } from '../../limiter/decision/decision.js'
+import { atCaller } from '../../base/at-caller.js'
+import { answerOf, type AnswerOptions } from '../answers/answer.js'
 
 /**
  * Answers a denied upgrade request (WebSocket) as the middleware would: 429, or 503 when the store could not answer,

@@ -1,6 +1,6 @@
-import { ConfigError } from '../base/errors.js'
-import type { Decision } from '../limiter/decision/decision.js'
-import { seconds } from './header-values.js'
+import { ConfigError } from '../../base/errors.js'
+import type { Decision } from '../../limiter/decision/decision.js'
+import { seconds } from '../headers/header-values.js'
 
 /** How `Retry-After` is made. */
 export interface RetryOptions {

@@ -1,8 +1,8 @@
-import type { Decision } from '../limiter/decision/decision.js'
+import type { Decision } from '../../limiter/decision/decision.js'
 import { negotiate } from './accept.js'
-import type { HttpAnswer } from './adapter.js'
+import type { HttpAnswer } from '../adapter.js'
 import { detailOf } from './detail.js'
-import { policyName } from './header-values.js'
+import { policyName } from '../headers/header-values.js'
 import type { Retry } from './retry.js'
 
 /** The body of a denial: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */

@@ -1,6 +1,6 @@
-import { ConfigError } from '../base/errors.js'
-import { isOptions } from '../base/option-checks.js'
-import { attempt } from '../base/show.js'
+import { ConfigError } from '../../base/errors.js'
+import { isOptions } from '../../base/option-checks.js'
+import { attempt } from '../../base/show.js'
 import { byBearerToken, byJwtClaim } from './credentials.js'
 import { byHeader, byIp } from './identify.js'
 

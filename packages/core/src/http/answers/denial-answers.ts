@@ -1,9 +1,9 @@
-import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Decision } from '../limiter/decision/decision.js'
-import type { HttpAdapter } from './adapter.js'
+import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import type { Decision } from '../../limiter/decision/decision.js'
+import type { HttpAdapter } from '../adapter.js'
 import { writeDenial } from './answer.js'
 import { DenialBodies } from './denial-bodies.js'
-import type { RateLimitOptions } from './options.js'
+import type { RateLimitOptions } from '../options.js'
 import { renderBody, statusOf } from './problem.js'
 import { retryOf } from './retry.js'
 

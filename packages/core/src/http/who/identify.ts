@@ -1,13 +1,13 @@
-import { atCaller, fromCaller } from '../base/at-caller.js'
-import { ConfigError, show, TollgateError } from '../base/errors.js'
-import { needOptions } from '../base/option-checks.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
-import type { Subject, SubjectOf } from '../plans/subject.js'
+import { atCaller, fromCaller } from '../../base/at-caller.js'
+import { ConfigError, show, TollgateError } from '../../base/errors.js'
+import { needOptions } from '../../base/option-checks.js'
+import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { keepWritten } from '../requests/subject/address-id.js'
-import { readSubjects } from '../requests/subject/subject.js'
-import { IPV6_PREFIX, ipSubject, plainIp } from '../requests/subject/ip.js'
+import { keepWritten } from '../../requests/subject/address-id.js'
+import { readSubjects } from '../../requests/subject/subject.js'
+import { IPV6_PREFIX, ipSubject, plainIp } from '../../requests/subject/ip.js'
 
 /**
  * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All

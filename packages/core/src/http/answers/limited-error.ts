@@ -1,6 +1,6 @@
-import type { Decision } from '../limiter/decision/decision.js'
-import { TollgateError } from '../base/errors.js'
-import type { HttpAnswer } from './adapter.js'
+import type { Decision } from '../../limiter/decision/decision.js'
+import { TollgateError } from '../../base/errors.js'
+import type { HttpAnswer } from '../adapter.js'
 
 /**
  * A denial that goes to the application's error handler, as in Fastify. The headers of the response are set already.

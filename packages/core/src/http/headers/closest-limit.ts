@@ -1,4 +1,4 @@
-import type { Decision, LimitState } from '../limiter/decision/decision.js'
+import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 
 /**
  * The limit that headers with room for one tell of. For a denial, the violated limit with the longest wait; otherwise

@@ -1,8 +1,8 @@
-import { isSilent, type Warn } from '../base/warnings.js'
-import { internalsOf } from '../limiter/internals.js'
-import type { Limiter } from '../limiter/limiter.js'
-import type { Subject } from '../plans/subject.js'
-import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import { isSilent, type Warn } from '../../base/warnings.js'
+import { internalsOf } from '../../limiter/internals.js'
+import type { Limiter } from '../../limiter/limiter.js'
+import type { Subject } from '../../plans/subject.js'
+import type { HttpAdapter, ResponseEnd } from '../adapter.js'
 import { isByAddress, isIp, isSomebody, type Identified, type Identify } from './identify.js'
 
 /** Of so many requests that nobody was named for, one is looked at again: any, since a client may call as many routes in turn. */

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
-import { ConfigError } from '../base/errors.js'
-import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
-import type { Subject } from '../plans/subject.js'
-import { plainIp } from '../requests/subject/ip.js'
+import { ConfigError } from '../../base/errors.js'
+import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import type { Subject } from '../../plans/subject.js'
+import { plainIp } from '../../requests/subject/ip.js'
 import { Addresses } from './listed-addresses.js'
 
 /**
