@@ -1,4 +1,4 @@
-// Files and functions fit on a screen: the sizes that the source must keep, in lines including blanks and comments.
+// The sizes that files and functions of published packages must keep, in lines including blanks and comments.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { nodesOf, parseTypeScript, read, root, sources, type Node } from './source-files.ts'
@@ -6,13 +6,6 @@ import { nodesOf, parseTypeScript, read, root, sources, type Node } from './sour
 interface Size {
   readonly what: string
   readonly lines: number
-}
-
-/** The most lines of the median, of the 90th percentile, and of the largest. */
-interface Bound {
-  readonly median: number
-  readonly most: number
-  readonly max: number
 }
 
 function linesOf(text: string): number {
@@ -52,28 +45,16 @@ function functionsOf(file: string): Size[] {
   return file.endsWith('.lua') ? functionsOfLua(file) : functionsOfTypeScript(file)
 }
 
-/** The smallest size that this share (0 to 1) of the sizes does not exceed. */
-function quantile(sizes: readonly Size[], part: number): number {
-  const sorted = sizes.map(({ lines }) => lines).sort((a, b) => a - b)
-  return sorted[Math.ceil(sorted.length * part) - 1] as number
-}
+const longerThan = (most: number, sizes: readonly Size[]): string[] =>
+  sizes.filter(({ lines }) => lines > most).map(({ what, lines }) => `${what} has ${lines} lines`)
 
-/** The exceeded bounds in words, with the largest files or functions. */
-function above(sizes: readonly Size[], { median, most, max }: Bound): string[] {
-  const found = [quantile(sizes, 0.5), quantile(sizes, 0.9), quantile(sizes, 1)] as const
-  if (found[0] <= median && found[1] <= most && found[2] <= max) return []
-  const large = sizes.filter(({ lines }) => lines > most).sort((a, b) => b.lines - a.lines)
-  const few = `${sizes.length} of them: ${found.join(' / ')}, to be at most ${median} / ${most} / ${max}`
-  return [few, ...large.map(({ what, lines }) => `${lines} ${what}`)]
-}
-
-test('files: under 80 lines at the median, under 170 for nine in ten, at most 250', () => {
+test('a file is one thing that reads top to bottom, in at most 350 lines', () => {
   const files = sources.map((what) => ({ what, lines: linesOf(read(what)) }))
-  expect(above(files, { median: 79, most: 169, max: 250 })).toEqual([])
+  expect(longerThan(350, files)).toEqual([])
 })
 
-test('functions: at most 5 lines at the median, 20 for nine in ten, 40 for any', () => {
+test('a function fits on a screen: at most 40 lines', () => {
   const functions = sources.flatMap(functionsOf)
   expect(functions.length).toBeGreaterThan(500)
-  expect(above(functions, { median: 5, most: 20, max: 40 })).toEqual([])
+  expect(longerThan(40, functions)).toEqual([])
 })
