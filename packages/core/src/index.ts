@@ -52,7 +52,7 @@ export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-sto
 export type { WaitForReplicasOptions } from './stores/redis/replica-wait.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/clients/index.js'
-export type { MaybePromise } from './base/maybe-promise.js'
+export type { MaybePromise } from './base/promises.js'
 export type { Store } from './stores/contract.js'
 export { LimitedError } from './http/answers/limited-error.js'
 export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answers/answer.js'

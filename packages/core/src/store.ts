@@ -27,10 +27,10 @@ export type {
 export { ID_KEPT_MS, KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from './stores/contract.js'
 export { spaceOf } from './stores/spaces.js'
 export { EvictionReport } from './stores/memory/eviction-report.js'
-export { LruMap } from './base/lru-map.js'
-export { needClock, needOptions } from './base/option-checks.js'
-export type { MaybePromise } from './base/maybe-promise.js'
-export { atCaller } from './base/at-caller.js'
+export { LruMap } from './base/caches.js'
+export { needClock, needOptions } from './base/options.js'
+export type { MaybePromise } from './base/promises.js'
+export { atCaller } from './base/errors.js'
 export { ConfigError, StoreError, type StoreErrorReason } from './base/errors.js'
 export {
   EARLIEST,

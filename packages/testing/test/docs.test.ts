@@ -2,7 +2,7 @@
 // docs-run.deep.test.ts check the programs on them.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { OPTIONS_PAGE, pageOf } from '../../core/src/base/pages.ts'
+import { OPTIONS_PAGE, pageOf } from '../../core/src/base/errors.js'
 import { anchorsOf, blocksOf, HOME, linksOf, markdown, pages, root, textOf } from './docs-pages.ts'
 
 const WEB = /^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/[^\s]*)?$/

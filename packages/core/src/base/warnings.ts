@@ -1,3 +1,7 @@
+import { reasonOf } from './errors.js'
+import { foreignText } from './show.js'
+import { elapsedMs } from './timers.js'
+
 /** Every code a warning of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
@@ -50,4 +54,39 @@ export const keepSilent: Warn = Object.assign(() => {}, { [SILENT]: true })
 /** Whether nothing is emitted. What is told once a process is then not told yet. */
 export function isSilent(warn: Warn): boolean {
   return SILENT in warn
+}
+
+/** The time between two warnings of one code. */
+const EVERY_MS = 60_000
+
+/**
+ * Lets each code through at most once a minute, for warnings of what can fail at every request.
+ *
+ * @param clock in ms; for tests
+ */
+export function onceAMinute(warn: Warn, clock: () => number = elapsedMs): Warn {
+  const next = new Map<WarningCode, number>()
+  return (code, text) => {
+    const nowMs = clock()
+    if (nowMs < (next.get(code) ?? Number.NEGATIVE_INFINITY)) return
+    next.set(code, nowMs + EVERY_MS)
+    warn(code, text)
+  }
+}
+
+/** The message of a thrown value for a log: short, on one line. It may contain what a client sent. Never throws. */
+export function thrownText(thrown: unknown): string {
+  return foreignText(reasonOf(thrown))
+}
+
+/**
+ * A value that the whole process shares. A process can load both the ESM and the CommonJS build, and then has two
+ * copies of each module, but still one of this value.
+ *
+ * @param name identifies the value: the first call with a name makes it, later calls return the same
+ */
+export function processWide<T>(name: string, make: () => T): T {
+  const key = Symbol.for(`@tollgate/core: ${name}`)
+  const all = globalThis as { [shared: symbol]: unknown }
+  return (all[key] ??= make()) as T
 }

@@ -1,6 +1,5 @@
 import type { StoreError } from '../base/errors.js'
-import { onceAMinute, thrownText } from '../base/rare-warnings.js'
-import type { Warn } from '../base/warnings.js'
+import { onceAMinute, thrownText, type Warn } from '../base/warnings.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
 import { refundOf } from '../stores/receipts.js'

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
 import type { RouteOptions } from './options.js'

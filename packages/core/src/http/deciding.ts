@@ -1,4 +1,4 @@
-import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'

@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { attempt, isA } from '../base/show.js'
-import { isPromise } from '../base/maybe-promise.js'
+import { isPromise } from '../base/promises.js'
 import type { Decision, LimitState } from '../limiter/decision/decision.js'
 
 /**

@@ -1,6 +1,5 @@
 import { ConfigError } from '../base/errors.js'
-import { isPromise } from '../base/maybe-promise.js'
-import { quiet } from '../base/quiet.js'
+import { isPromise, quiet } from '../base/promises.js'
 import type { HttpAdapter } from './adapter.js'
 
 /** The second argument of `decision` and `limited` events with `eventContext: true`. */

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import type { HttpAdapter } from './adapter.js'
 import type { RateLimitOptions } from './options.js'
-import { isOptions, needOptions, type KnownOptions } from '../base/option-checks.js'
+import { isOptions, needOptions, type KnownOptions } from '../base/options.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/options/limiter-options.js'
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-remedies.js'
 import { ConfigError } from '../base/errors.js'

@@ -1,5 +1,5 @@
-import { thrownText } from '../base/rare-warnings.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { thrownText } from '../base/warnings.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'

@@ -1,4 +1,4 @@
-import { isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { HttpAdapter } from './adapter.js'
 

@@ -1,6 +1,5 @@
-import { onceAMinute } from '../base/rare-warnings.js'
-import { warn, type Warn } from '../base/warnings.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { onceAMinute, warn, type Warn } from '../base/warnings.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 import type { Decision } from './decision/decision.js'

@@ -1,6 +1,6 @@
 import type { Decision } from './decision/decision.js'
 import type { LimiterEvents } from './report/events.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { ScopeOptions } from '../requests/scope.js'
 import type { Reservation } from './reservation.js'
 import type { ReserveOptions } from './options/reserve-options.js'

@@ -1,5 +1,5 @@
 import { ConfigError, type StoreError } from '../base/errors.js'
-import { quiet } from '../base/quiet.js'
+import { quiet } from '../base/promises.js'
 import type { Subject } from './subject.js'
 
 /**

@@ -1,5 +1,5 @@
 import { ConfigError } from '../base/errors.js'
-import { isOptions } from '../base/option-checks.js'
+import { isOptions } from '../base/options.js'
 import type { Algorithm, LimitInput } from './limit/limit-options.js'
 import { compileLimits, type Plan } from './plan.js'
 

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../base/errors.js'
-import { nearestOf } from '../base/option-checks.js'
+import { nearestOf } from '../base/options.js'
 import type { Plan } from './plan.js'
 import type { PlanOptions } from './plans.js'
 

@@ -1,4 +1,4 @@
-import { isOptions } from '../base/option-checks.js'
+import { isOptions } from '../base/options.js'
 
 /** Copies a user's input for a plan, so that the user can change the original. */
 export function copyInput(given: unknown): unknown {

@@ -1,5 +1,5 @@
 import { show, TollgateError } from '../base/errors.js'
-import { quiet } from '../base/quiet.js'
+import { quiet } from '../base/promises.js'
 
 /**
  * @param ofNothing what to type in place of a cost of 0, where that is known

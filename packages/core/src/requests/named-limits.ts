@@ -1,4 +1,4 @@
-import { GenerationalCache } from '../base/generational-cache.js'
+import { GenerationalCache } from '../base/caches.js'
 import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 

@@ -1,4 +1,4 @@
-import { chain, isPromise, type MaybePromise } from '../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../base/promises.js'
 import type { Warn } from '../base/warnings.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Plan } from '../plans/plan.js'

@@ -1,6 +1,6 @@
 import { ConfigError, show } from '../base/errors.js'
 import type { Algorithm, LimitInput } from '../plans/limit/limit.js'
-import { isOptions, needOptions } from '../base/option-checks.js'
+import { isOptions, needOptions } from '../base/options.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
 import { pathIn } from '../base/show.js'
 

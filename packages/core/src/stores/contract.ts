@@ -2,7 +2,7 @@ import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { Receipt, Usage } from '../algorithms/implementation.js'
 import { SLOTS_KEPT_US } from '../algorithms/concurrent/slots-kept.js'
 import type { StoreError } from '../base/errors.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Hold, HoldOutcome, LeaseOrder, LeaseOutcome, SlotHolder } from './held-units.js'
 

@@ -1,4 +1,4 @@
-import { processWide } from '../base/process-wide.js'
+import { processWide } from '../base/warnings.js'
 
 const ofClients = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())
 const ofServers = processWide('spaces of servers', () => new Map<string, Map<string, object>>())

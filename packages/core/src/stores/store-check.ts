@@ -1,6 +1,5 @@
 import { implementations, windowAlgorithms, type AlgorithmName } from '../algorithms/registry.js'
-import { ConfigError, show } from '../base/errors.js'
-import { pageOf } from '../base/pages.js'
+import { ConfigError, show, pageOf } from '../base/errors.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
 

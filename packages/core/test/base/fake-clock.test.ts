@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
-import { processClock } from '../../src/base/process-clock.js'
+import { processClock } from '../../src/base/clocks.js'
 import { asyncStore } from '../support/stores.js'
 
 /** Sets the time, in ms since 1970. */

@@ -1,6 +1,6 @@
 // Texts of other programs in messages and warnings: bounded, on one line, without credentials.
 import { inspect } from 'node:util'
-import { foreignText } from '../../src/base/foreign-text.js'
+import { foreignText } from '../../src/base/show.js'
 import { storeErrorOf } from '../../src/stores/redis/wire/replies.js'
 
 test.each([

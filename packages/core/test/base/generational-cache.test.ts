@@ -1,4 +1,4 @@
-import { GenerationalCache } from '../../src/base/generational-cache.js'
+import { GenerationalCache } from '../../src/base/caches.js'
 
 const found = (map: GenerationalCache<number>, keys: string): string =>
   keys

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { LruMap } from '../../src/base/lru-map.js'
+import { LruMap } from '../../src/base/caches.js'
 
 setFlagsFromString('--expose_gc')
 const collect = runInNewContext('gc') as () => void

@@ -1,4 +1,4 @@
-import { needOptions } from '../../src/base/option-checks.js'
+import { needOptions } from '../../src/base/options.js'
 import { createLimiter } from '../../src/index.js'
 
 const fail = (): never => {

@@ -1,6 +1,6 @@
 // A promise in what is refused must not end the process: nobody waits for it any more.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { quiet } from '../../src/base/quiet.js'
+import { quiet } from '../../src/base/promises.js'
 import { createLimiter, type Limiter, type RateLimitOptions, type Store } from '../../src/index.js'
 import { asyncStore } from '../support/stores.js'
 

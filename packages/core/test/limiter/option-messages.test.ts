@@ -4,7 +4,7 @@ import { createHttpLimiter } from '../../src/adapter.js'
 import { createLimiter, memoryStore, type LimiterOptions } from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
 import { LIMITER_OPTIONS } from '../../src/limiter/options/limiter-options.js'
-import { nearestOf } from '../../src/base/option-checks.js'
+import { nearestOf } from '../../src/base/options.js'
 
 const rateLimit = (options?: unknown): unknown => createHttpLimiter({} as never, options as never)
 const limiter = createLimiter({ limit: '5/min' })

@@ -1,7 +1,7 @@
 // What an error says to type where an option goes by the name that another package, or nobody, has for it; and where what
 // belongs into the options stands in place of them.
 import { createHttpLimiter } from '../../src/adapter.js'
-import { plainName } from '../../src/base/option-checks.js'
+import { plainName } from '../../src/base/options.js'
 import { createLimiter, memoryStore, type LimiterOptions, type PlanInput } from '../../src/index.js'
 import { HTTP_OPTIONS } from '../../src/http/option-checks.js'
 import { LIMITER_OPTIONS } from '../../src/limiter/options/limiter-options.js'

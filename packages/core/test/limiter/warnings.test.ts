@@ -1,8 +1,7 @@
 // Warnings of a limiter: said once through Node's process warnings, each with a code, and silenced by `warnings: false`.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { onceAMinute } from '../../src/base/rare-warnings.js'
+import { onceAMinute, type WarningCode } from '../../src/base/warnings.js'
 import { createLimiter, type LimiterOptions } from '../../src/index.js'
-import type { WarningCode } from '../../src/base/warnings.js'
 import { asyncStore } from '../support/stores.js'
 
 let emitted: jest.SpyInstance

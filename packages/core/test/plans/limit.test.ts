@@ -6,7 +6,7 @@ import {
   type LimiterOptions,
 } from '../../src/index.js'
 import { parseLimit } from '../../src/plans/limit/limit.js'
-import { needOptions } from '../../src/base/option-checks.js'
+import { needOptions } from '../../src/base/options.js'
 
 function configError(run: () => unknown): ConfigError {
   try {

@@ -1,6 +1,6 @@
 // One process of the checker: the real waiting room, and what gives units back, with the requests, the answers and the time that
 // the checker gives them.
-import type { Timing } from '../../src/base/timing.js'
+import type { Timing } from '../../src/base/clocks.js'
 import type { Fallback } from '../../src/failure/fallback.js'
 import type { GiveBacks, GivenBack } from '../../src/failure/outbox/give-backs.js'
 import type { InFlight } from '../../src/features/in-flight/in-flight.js'

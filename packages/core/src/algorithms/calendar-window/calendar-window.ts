@@ -2,7 +2,7 @@ import { createCalendar } from '../../calendar/calendar.js'
 import { ConfigError } from '../../base/errors.js'
 import { fnv1a } from '../../base/hash.js'
 import { isTimeZone } from '../../calendar/time-zone.js'
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import {
   answerOfWindow,
   EARLIEST,

@@ -1,4 +1,4 @@
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import type { Implementation, Slots } from '../implementation.js'
 import type { LimitTerms } from '../limit-terms.js'
 import { SLOTS_KEPT_US } from './slots-kept.js'

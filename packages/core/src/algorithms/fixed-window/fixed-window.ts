@@ -1,4 +1,4 @@
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import {
   answerOfWindow,
   EARLIEST,

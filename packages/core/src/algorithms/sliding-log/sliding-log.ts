@@ -1,6 +1,6 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError } from '../../base/errors.js'
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import { EARLIEST, NEVER, type Implementation, type Receipt } from '../implementation.js'
 import { steadyTerms, type LimitTerms } from '../limit-terms.js'
 import {

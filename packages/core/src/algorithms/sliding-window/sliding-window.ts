@@ -1,4 +1,4 @@
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import { EARLIEST, NEVER, unitsThatFit, type Implementation, type Receipt } from '../implementation.js'
 import { steadyTerms } from '../limit-terms.js'
 

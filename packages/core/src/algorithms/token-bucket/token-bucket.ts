@@ -1,6 +1,6 @@
 import { LONGEST_WINDOW_MS } from '../../base/duration.js'
 import { ConfigError } from '../../base/errors.js'
-import { isUnits, shareOfUnits } from '../../base/units.js'
+import { isUnits, shareOfUnits } from '../../base/options.js'
 import { EARLIEST, NEVER, type Implementation } from '../implementation.js'
 import { steadyTerms, type LimitTerms } from '../limit-terms.js'
 import { drained, noted, NOTHING_WENT_BACK, type WentBack } from './token-bucket-refunds.js'

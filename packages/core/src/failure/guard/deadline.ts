@@ -1,5 +1,5 @@
 import { StoreError, toStoreError } from '../../base/errors.js'
-import { isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Call } from '../../stores/contract.js'
 import type { Deadlines, Timed } from './deadlines.js'

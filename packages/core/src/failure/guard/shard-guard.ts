@@ -1,6 +1,6 @@
 import { isA, isPassing, StoreError, toStoreError } from '../../base/errors.js'
 import { attempt } from '../../base/show.js'
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import type { Call, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { Breaker, type BreakerState } from './breaker.js'

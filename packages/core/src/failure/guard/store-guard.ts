@@ -1,6 +1,5 @@
 import type { StoreError } from '../../base/errors.js'
-import type { MaybePromise } from '../../base/maybe-promise.js'
-import { quietEach } from '../../base/quiet.js'
+import { type MaybePromise, quietEach } from '../../base/promises.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
 import type { BreakerState } from './breaker.js'

@@ -1,7 +1,5 @@
-import { isA, show, StoreError } from '../../base/errors.js'
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
-import { pageOf } from '../../base/pages.js'
-import { quiet, quietEach } from '../../base/quiet.js'
+import { isA, show, StoreError, pageOf } from '../../base/errors.js'
+import { chain, type MaybePromise, quiet, quietEach } from '../../base/promises.js'
 import type { Answer, Call, Store, StoreRequest } from '../../stores/contract.js'
 import type { Question } from '../guard/deadline.js'
 

@@ -1,4 +1,4 @@
-import { processClock, type ProcessClock } from '../../base/process-clock.js'
+import { processClock, type ProcessClock } from '../../base/clocks.js'
 import { elapsedMs } from '../../base/timers.js'
 
 /** The clocks of this process; tests pass their own. */

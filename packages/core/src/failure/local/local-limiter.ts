@@ -1,4 +1,4 @@
-import { LruMap } from '../../base/lru-map.js'
+import { LruMap } from '../../base/caches.js'
 import { shareOf } from '../../plans/limit/scaled-limits.js'
 import { unitsTaken } from '../../requests/verdict.js'
 import type { Grant, Outcome, StoreRequest, SubRequest } from '../../stores/contract.js'

@@ -1,6 +1,5 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import { isA, StoreError } from '../../base/errors.js'
-import { pageOf } from '../../base/pages.js'
+import { isA, StoreError, pageOf } from '../../base/errors.js'
 import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
 import { LARGEST_BATCH } from '../../stores/batch/call-size.js'
 import { isOutcome } from '../../stores/outcome-check.js'

@@ -1,4 +1,4 @@
-import { GenerationalCache } from '../../base/generational-cache.js'
+import { GenerationalCache } from '../../base/caches.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
 

@@ -1,6 +1,5 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import { isA, StoreError } from '../../base/errors.js'
-import { pageOf } from '../../base/pages.js'
+import { isA, StoreError, pageOf } from '../../base/errors.js'
 import { ID_KEPT_MS } from '../../stores/contract.js'
 import { inCalls } from '../../stores/batch/call-size.js'
 import type { OutboxOptions } from './outbox-options.js'

@@ -1,6 +1,5 @@
-import { isA, show, StoreError, toStoreError, type StoreErrorReason } from '../../base/errors.js'
-import { pageOf } from '../../base/pages.js'
-import { quiet } from '../../base/quiet.js'
+import { isA, show, StoreError, toStoreError, type StoreErrorReason, pageOf } from '../../base/errors.js'
+import { quiet } from '../../base/promises.js'
 import type { RefundAnswer, RefundRequest } from '../../stores/contract.js'
 import { isRefundAnswer } from '../../stores/outcome-check.js'
 import type { BatchListener } from '../local/consumption.js'

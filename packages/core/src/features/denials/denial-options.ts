@@ -1,5 +1,5 @@
 import { ConfigError } from '../../base/errors.js'
-import { needOptions } from '../../base/option-checks.js'
+import { needOptions } from '../../base/options.js'
 
 /** How denials of the store are answered from memory. */
 export interface RememberOptions {

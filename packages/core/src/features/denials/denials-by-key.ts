@@ -1,4 +1,4 @@
-import { LruMap } from '../../base/lru-map.js'
+import { LruMap } from '../../base/caches.js'
 import type { SubRequest } from '../../stores/contract.js'
 import type { RememberedDenial } from './remembered-denial.js'
 

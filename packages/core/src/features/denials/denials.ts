@@ -1,4 +1,4 @@
-import { GenerationalCache } from '../../base/generational-cache.js'
+import { GenerationalCache } from '../../base/caches.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'

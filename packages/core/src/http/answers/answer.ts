@@ -1,6 +1,5 @@
-import { atCaller } from '../../base/at-caller.js'
-import { ConfigError } from '../../base/errors.js'
-import { needOptions } from '../../base/option-checks.js'
+import { atCaller, ConfigError } from '../../base/errors.js'
+import { needOptions } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { needDecision } from '../decision-check.js'
 import type { HeaderOptions } from '../headers/header-options.js'

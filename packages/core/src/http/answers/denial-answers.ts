@@ -1,4 +1,4 @@
-import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpAdapter } from '../adapter.js'
 import { writeDenial } from './answer.js'

@@ -1,4 +1,4 @@
-import type { Given } from '../../base/option-checks.js'
+import type { Given } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { isUntold, ownersOf } from '../../limiter/settle/settlement.js'
 import type { HideId } from '../../requests/key.js'

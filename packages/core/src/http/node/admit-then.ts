@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import { toThrown } from './thrown.js'
 
 /**

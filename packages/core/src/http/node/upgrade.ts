@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Decision } from '../../limiter/decision/decision.js'
-import { atCaller } from '../../base/at-caller.js'
+import { atCaller } from '../../base/errors.js'
 import { answerOf, type AnswerOptions } from '../answers/answer.js'
 
 /**

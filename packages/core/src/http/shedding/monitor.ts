@@ -1,4 +1,4 @@
-import { processWide } from '../../base/process-wide.js'
+import { processWide } from '../../base/warnings.js'
 import { elapsedMs, setTimeout } from '../../base/timers.js'
 import type { ResponseEnd } from '../adapter.js'
 import { afterWindow, AT_REST } from './gradient.js'

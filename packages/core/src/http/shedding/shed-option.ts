@@ -1,6 +1,6 @@
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, nearestOf, needOptions } from '../../base/option-checks.js'
+import { isOptions, nearestOf, needOptions } from '../../base/options.js'
 import type { Bounds } from './order.js'
 
 /** What is refused while this process is overloaded. */

@@ -1,4 +1,4 @@
-import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import { decideShed } from '../../limiter/decision/uncounted-decision.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { internalsOf, type Internals } from '../../limiter/internals.js'

@@ -1,11 +1,9 @@
-import { atCaller } from '../../base/at-caller.js'
-import { ConfigError, show, TollgateError } from '../../base/errors.js'
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
-import { needOptions } from '../../base/option-checks.js'
+import { atCaller, ConfigError, show, TollgateError } from '../../base/errors.js'
+import { chain, type MaybePromise } from '../../base/promises.js'
+import { needOptions } from '../../base/options.js'
 import { warn } from '../../base/warnings.js'
 import type { Subject } from '../../plans/subject.js'
-import type { RequestWithHeaders } from './identify.js'
-import { hashOf, needPlanOf } from './identify.js'
+import { type RequestWithHeaders, hashOf, needPlanOf } from './identify.js'
 
 export interface ByBearerTokenOptions {
   /** The plan of every client with a token, or a function of the token. Default: the default plan. */

@@ -1,5 +1,4 @@
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
-import { quiet } from '../../base/quiet.js'
+import { chain, type MaybePromise, quiet } from '../../base/promises.js'
 import { show, TollgateError } from '../../base/errors.js'
 import { internalsOf } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../base/errors.js'
-import { isOptions } from '../../base/option-checks.js'
+import { isOptions } from '../../base/options.js'
 import { attempt } from '../../base/show.js'
 import { byBearerToken, byJwtClaim } from './credentials.js'
 import { byHeader, byIp } from './identify.js'

@@ -1,6 +1,6 @@
 import { UNKNOWN, type Verdict } from '../../requests/verdict.js'
 import { NO_LIMITS, type LimitState } from './decision.js'
-import { shareOfUnits } from '../../base/units.js'
+import { shareOfUnits } from '../../base/options.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import { capacityOf, scaleLimit } from '../../plans/limit/scaled-limits.js'
 import type { Subject } from '../../plans/subject.js'

@@ -1,4 +1,4 @@
-import { processTiming, type Timing } from '../../base/timing.js'
+import { processTiming, type Timing } from '../../base/clocks.js'
 import type { FastPathHost } from '../../features/fast-path.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
-import type { Timing } from '../../base/timing.js'
+import type { Timing } from '../../base/clocks.js'
 import type { PathHost } from '../pipeline/path-host.js'
 import type { Telling } from '../report/telling.js'
 import type { Request } from '../../requests/request.js'

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../base/errors.js'
-import { isPromise } from '../../base/maybe-promise.js'
-import { needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { isPromise } from '../../base/promises.js'
+import { needOptions, type KnownOptions } from '../../base/options.js'
 import { needCost } from '../../requests/cost.js'
 import type { Request } from '../../requests/request.js'
 import type { ConsumeOptions, PeekOptions } from '../limiter.js'

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions } from '../../base/option-checks.js'
+import { isOptions } from '../../base/options.js'
 
 type Given = Readonly<Record<string, unknown>>
 

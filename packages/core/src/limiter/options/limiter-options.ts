@@ -6,11 +6,10 @@ import { needRememberOptions, type RememberOptions } from '../../features/denial
 import type { PlanOf } from '../../requests/plan/plan-cache.js'
 import type { PlanCacheOptions } from '../../requests/plan/plan-cache-options.js'
 import { needName } from '../../requests/scope.js'
-import { needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { needOptions, type KnownOptions } from '../../base/options.js'
 import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
-import { processWide } from '../../base/process-wide.js'
-import { isSilent, type Warn } from '../../base/warnings.js'
+import { processWide, isSilent, type Warn } from '../../base/warnings.js'
 import type { BackingOptions } from '../pipeline/backing.js'
 import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
 

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { processWide } from '../../base/process-wide.js'
+import { processWide } from '../../base/warnings.js'
 import type { Store } from '../../stores/contract.js'
 
 /** The names in use, for each space of a store. A limiter without a name has the empty name. */

@@ -1,8 +1,7 @@
 import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../../base/duration.js'
 import { errorOfParts } from './limit-parts.js'
-import { ConfigError } from '../../base/errors.js'
-import { pageOf } from '../../base/pages.js'
-import { isUnits } from '../../base/units.js'
+import { ConfigError, pageOf } from '../../base/errors.js'
+import { isUnits } from '../../base/options.js'
 import { remedyOf } from './remedies.js'
 import { errorOfPlans } from './whole-options.js'
 

@@ -1,4 +1,4 @@
-import { plainName } from '../../base/option-checks.js'
+import { plainName } from '../../base/options.js'
 
 /** In place of which options to type what: options that belong elsewhere in Tollgate, then those of other packages. */
 const TABLE = `

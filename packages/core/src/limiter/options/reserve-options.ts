@@ -1,6 +1,6 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError } from '../../base/errors.js'
-import { needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { needOptions, type KnownOptions } from '../../base/options.js'
 import { needCost } from '../../requests/cost.js'
 import { needContext } from './consume-options.js'
 

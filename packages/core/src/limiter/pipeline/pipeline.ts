@@ -1,6 +1,6 @@
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
-import { timingOf } from '../../base/timing.js'
+import { timingOf } from '../../base/clocks.js'
 import type { Fallback } from '../../failure/fallback.js'
 import type { GivenBack } from '../../failure/outbox/give-backs.js'
 import { newLeaseId } from '../../failure/outbox/ids.js'

@@ -1,5 +1,5 @@
 import { elapsedMs } from '../../base/timers.js'
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, type MaybePromise } from '../../base/promises.js'
 import type { Request } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'
 import { TurnClock, type StepsOptions } from './turn-clock.js'

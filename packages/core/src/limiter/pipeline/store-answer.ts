@@ -1,6 +1,5 @@
 import { isA, show, StoreError, toStoreError } from '../../base/errors.js'
-import type { MaybePromise } from '../../base/maybe-promise.js'
-import { quiet, quietEach } from '../../base/quiet.js'
+import { type MaybePromise, quiet, quietEach } from '../../base/promises.js'
 import type { Request } from '../../requests/request.js'
 import type { Answer, Store } from '../../stores/contract.js'
 

@@ -1,5 +1,5 @@
 import type { StoreError } from '../../base/errors.js'
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import type { Fallback } from '../../failure/fallback.js'
 import type { FastPaths } from '../../features/fast-paths.js'
 import type { InFlight } from '../../features/in-flight/in-flight.js'

@@ -1,6 +1,6 @@
 import { elapsedMs } from '../../base/timers.js'
 import { StoreError } from '../../base/errors.js'
-import { isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Deadlines, Timed } from '../../failure/guard/deadlines.js'
 import type { Request, Turn } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'

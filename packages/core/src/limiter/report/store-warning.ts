@@ -1,6 +1,6 @@
 import { isPassing, type StoreError, type StoreErrorReason } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
-import { foreignText } from '../../base/foreign-text.js'
+import { foreignText } from '../../base/show.js'
 import type { Warn } from '../../base/warnings.js'
 import type { Outage } from './outages.js'
 import type { FailurePolicyOption } from '../../plans/failure-policy.js'

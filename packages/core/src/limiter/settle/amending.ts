@@ -1,5 +1,5 @@
 import { isA, StoreError } from '../../base/errors.js'
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, type MaybePromise } from '../../base/promises.js'
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'

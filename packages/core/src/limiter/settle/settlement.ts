@@ -1,5 +1,5 @@
 import { show, TollgateError } from '../../base/errors.js'
-import { quiet } from '../../base/quiet.js'
+import { quiet } from '../../base/promises.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
 import { ownersOf as ownersOfParts, type Request } from '../../requests/request.js'

@@ -1,5 +1,5 @@
-import { chain, type MaybePromise } from '../../base/maybe-promise.js'
-import type { Timing } from '../../base/timing.js'
+import { chain, type MaybePromise } from '../../base/promises.js'
+import type { Timing } from '../../base/clocks.js'
 import type { WaitTerms } from '../../plans/limit/limit-set.js'
 import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, nearestOf, needOptions, type KnownOptions } from '../../base/option-checks.js'
+import { isOptions, nearestOf, needOptions, type KnownOptions } from '../../base/options.js'
 import type { ConcurrentLimitOptions, Limit } from './limit-options.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
 import { CONCURRENT_REMEDIES, meansNoLimit } from './limit-remedies.js'

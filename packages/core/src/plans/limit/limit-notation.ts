@@ -1,7 +1,6 @@
 import { readDuration, UNITS } from '../../base/duration.js'
 import { ConfigError } from '../../base/errors.js'
-import { nearestOf } from '../../base/option-checks.js'
-import { isUnits } from '../../base/units.js'
+import { nearestOf, isUnits } from '../../base/options.js'
 import { meantBy } from './meant-limit.js'
 
 /** A limit as read from its short notation. */

@@ -1,6 +1,6 @@
 import type { Algorithm } from '../../algorithms/registry.js'
 import { ConfigError } from '../../base/errors.js'
-import { nearestOf } from '../../base/option-checks.js'
+import { nearestOf } from '../../base/options.js'
 
 const WINDOW = "write window: '15 min', or a number of ms"
 const QUOTA = 'write quota: 100'

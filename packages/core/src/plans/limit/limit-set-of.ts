@@ -1,4 +1,4 @@
-import { atCaller } from '../../base/at-caller.js'
+import { atCaller } from '../../base/errors.js'
 import { compileLease, leasesSaidBy } from '../options/lease-option.js'
 import { needOneConcurrent } from './concurrent-limit.js'
 import { limitSet, slotsLast, type LimitSet } from './limit-set.js'

@@ -1,7 +1,6 @@
 import { isWindowLength } from '../../algorithms/limit-terms.js'
 import { LONGEST_WINDOW_MS, notationOf, readDuration, type Unit } from '../../base/duration.js'
-import { nearestOf } from '../../base/option-checks.js'
-import { isUnits } from '../../base/units.js'
+import { nearestOf, isUnits } from '../../base/options.js'
 
 /** Only this many characters of a text are read. */
 const LONGEST = 64

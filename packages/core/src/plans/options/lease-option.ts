@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, needOptions } from '../../base/option-checks.js'
+import { isOptions, needOptions } from '../../base/options.js'
 import type { LeaseTerms } from '../limit/limit-set.js'
 import { LEAST_MS, longestOf, MAX_MS, needUnits } from './lease-lengths.js'
 import type { Limit } from '../limit/limit.js'

@@ -1,6 +1,6 @@
 import { ConfigError, isA, TollgateError } from '../../base/errors.js'
-import { GenerationalCache } from '../../base/generational-cache.js'
-import { quiet } from '../../base/quiet.js'
+import { GenerationalCache } from '../../base/caches.js'
+import { quiet } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Warn } from '../../base/warnings.js'
 import type { Algorithm } from '../../plans/limit/limit.js'

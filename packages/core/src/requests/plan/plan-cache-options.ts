@@ -1,4 +1,4 @@
-import { givenOf, needOptions, type Given } from '../../base/option-checks.js'
+import { givenOf, needOptions, type Given } from '../../base/options.js'
 import { ConfigError } from '../../base/errors.js'
 
 /** How answers of `planOf` are remembered. */

@@ -1,5 +1,5 @@
 import type { TollgateError } from '../../base/errors.js'
-import { chain, isPromise, type MaybePromise } from '../../base/maybe-promise.js'
+import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Algorithm } from '../../plans/limit/limit.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Subject } from '../../plans/subject.js'

@@ -1,5 +1,5 @@
 import { show } from '../../base/errors.js'
-import { nearestOf } from '../../base/option-checks.js'
+import { nearestOf } from '../../base/options.js'
 import type { Warn } from '../../base/warnings.js'
 import type { Subject } from '../../plans/subject.js'
 

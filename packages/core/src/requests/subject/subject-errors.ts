@@ -1,5 +1,5 @@
 import { show, TollgateError } from '../../base/errors.js'
-import { nearestOf } from '../../base/option-checks.js'
+import { nearestOf } from '../../base/options.js'
 import { pathIn } from '../../base/show.js'
 import type { Subject } from '../../plans/subject.js'
 import { isRounded } from './subject-id.js'

@@ -1,5 +1,5 @@
 import { TollgateError } from '../../base/errors.js'
-import { quiet } from '../../base/quiet.js'
+import { quiet } from '../../base/promises.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { atAddress } from './address-id.js'
 import { isAddress } from './ip.js'

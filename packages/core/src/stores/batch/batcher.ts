@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { MaybePromise } from '../../base/promises.js'
 import type { Sized } from './call-size.js'
 import { Lane, type Conclude, type Send, type Waiting } from './lane.js'
 

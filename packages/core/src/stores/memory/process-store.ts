@@ -1,4 +1,4 @@
-import { processClock } from '../../base/process-clock.js'
+import { processClock } from '../../base/clocks.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
   KEPT_UNDER_TEST_CLOCK_MS,

@@ -1,6 +1,5 @@
-import { atCaller } from '../../base/at-caller.js'
-import { ConfigError } from '../../base/errors.js'
-import { needClock, needOptions } from '../../base/option-checks.js'
+import { atCaller, ConfigError } from '../../base/errors.js'
+import { needClock, needOptions } from '../../base/options.js'
 import type { Store } from '../contract.js'
 import { portOf, type RedisClient } from './clients/index.js'
 import { layoutOf } from './layout.js'

@@ -1,7 +1,6 @@
 import { isPassing } from '../../base/errors.js'
-import { thrownText } from '../../base/rare-warnings.js'
+import { thrownText, warn } from '../../base/warnings.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import { warn } from '../../base/warnings.js'
 import type { RedisPort } from './clients/index.js'
 
 /** How many replicas must have a write before its decision is given. */

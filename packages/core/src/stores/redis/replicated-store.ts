@@ -1,5 +1,5 @@
 import { ConfigError, type StoreError } from '../../base/errors.js'
-import { needOptions } from '../../base/option-checks.js'
+import { needOptions } from '../../base/options.js'
 import type {
   Answer,
   Call,

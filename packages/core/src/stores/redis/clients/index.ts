@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../base/errors.js'
-import { isOptions } from '../../../base/option-checks.js'
+import { isOptions } from '../../../base/options.js'
 import { isRedisClient } from '../../store-check.js'
 import { ioredisPort, isIoredis } from './ioredis.js'
 import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort } from './node-redis.js'

@@ -1,4 +1,4 @@
-import { quiet } from '../../../base/quiet.js'
+import { quiet } from '../../../base/promises.js'
 import type { Commands } from './ioredis-commands.js'
 import type { RedisPort } from './port.js'
 

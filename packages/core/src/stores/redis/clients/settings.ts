@@ -1,4 +1,4 @@
-import { quiet } from '../../../base/quiet.js'
+import { quiet } from '../../../base/promises.js'
 import { attempt } from '../../../base/show.js'
 import { warn } from '../../../base/warnings.js'
 

@@ -1,5 +1,4 @@
-import { foreignText, withoutCredentials } from '../../../base/foreign-text.js'
-import { shorten } from '../../../base/show.js'
+import { foreignText, withoutCredentials, shorten } from '../../../base/show.js'
 import { reasonOf, StoreError } from '../../../base/errors.js'
 import { REACTIONS, type Reaction } from '../reactions.js'
 

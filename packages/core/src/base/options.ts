@@ -1,6 +1,5 @@
-import { ConfigError } from './errors.js'
-import { OPTIONS_PAGE } from './pages.js'
-import { quiet } from './quiet.js'
+import { ConfigError, OPTIONS_PAGE } from './errors.js'
+import { quiet } from './promises.js'
 import { pathIn } from './show.js'
 
 /** The options that one call accepts, and what to type in place of options that it does not accept. */
@@ -136,4 +135,16 @@ export function isOptions(given: unknown): given is object {
     // A proxy can throw when it is inspected.
     return false
   }
+}
+
+/** The largest quota, burst or cost that options allow, in units. */
+const MOST_UNITS = 1e12
+
+export function isUnits(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= MOST_UNITS
+}
+
+/** The part of `units` that `share` stands for (0 to 1), rounded down, but at least 1. */
+export function shareOfUnits(units: number, share: number): number {
+  return Math.max(Math.floor(units * share), 1)
 }
