@@ -1,12 +1,10 @@
-import { meansNoLimit } from './limit/limit-remedies.js'
-import { mostRestrictive } from './limit/most-restrictive.js'
-import { compilePlan, type Plan, type PlanInput } from './plan.js'
-import type { Algorithm, LimitInput } from './limit/limit.js'
-import { ConfigError } from '../base/errors.js'
-import { isOptions } from '../base/options.js'
+import { ConfigError, show } from '../base/errors.js'
+import { isOptions, nearestOf } from '../base/options.js'
 import { pathIn } from '../base/show.js'
-import { defaultOfOne, noLimits, notADefault, nothingGiven, SOME_PLANS } from './plan-errors.js'
+import { meansNoLimit } from './limit/limit-remedies.js'
+import type { Algorithm, LimitInput } from './limit/limit.js'
 import { OWN_LIMITS } from './own-limits.js'
+import { compilePlan, type Plan, type PlanInput } from './plan.js'
 import { copyInput, isSameInput } from './same-input.js'
 
 /** Plans by name: `{ free: '100/min', pro: ['50/s burst 100', '5000000/month'], internal: 'unlimited' }`. */
@@ -138,4 +136,69 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
     throw new ConfigError(pathIn('plans', OWN_LIMITS), problem)
   }
   return Object.entries(plans)
+}
+
+/**
+ * The plan with the lowest sustained rate; of equal ones, the one with the fewest requests in flight. A plan without a
+ * rate lets any number pass if they are short, so it is less restrictive than any that has one.
+ */
+function mostRestrictive(plans: readonly Plan[]): Plan {
+  let [least] = plans as [Plan, ...Plan[]]
+  for (const plan of plans) if (isTighter(plan, least)) least = plan
+  return least
+}
+
+function isTighter(plan: Plan, other: Plan): boolean {
+  const rate = sustained(plan)
+  const its = sustained(other)
+  return rate === its ? atATime(plan) < atATime(other) : rate < its
+}
+
+function sustained({ limits }: Plan): number {
+  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? quota / windowMs : Infinity)))
+}
+
+function atATime({ limits }: Plan): number {
+  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? Infinity : quota)))
+}
+
+const NO_LIMIT = "for no limit at all write plans: { free: '100/min', internal: 'unlimited' }"
+
+function noLimits({ plans, limit }: PlanOptions): ConfigError {
+  if (limit !== undefined) {
+    const isBlocked = [0, '0', 'blocked'].includes(limit as string)
+    const remedy = isBlocked
+      ? "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"
+      : NO_LIMIT
+    return ConfigError.wrong('limit', limit, `a limit such as '100/min'; ${remedy}`)
+  }
+  return ConfigError.wrong('plans', plans, "at least one plan with limits, such as free: '100/min'")
+}
+
+function defaultOfOne(): ConfigError {
+  const problem = '`defaultPlan` cannot be combined with `limit`, which is the only plan: leave it out'
+  return new ConfigError('defaultPlan', problem)
+}
+
+/** An error lists at most this many names. */
+const MOST_LISTED = 6
+
+function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
+  const names = limited.map(({ name }) => name)
+  const meant = typeof given === 'string' ? nearestOf(given, names) : undefined
+  const shown = names.slice(0, MOST_LISTED).map(show)
+  const some = shown.length < names.length ? `${shown.join(', ')}, ...` : shown.join(', ')
+  const expected = meant === undefined ? `the name of a plan that has limits: ${some}` : show(meant)
+  return ConfigError.wrong('defaultPlan', given, expected)
+}
+
+const SOME_PLANS = "{ free: '100/min', pro: '1000/min' }"
+
+/**
+ * An option that is present but undefined most likely comes from a missing setting, such as an environment variable.
+ */
+function nothingGiven(options: PlanOptions): ConfigError {
+  if ('plans' in options) return ConfigError.wrong('plans', undefined, `plans by name, such as ${SOME_PLANS}`)
+  if ('limit' in options) return ConfigError.wrong('limit', undefined, `'100/min', or plans: ${SOME_PLANS}`)
+  return new ConfigError('', `no limit was given: write limit: '100/min', or plans: ${SOME_PLANS}`)
 }

@@ -1,18 +1,19 @@
+import { GenerationalCache } from '../base/caches.js'
+import { show, TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
 import type { Warn } from '../base/warnings.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { shardOf, subjectKey, type HideId } from './key.js'
-import { LimitNames } from './named-limits.js'
 import type { PlanResolver } from './plan/plan-resolver.js'
 import type { Part, Request } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { stepsOf } from './steps.js'
 import { asWritten } from './subject/address-id.js'
-import { needSubject, readSubject, readSubjects } from './subject/subject.js'
 import { noSubject } from './subject/subject-errors.js'
-import { countersOf, distinct, type Counter } from './counters.js'
+import { needSubject, readSubject, readSubjects } from './subject/subject.js'
 
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
@@ -189,4 +190,102 @@ function blockedRequest(subject: Subject, plan: Plan, cost: number): Request {
 
 function setsOf(plans: Iterable<Plan>): LimitSet[] {
   return Array.from(plans, ({ set }) => set).filter((set) => set !== undefined)
+}
+
+/** A counter that applies to a request. */
+interface Counter {
+  readonly subject: Subject
+  readonly plan: Plan
+  /** The subject's own plan, which sets the failure policy. */
+  readonly own: Plan
+  readonly suffix: string
+  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
+  readonly label: string | undefined
+  /** As in Part. */
+  readonly planName: string | undefined
+  readonly place: string | undefined
+}
+
+/** Every counter of a request: one per subject, then the stacked ones, which count against the first subject. */
+function countersOf(
+  subjects: readonly [Subject, ...Subject[]],
+  plans: readonly Plan[],
+  { suffix, stacked, plan: groupPlan, name: place }: Scope,
+): [Counter, ...Counter[]] {
+  const counters = subjects.map((subject, i): Counter => {
+    const plan = plans[i] as Plan
+    const label = i === 0 ? undefined : (subject.label ?? plan.name)
+    return { subject, plan, own: plan, suffix, label, planName: groupPlan ? undefined : plan.name, place }
+  })
+  const [payer] = counters as [Counter, ...Counter[]]
+  const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
+    ...payer,
+    plan,
+    suffix: own,
+    label: plan.name,
+    planName: undefined,
+    place: plan.name,
+  }))
+  return [payer, ...counters.slice(1), ...onTop]
+}
+
+function distinct<Keyed extends Counter & { readonly key: string }>(counters: readonly Keyed[]): Keyed[] {
+  return counters.filter((counter, i) => {
+    const same = counters.findIndex(({ key }) => key === counter.key)
+    if (same === i) return true
+    if (counters[same]?.plan === counter.plan) return false
+    const plans = `${show(counters[same]?.plan.name)} and ${show(counter.plan.name)}`
+    const expected = 'each id once; write org:7 and user:7 where they are two'
+    throw new TollgateError(
+      'ERR_TOLLGATE_SUBJECT',
+      `subjects: got one id twice, on the plans ${plans}, expected ${expected}`,
+    )
+  })
+}
+
+/** One of several plans that apply to a request. */
+interface Labelled {
+  readonly plan: Plan
+  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
+  readonly label: string | undefined
+}
+
+/** The limits of several plans under unique names: all together, and those of each plan. */
+interface NamedLimits {
+  readonly all: readonly Limit[]
+  readonly ofEach: readonly (readonly Limit[])[]
+}
+
+/** Labels and limits may come from requests, and be endless. */
+const MOST_COMBINATIONS = 2000
+
+/**
+ * Names the limits of plans that apply together. Caches the result, so that headers are written once, not per request.
+ */
+class LimitNames {
+  readonly #known = new GenerationalCache<NamedLimits>(MOST_COMBINATIONS)
+
+  of(plans: readonly Labelled[]): NamedLimits {
+    const id = JSON.stringify(plans.flatMap(({ label, plan }) => [label, plan.serial]))
+    const known = this.#known.refresh(id)
+    if (known) return known
+    const ofEach = nameApart(plans)
+    const named = { ofEach, all: ofEach.flat() }
+    this.#known.set(id, named)
+    return named
+  }
+}
+
+/** Makes names unique: `minute`, `guard.minute`, `guard.minute-2`. */
+function nameApart(plans: readonly Labelled[]): Limit[][] {
+  const taken = new Set<string>()
+  return plans.map(({ label, plan: { limits } }) =>
+    limits.map((limit) => {
+      const wanted = label === undefined ? limit.name : `${label}.${limit.name}`
+      let name = wanted
+      for (let i = 2; taken.has(name); i += 1) name = `${wanted}-${i}`
+      taken.add(name)
+      return { ...limit, name }
+    }),
+  )
 }

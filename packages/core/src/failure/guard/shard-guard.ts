@@ -1,12 +1,12 @@
 import { isA, isPassing, StoreError, toStoreError } from '../../base/errors.js'
-import { attempt } from '../../base/show.js'
 import type { MaybePromise } from '../../base/promises.js'
+import { attempt } from '../../base/show.js'
+import { limitSetOf } from '../../plans/limit/limit-set-of.js'
 import type { Call, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import { DeadlineCall, type CallListener, type CallOptions, type Question } from './deadline.js'
 import type { Deadlines } from './deadlines.js'
-import { probeOf } from './probe.js'
 import type { ReadyQueue } from './ready-queue.js'
 
 export interface ShardGuardOptions {
@@ -137,4 +137,11 @@ function systemicErrorIn(answers: unknown): StoreError | undefined {
 function givenUp(cause: StoreError): StoreError {
   const { code, reason, message } = cause
   return new StoreError(`the store is not asked until it answers again: ${message}`, { code, reason, cause })
+}
+
+const SET = limitSetOf({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
+
+/** A request for one unit of a key that cannot be a subject's. The key expires after a second. */
+function probeOf(shard: number): StoreRequest {
+  return { shard, grant: 'all', parts: [{ key: '!probe', set: SET, cost: 1 }] }
 }

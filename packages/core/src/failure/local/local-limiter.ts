@@ -1,14 +1,16 @@
+import { NEVER } from '../../algorithms/implementation.js'
 import { LruMap } from '../../base/caches.js'
-import { shareOf } from '../../plans/limit/scaled-limits.js'
+import { processClock, type ProcessClock } from '../../base/clocks.js'
+import { elapsedMs } from '../../base/timers.js'
+import type { CompiledLimit, LimitSet } from '../../plans/limit/limit-set.js'
+import { shareOf, capacityOf } from '../../plans/limit/scaled-limits.js'
 import { unitsTaken } from '../../requests/verdict.js'
-import type { Grant, Outcome, StoreRequest, SubRequest } from '../../stores/contract.js'
+import type { Grant, Outcome, StoreRequest, SubRequest, LimitOutcome } from '../../stores/contract.js'
 import { ProcessStore } from '../../stores/memory/process-store.js'
-import { StoreKnowledge } from './store-knowledge.js'
-import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
-import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
-import { CLOCKS, type LocalClocks } from './local-clocks.js'
-import { usedOf, waitable, withOwnSlots } from './local-share.js'
 import { refundOf } from '../../stores/receipts.js'
+import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
+import { StoreKnowledge, type Known } from './store-knowledge.js'
+import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 
 export interface LocalOptions {
   /**
@@ -245,4 +247,51 @@ export class LocalLimiter {
 
 function first(outcomes: readonly Outcome[]): Outcome {
   return outcomes[0] as Outcome
+}
+
+/** The clocks of this process; tests pass their own. */
+interface LocalClocks extends ProcessClock {
+  /** A monotonic clock, in µs. */
+  readonly elapsedUs: () => number
+}
+
+const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 1000 }
+
+/** How many units of each limit's local share the store had counted, rounded up. */
+function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
+  return set.limits.map((limit, i) => {
+    const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
+    return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
+  })
+}
+
+/**
+ * The part as this process alone counts it. All slots of its requests are known here at once, so no slot is given that
+ * the holder has not heard of.
+ *
+ * @param undecided requests of the key that were let in here, and of which other steps are still to be decided
+ * @param asked     grows with each request, so it is no smaller than the number of any slot given before
+ */
+function withOwnSlots(part: SubRequest, undecided: number, asked: number): SubRequest {
+  const { slots } = part
+  return slots ? { ...part, slots: { id: slots.id, held: slots.held + undecided, known: asked } } : part
+}
+
+/** After this time, in µs, the store may be back: a guess. */
+const STORE_MAY_BE_BACK_US = 1_000_000
+
+/**
+ * Changes the answer to a cost that fits the plan but not the local share. It would say "never"; now it says when to
+ * retry, since the store may be back by then.
+ */
+function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
+  if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
+  const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
+  const later = (limit: LimitOutcome, i: number): LimitOutcome =>
+    limit.wait === NEVER && fits[i] ? { ...limit, wait: STORE_MAY_BE_BACK_US } : limit
+  return { ...outcome, limits: outcome.limits.map(later) }
+}
+
+function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
+  return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
 }

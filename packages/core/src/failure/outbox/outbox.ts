@@ -1,8 +1,7 @@
-import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import { isA, StoreError, pageOf } from '../../base/errors.js'
-import { ID_KEPT_MS } from '../../stores/contract.js'
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import { inCalls } from '../../stores/batch/call-size.js'
-import type { OutboxOptions } from './outbox-options.js'
+import { ID_KEPT_MS } from '../../stores/contract.js'
 
 interface Waiting<Item> {
   readonly item: Item
@@ -142,4 +141,16 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     }
     if (waiting.size === 0) this.#waiting.delete(shard)
   }
+}
+
+interface OutboxOptions<Item, Answer> {
+  /** Sends items of one shard; if forced, also while its breaker is open. Never rejects. */
+  readonly send: (items: readonly Item[], isForced: boolean) => Promise<readonly (Answer | StoreError)[]>
+  /** How many limits the store counts an item in, by which calls are bounded. */
+  readonly limitsOf: (item: Item) => number
+  readonly isOpen: (shard: number) => boolean
+  /** Called once per item, with the store's final answer. */
+  readonly onDelivered: (item: Item, answer: Answer | StoreError) => void
+  /** Called for each item that will not be sent any more. */
+  readonly onDropped: (item: Item) => void
 }

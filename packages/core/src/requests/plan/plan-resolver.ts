@@ -1,18 +1,19 @@
-import type { TollgateError } from '../../base/errors.js'
+import { type TollgateError, ConfigError, show } from '../../base/errors.js'
+import { nearestOf } from '../../base/options.js'
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
+import type { Warn } from '../../base/warnings.js'
 import type { Algorithm } from '../../plans/limit/limit.js'
-import type { Plan } from '../../plans/plan.js'
-import type { Subject } from '../../plans/subject.js'
-import { PlanLookup, type PlanOf } from './plan-cache.js'
-import { keptDefault, needDefault, SUBJECTS_NOT_FOUND } from './default-plan.js'
-import { asWritten } from '../subject/address-id.js'
-import { readPlan, type Found } from './plan-answer.js'
-import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
-import { isNone } from '../subject/subject.js'
-import { noPlans } from '../subject/subject-errors.js'
+import type { Plan } from '../../plans/plan.js'
 import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms } from '../../plans/plans.js'
+import type { Subject } from '../../plans/subject.js'
+import { asWritten } from '../subject/address-id.js'
+import { noPlans } from '../subject/subject-errors.js'
+import { isNone } from '../subject/subject.js'
+import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
+import { readPlan, type Found } from './plan-answer.js'
 import type { PlanCacheOptions } from './plan-cache-options.js'
+import { PlanLookup, type PlanOf } from './plan-cache.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined
@@ -155,5 +156,74 @@ export class PlanResolver {
       this.#listener.onUnknownPlan(named, fallback.name, byName.keys())
     }
     return fallback
+  }
+}
+
+/**
+ * The chosen default plan, if the new plans still contain it. If not, this throws: no other plan becomes the default
+ * unless the user says so.
+ *
+ * @param kept the default plan that was chosen before
+ * @throws {ConfigError}
+ */
+function keptDefault(kept: string | undefined, { plans }: PlanOptions): string | undefined {
+  const [first] = Object.keys(plans ?? {})
+  if (kept === undefined || first === undefined || Object.hasOwn(plans ?? {}, kept)) return kept
+  const problem = `the default plan ${show(kept)} is not among the plans: keep it, or choose another`
+  throw new ConfigError('plans', `${problem}: setPlans(plans, { defaultPlan: ${show(first)} })`)
+}
+
+const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
+
+/**
+ * Refuses plans without a clear default.
+ *
+ * @param given the default plan that was chosen
+ * @param whose who gets it, for the error
+ * @throws {ConfigError}
+ */
+function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
+  if (hasDefault) return
+  throw ConfigError.wrong('defaultPlan', given, `the name of a plan, such as 'free', for ${whose}`)
+}
+
+/** At most this many warnings, so that clients who can choose a plan's name cannot fill the log. */
+const MOST_NAMES = 20
+
+/** Warns of plans that do not exist, once per name. A tenant whose plan is misspelt gets less than it pays for. */
+export class PlanWarning {
+  readonly #warn: Warn
+  readonly #hidesIds: boolean
+  readonly #told = new Set<string>()
+
+  /** @param hidesIds whether ids are not to be printed */
+  constructor(warn: Warn, hidesIds: boolean) {
+    this.#warn = warn
+    this.#hidesIds = hidesIds
+  }
+
+  /**
+   * @param used  the plan that is applied instead
+   * @param plans the names of all plans
+   */
+  tell({ id, plan }: Subject, used: string, plans: Iterable<string>): void {
+    if (this.#told.size >= MOST_NAMES) return
+    const name = plan === undefined ? 'no plan' : `the plan ${show(plan)}`
+    if (this.#told.has(name)) return
+    this.#told.add(name)
+    const who = this.#hidesIds ? 'A subject' : `The subject ${show(String(id))}`
+    const held = `it is held to ${show(used)}`
+    if (plan === undefined) {
+      this.#warn(
+        'TOLLGATE_PLAN',
+        `${who} has no plan, and there is no defaultPlan; ${held}. Set defaultPlan.`,
+      )
+      return
+    }
+    const names = [...plans]
+    const meant = nearestOf(plan, names)
+    const advice =
+      meant === undefined ? `Plans are: ${names.slice(0, 10).join(', ')}` : `Did you mean ${show(meant)}?`
+    this.#warn('TOLLGATE_PLAN', `${who} has ${name}, which is not in plans; ${held}. ${advice}`)
   }
 }

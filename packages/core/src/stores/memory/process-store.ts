@@ -8,15 +8,15 @@ import {
   type Store,
   type StoreRequest,
   type SubRequest,
+  ID_KEPT_MS,
 } from '../contract.js'
-import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { isHeld, NOTHING_HELD, planHold, tellFull, type HoldRequest } from './beside/hold-decision.js'
+import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
 import { PreparedSets } from './prepared-sets.js'
 import { QuickWay } from './quick-way.js'
-import { RememberedIds } from './remembered-ids.js'
 import { NONE, Records } from './records.js'
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
@@ -245,5 +245,47 @@ export class ProcessStore implements Store {
     }
     subject.use(now)
     return false
+  }
+}
+
+/** This many ids are remembered for certain, and at most twice as many are held. */
+const MOST_IDS = 100_000
+
+/**
+ * The answers to requests with an id, for ID_KEPT_MS. Held in two generations. The older one is dropped as a whole, so
+ * that no search for expired ids is needed.
+ */
+export class RememberedIds<Answered> {
+  #recent = new Map<string, Answered>()
+  #before = new Map<string, Answered>()
+  #recentSince = 0
+
+  get size(): number {
+    return this.#recent.size + this.#before.size
+  }
+
+  /** @param now in µs */
+  get(id: string, now: number): Answered | undefined {
+    this.#age(now)
+    return this.#recent.get(id) ?? this.#before.get(id)
+  }
+
+  set(id: string, answered: Answered, now: number): void {
+    this.#age(now)
+    if (this.#recent.size >= MOST_IDS) this.#turn(now)
+    this.#recent.set(id, answered)
+  }
+
+  #age(now: number): void {
+    if (now - this.#recentSince < ID_KEPT_MS * 1000) return
+    // The older generation has expired. After twice the time, the recent one has, too.
+    if (now - this.#recentSince >= 2 * ID_KEPT_MS * 1000) this.#recent = new Map()
+    this.#turn(now)
+  }
+
+  #turn(now: number): void {
+    this.#before = this.#recent
+    this.#recent = new Map()
+    this.#recentSince = now
   }
 }

@@ -1,4 +1,7 @@
+import { StoreError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
+import { warn } from '../../base/warnings.js'
+import type { CompiledLimit } from '../../plans/limit/limit-set.js'
 import {
   ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -10,7 +13,6 @@ import {
   type StoreListener,
   type StoreRequest,
 } from '../contract.js'
-import type { StoreError } from '../../base/errors.js'
 import type { RedisPort, ScriptArg } from './clients/port.js'
 import type { Layout } from './layout.js'
 import { refuseLate, Script, type Sending } from './script.js'
@@ -20,14 +22,10 @@ import {
   consumeSlotsScripts,
   refundScript,
 } from './scripts/scripts.generated.js'
-import { readAnswers, readRefunds, readReply, type OUTSIDE } from './wire/answers.js'
-import { encodeRefunds, encodeRequests } from './wire/requests.js'
-import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
-import { encodeSlots } from './wire/slots-run.js'
-import { againIfOutside } from './outside.js'
+import { readAnswers, readRefunds, readReply, OUTSIDE } from './wire/answers.js'
 import { encodeOne, LimitSets } from './wire/limit-sets.js'
-import { warnOfServer } from './server-check.js'
-import type { CompiledLimit } from '../../plans/limit/limit-set.js'
+import { encodeRefunds, encodeRequests } from './wire/requests.js'
+import { onlyRunOf, onlySlotsRunOf, type OnlyRun, encodeSlots } from './wire/runs.js'
 
 /** Whether to take units or only to look. */
 export type Mode = 'take' | 'look'
@@ -211,4 +209,69 @@ function mapValues<Key extends string, T, U>(
     Key,
     U
   >
+}
+
+/**
+ * Some requests could not be decided because the calendar they came with does not include Redis's time. Sends these
+ * again, now that the reply has told that time. The first attempt changed nothing.
+ */
+function againIfOutside<Request, A>(
+  batch: readonly Request[],
+  answers: readonly (A | typeof OUTSIDE)[],
+  ask: (requests: readonly Request[]) => Promise<readonly (A | typeof OUTSIDE)[]>,
+): (A | StoreError)[] | Promise<(A | StoreError)[]> {
+  const outside = batch.filter((_, i) => answers[i] === OUTSIDE)
+  if (outside.length === 0) return answers as A[]
+  return ask(outside).then((again) => {
+    let next = 0
+    return answers.map((answer) => {
+      const given = answer === OUTSIDE ? (again[next++] as A | typeof OUTSIDE) : answer
+      return given === OUTSIDE
+        ? new StoreError("Redis's clock jumped while it was asked: let NTP keep the clock of its server")
+        : given
+    })
+  })
+}
+
+const NEEDED = [6, 2] as const
+const asked = new WeakSet<RedisPort>()
+
+/** Warns once per client about a Redis that is too old or evicts keys. No permission for INFO: no warning. */
+function warnOfServer(port: RedisPort): void {
+  if (asked.has(port)) return
+  asked.add(port)
+  const ask = (section: string, warningFor: (info: string) => string | undefined): void => {
+    port.info(section).then(
+      (info) => {
+        const warning = warningFor(String(info))
+        if (warning !== undefined) warn('TOLLGATE_REDIS_SERVER', warning)
+      },
+      () => {},
+    )
+  }
+  ask('server', versionWarning)
+  ask('memory', evictionWarning)
+}
+
+/** The warning for an INFO server text whose version is older than the scripts need. */
+export function versionWarning(info: string): string | undefined {
+  const [, version, major, minor] = /^redis_version:((\d+)\.(\d+)[^\s]*)/m.exec(info) ?? []
+  if (version === undefined) return undefined
+  const isOld = Number(major) < NEEDED[0] || (Number(major) === NEEDED[0] && Number(minor) < NEEDED[1])
+  if (!isOld) return undefined
+  return (
+    `This Redis is version ${version}, and Tollgate needs ${NEEDED.join('.')} or newer, or Valkey: ` +
+    'requests can fail, and are then left to onStoreFailure.'
+  )
+}
+
+/** The warning for an INFO memory text of a server that drops keys when it is full. */
+export function evictionWarning(info: string): string | undefined {
+  const [, maxmemory] = /^maxmemory:(\d+)/m.exec(info) ?? []
+  const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? []
+  if (!Number(maxmemory) || policy === undefined || policy === 'noeviction') return undefined
+  return (
+    `This Redis drops keys when it is full (maxmemory-policy ${policy}): a subject whose key is dropped has all of its ` +
+    'quota again. Type: CONFIG SET maxmemory-policy noeviction, or give Tollgate a Redis of its own.'
+  )
 }
