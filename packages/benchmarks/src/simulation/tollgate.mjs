@@ -7,7 +7,7 @@ export async function loadTollgate(clock) {
   const [{ FastPaths }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
     await Promise.all(
       [
-        ...['features/fast-paths.js', 'features/leases/leases.js', 'features/denials/denials.js'],
+        ...['features/fast-path.js', 'features/leases/leases.js', 'features/denials/denials.js'],
         ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/ids.js'],
       ].map(load),
     )

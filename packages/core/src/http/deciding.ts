@@ -1,17 +1,26 @@
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
+import { thrownText } from '../base/warnings.js'
 import type { Decision } from '../limiter/decision/decision.js'
+import { hasSlots } from '../limiter/decision/slots-of-decisions.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost, USE_SKIP } from '../requests/cost.js'
-import type { HttpAdapter } from './adapter.js'
-import { noteDecision, noteReplacing, replaceDecision, type CountedBy, type Passed } from './decisions.js'
+import type { HttpAdapter, ResponseEnd } from './adapter.js'
+import { DenialAnswers } from './answers/denial-answers.js'
+import {
+  noteDecision,
+  noteReplacing,
+  replaceDecision,
+  type CountedBy,
+  type Passed,
+  isReplaced,
+  replacing,
+} from './decisions.js'
 import { contextOf } from './event-context.js'
+import { headerWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers/headers.js'
 import { warnOfCountedTwice } from './mistakes.js'
 import type { RateLimitOptions } from './options.js'
-import { refundLater, releaseLater, type Exchange } from './refund-later.js'
-import { Responses } from './responses.js'
-import { whileHere } from './while-here.js'
 
 /** Who pays. */
 type Payers = readonly [Subject, ...Subject[]]
@@ -166,4 +175,111 @@ export class Deciding<Req extends object, Res> {
 
 function isSame(subjects: readonly Subject[], others: readonly Subject[]): boolean {
   return subjects.length === others.length && subjects.every((subject, i) => subject === others[i])
+}
+
+/** Writes decisions where the application and the client read them: on the request, and into the response. */
+class Responses<Req, Res> {
+  readonly #adapter: HttpAdapter<Req, Res>
+  readonly #property: string
+  readonly #writeHeaders: HeaderWriter<Res>
+  readonly #denials: DenialAnswers<Req, Res>
+
+  /** @param options checked before */
+  constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, limiter: Limiter) {
+    this.#adapter = adapter
+    this.#property = options.requestProperty ?? 'rateLimit'
+    this.#writeHeaders = headerWriter(options.headers, internalsOf(limiter).hide)
+    this.#denials = new DenialAnswers(adapter, options)
+  }
+
+  /** Returns whether the request continues. If it does not, it was answered. */
+  write(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
+    const adapter = this.#adapter
+    adapter.attach(req, decision, this.#property)
+    if (adapter.isSent(res)) return decision.allowed
+    this.#writeHeaders(decision, adapter, res)
+    return decision.allowed || this.#denials.answer(req, res, decision)
+  }
+
+  /** Removes the headers of a decision that another is put in place of, which may have fewer. */
+  clear(res: Res): void {
+    const adapter = this.#adapter
+    if (adapter.isSent(res)) return
+    for (const name of RATE_LIMIT_HEADERS) adapter.removeHeader(res, name)
+  }
+}
+
+/** A request and its response. */
+interface Exchange<Req, Res> {
+  readonly req: Req
+  readonly res: Res
+}
+
+/** `refundWhen` of the options. */
+type RefundWhen<Req, Res> = (end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>
+
+/**
+ * Gives units back once the response is over and the decision is known. Either can come first: the client may
+ * disconnect before the decision.
+ *
+ * @returns call it with the decision
+ */
+function refundLater<Req extends object, Res>(
+  adapter: HttpAdapter<Req, Res>,
+  limiter: Limiter,
+  refundWhen: RefundWhen<Req, Res>,
+  { req, res }: Exchange<Req, Res>,
+): (decision: Decision) => void {
+  let ended: ResponseEnd | undefined
+  let decided: Decision | undefined
+  const settle = async (): Promise<void> => {
+    if (!ended || !decided?.allowed) return
+    // The client may leave while a route asks for more: only the decision that comes of it is asked about.
+    const pending = replacing(decided)
+    if (pending) await pending
+    if (isReplaced(decided)) return
+    try {
+      if (await refundWhen(ended, req, res)) await limiter.refund(decided)
+    } catch (error) {
+      // The response is over, so an error handler can do nothing: a warning is the only way to report it.
+      internalsOf(limiter).warnRarely('TOLLGATE_REFUND', `refundWhen threw: ${thrownText(error)}`)
+    }
+  }
+  adapter.onEnd(res, (end) => {
+    ended = end
+    void settle()
+  })
+  return (decision) => {
+    decided = decision
+    void settle()
+  }
+}
+
+/** Gives the slots of a request back once its response is over: at once, if it is over already. */
+function releaseLater<Req, Res>(adapter: HttpAdapter<Req, Res>, decision: Decision, res: Res): void {
+  if (hasSlots(decision)) adapter.onEnd(res, () => void decision.release())
+}
+
+/**
+ * Decides a request that may wait in line for as long as its client is there. One that has left gives its place back, and ends
+ * without an answer, since nobody reads one.
+ *
+ * @param ask      has it decided; rejects once the signal has aborted
+ * @param conclude answers it
+ */
+function whileHere<Req, Res>(
+  { adapter, res }: { readonly adapter: HttpAdapter<Req, Res>; readonly res: Res },
+  ask: (signal: AbortSignal) => MaybePromise<Decision>,
+  conclude: (decision: Decision) => MaybePromise<boolean>,
+): MaybePromise<boolean> {
+  const leaving = new AbortController()
+  adapter.onEnd(res, () => leaving.abort())
+  const { signal } = leaving
+  if (signal.aborted) return false
+  const asked = ask(signal)
+  if (!isPromise(asked)) return conclude(asked)
+  return asked.then(conclude, (error: unknown) => {
+    if (signal.aborted) return false
+    throw error
+  })
 }

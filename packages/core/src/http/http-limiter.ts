@@ -1,31 +1,32 @@
-import { decideBlocked } from '../limiter/decision/uncounted-decision.js'
 import { atCaller, fromCaller, ConfigError } from '../base/errors.js'
-import type { Warn } from '../base/warnings.js'
-import type { Limiter } from '../limiter/limiter.js'
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
-import { readSubjects } from '../requests/subject/subject.js'
-import type { Subject } from '../plans/subject.js'
+import { type Warn, isSilent } from '../base/warnings.js'
+import { createLimiterFor } from '../limiter/create-limiter.js'
+import { decideBlocked } from '../limiter/decision/uncounted-decision.js'
 import { internalsOf } from '../limiter/internals.js'
+import type { Limiter } from '../limiter/limiter.js'
+import type { Subject } from '../plans/subject.js'
+import { readSubjects } from '../requests/subject/subject.js'
 import type { HttpAdapter, HttpLimiter } from './adapter.js'
 import { Deciding, type GoingOn } from './deciding.js'
 import { lastOf, type Passed } from './decisions.js'
-import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './who/identify.js'
-import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
-import { compileList, type List } from './who/lists.js'
 import { MakingWatch } from './mistakes.js'
-import { makeLimiter } from './make-limiter.js'
+import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
 import {
   onTopOptions,
   routeOptions,
   scopeOptions,
   type RouteOptions,
   type RateLimitOptions,
+  limiterOptions,
 } from './options.js'
-import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
-import { warnOfProxy } from './who/proxy-warning.js'
+import { needKnownPlans } from './shedding/shed-option.js'
+import { shedderOf, type Shedder } from './shedding/shedder.js'
+import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './who/identify.js'
+import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
 import { isLimited } from './who/limited-methods.js'
 import { limitOfRequest, LimitsOfRequest } from './who/limits-of-request.js'
-import { shedderOf, type Shedder } from './shedding/shedder.js'
+import { compileList, type List } from './who/lists.js'
 
 /**
  * Makes what handles every request in the same way for all frameworks: find the subjects and the cost, decide, set
@@ -233,4 +234,51 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     if (!isPromise(units)) return this.#deciding.decide({ req, res }, subjects, units)
     return chain(units, (known) => this.#deciding.decide({ req, res }, subjects, known))
   }
+}
+
+/** The limiter of a middleware that shares none. */
+function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
+  const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
+  const checkPlans = (names: readonly string[]): void => needKnownPlans(options.shed, names)
+  const scope = scopeOptions(options)
+  const isWithoutPlans = limitOfRequest(options) !== undefined && !('plans' in options)
+  return createLimiterFor(limiterOptions(options), { ...defaultFor, scope, checkPlans, isWithoutPlans })
+}
+
+/** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
+const toldOfProxy = new Set<string>()
+const toldOfTrust = new Set<string>()
+
+/**
+ * Warns once per process of each of two wrong settings. If the framework does not trust the proxy in front, all clients
+ * behind it count as one. If it trusts every proxy, clients can choose their address, and are never limited.
+ */
+function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
+  const { header, trustsProxy, framework } = adapter
+  if (isSilent(warn)) return
+  if (toldOfProxy.has(framework) && toldOfTrust.has(framework)) return
+  if (!(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
+  if (trustsProxy(req)) warnOfTrust(adapter, req, warn)
+  else warnOfNoTrust(adapter, warn)
+}
+
+function warnOfNoTrust({ framework, trustSetting }: HttpAdapter<never, never>, warn: Warn): void {
+  if (toldOfProxy.has(framework)) return
+  toldOfProxy.add(framework)
+  warn(
+    'TOLLGATE_PROXY',
+    `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one ` +
+      `count as one address. If there is a proxy, say so, such as by ${trustSetting}; if not, a client made the header up.`,
+  )
+}
+
+function warnOfTrust<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
+  const { framework, trustSetting, trustsAll } = adapter
+  if (toldOfTrust.has(framework) || !trustsAll?.(req)) return
+  toldOfTrust.add(framework)
+  warn(
+    'TOLLGATE_TRUST',
+    `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its ` +
+      `address. Say how many proxies are yours, or which networks they are in, such as ${trustSetting}.`,
+  )
 }

@@ -1,18 +1,20 @@
 import { IncomingMessage } from 'node:http'
-import type { HttpAdapter } from './adapter.js'
-import type { RateLimitOptions } from './options.js'
+import { ConfigError } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions } from '../base/options.js'
+import { attempt } from '../base/show.js'
+import type { Limiter } from '../limiter/limiter.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/options/limiter-options.js'
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-remedies.js'
-import { ConfigError } from '../base/errors.js'
-import type { Limiter } from '../limiter/limiter.js'
 import { USE_SKIP } from '../requests/cost.js'
-import { isOfRequest, refuseUncalled } from './who/uncalled.js'
+import type { HttpAdapter } from './adapter.js'
 import { checkDenialOptions } from './answers/answer.js'
 import { checkEventContext } from './event-context.js'
 import { readHeaderOptions } from './headers/header-options.js'
-import { checkMethods } from './who/limited-methods.js'
+import type { RateLimitOptions } from './options.js'
 import { readShed } from './shedding/shed-option.js'
+import { byBearerToken, byJwtClaim } from './who/credentials.js'
+import { byHeader, byIp } from './who/identify.js'
+import { checkMethods } from './who/limited-methods.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const ROUTE_OPTIONS = ['limit', ...HTTP_OPTIONS]
@@ -145,4 +147,33 @@ function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Lim
   if (doubled === undefined) return
   const remedy = `give it to createLimiter({ ${doubled} }), which makes the limiter`
   throw new ConfigError(doubled, `\`${doubled}\` cannot be combined with \`limiter\`: ${remedy}`)
+}
+
+/** What makes an `identify`, and how it is called. */
+const MAKERS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [byHeader, "byHeader('x-api-key')"],
+  [byIp, 'byIp()'],
+  [byBearerToken, 'byBearerToken()'],
+  [byJwtClaim, "byJwtClaim('sub')"],
+])
+
+/** @throws {ConfigError} when `identify` is one of core's own that was not called: it would be given requests */
+function refuseUncalled(identify: unknown): void {
+  const called = MAKERS.get(identify)
+  if (called === undefined) return
+  const name = called.slice(0, called.indexOf('('))
+  throw new ConfigError('identify', `${name} was given without calling it: write identify: ${called}`)
+}
+
+/** Whether this is a request of Node or Express, or a context of Koa: what middleware is called with. */
+function isOfRequest(given: unknown): boolean {
+  return attempt(
+    () =>
+      typeof given === 'object' &&
+      given !== null &&
+      !isOptions(given) &&
+      'headers' in given &&
+      'method' in given,
+    false,
+  )
 }

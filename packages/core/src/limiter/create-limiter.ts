@@ -1,13 +1,13 @@
-import type { MaybePromise } from '../base/promises.js'
-import { atCaller } from '../base/errors.js'
+import { atCaller, ConfigError, show } from '../base/errors.js'
 import { isOptions, needOptions } from '../base/options.js'
-import { onceAMinute, keepSilent, warn, type Warn } from '../base/warnings.js'
+import type { MaybePromise } from '../base/promises.js'
+import { onceAMinute, keepSilent, warn, type Warn, processWide } from '../base/warnings.js'
 import { newLeaseId } from '../failure/outbox/ids.js'
-import { blocked } from '../features/blocked.js'
 import { Denials } from '../features/denials/denials.js'
 import type { FastPath } from '../features/fast-path.js'
 import { Leases } from '../features/leases/leases.js'
-import { unlimited } from '../features/unlimited.js'
+import { blocked, unlimited } from '../features/plans-without-limits.js'
+import type { PlansInput } from '../plans/plans.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { hideWith, keysOf } from '../requests/key.js'
 import { PlanWarning, PlanResolver, type PlanResolverOptions } from '../requests/plan/plan-resolver.js'
@@ -17,26 +17,24 @@ import { needSubject, type Subjects } from '../requests/subject/subject.js'
 import type { Store, StoreAbilities } from '../stores/contract.js'
 import { memoryStore, warnOfSeveralProcesses } from '../stores/memory/memory-store.js'
 import type { Decision } from './decision/decision.js'
-import { Events, type LimiterEvents } from './report/events.js'
 import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter.js'
-import { needFreeName, takeName } from './options/names.js'
-import { Pipeline } from './pipeline/pipeline.js'
-import type { Reservation } from './reservation.js'
-import type { ReserveOptions } from './options/reserve-options.js'
-import { Settling } from './settle/settling.js'
-import type { LimiterHealth, LimiterStats } from './report/stats.js'
-import { needSupported } from './options/supported-plans.js'
-import type { PlansInput } from '../plans/plans.js'
 import {
   checkLimiterOptions,
   failureOptions,
   warnOfUndefined,
   type LimiterOptions,
 } from './options/limiter-options.js'
-import { ScopedConsumer } from './scoped-consumer.js'
+import type { ReserveOptions } from './options/reserve-options.js'
+import { needSupported } from './options/supported-plans.js'
+import { Pipeline } from './pipeline/pipeline.js'
+import { Events, type LimiterEvents } from './report/events.js'
+import type { LimiterHealth, LimiterStats } from './report/stats.js'
 import { StoreWarning } from './report/store-warning.js'
 import { Telling } from './report/telling.js'
+import type { Reservation } from './reservation.js'
+import { ScopedConsumer } from './scoped-consumer.js'
+import { Settling } from './settle/settling.js'
 
 /**
  * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
@@ -242,4 +240,43 @@ function fastPathsOf({ denials }: LimiterOptions, store: Store, deadlineMs: numb
   const always = [blocked, unlimited, leases]
   const idleUnits = (key: string): number => leases.idleUnits(key)
   return isOff ? always : [...always, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
+}
+
+/** The names in use, for each space of a store. A limiter without a name has the empty name. */
+const taken = processWide('names of limiters', () => new WeakMap<object, Map<string, object>>())
+
+/**
+ * Refuses a limiter that would share its counters with another limiter of this process by mistake.
+ *
+ * @throws {ConfigError} when another limiter with this name uses the same space
+ */
+function needFreeName(store: Store, name: string | undefined): void {
+  if (!taken.get(placeOf(store))?.has(name ?? '')) return
+  const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
+  throw new ConfigError(
+    'name',
+    `another limiter ${what} counts in this store already, and the two would share their counters. Give this ` +
+      "one a name: { name: 'login', ... }. Or share one limiter: rateLimit({ limiter, group: 'login', limit: '5/min' }). " +
+      'If this happens during a request, the limiter is made in a handler: make it once, at start. close() frees a name',
+  )
+}
+
+/**
+ * Reserves the name for a limiter.
+ *
+ * @returns frees the name; only the first call does anything
+ */
+function takeName(store: Store, name: string | undefined): () => void {
+  const place = placeOf(store)
+  const names = taken.get(place) ?? new Map<string, object>()
+  const holder = {}
+  taken.set(place, names.set(name ?? '', holder))
+  return () => {
+    if (names.get(name ?? '') === holder) names.delete(name ?? '')
+  }
+}
+
+/** The object that all stores with the same keys share. */
+function placeOf(store: Store): object {
+  return store.space ?? store
 }

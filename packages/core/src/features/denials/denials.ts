@@ -1,12 +1,11 @@
-import { GenerationalCache } from '../../base/caches.js'
+import { GenerationalCache, LruMap } from '../../base/caches.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
-import type { DenialsOptions } from './denial-options.js'
-import { DenialsByKey } from './denials-by-key.js'
 import type { FastPath, ForgetReason } from '../fast-path.js'
 import { lackingUnits } from '../lacking-units.js'
+import type { DenialsOptions } from './denial-options.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
@@ -144,4 +143,56 @@ export class Denials implements FastPath {
 interface Given extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
   readonly at: number
   readonly sentAtMs: number
+}
+
+/** A key is remembered with at most this many pairs of cost and limits. */
+const MOST_OF_A_KEY = 4
+
+/** The remembered denials of each key, newest first. Of more keys than fit, those that learnt longest ago are dropped. */
+class DenialsByKey {
+  readonly #first: LruMap<RememberedDenial>
+
+  /** @param size the most keys */
+  constructor(size: number) {
+    this.#first = new LruMap(size)
+  }
+
+  get isEmpty(): boolean {
+    return this.#first.size === 0
+  }
+
+  /** The denial of this very cost by these very limits: another cost has another wait. */
+  find({ key, set, cost }: SubRequest): RememberedDenial | undefined {
+    let denial = this.#first.get(key)
+    while (denial && (denial.set !== set || denial.cost !== cost)) denial = denial.next
+    return denial
+  }
+
+  /**
+   * Replaces the denial of this cost by these limits. Drops those of the key that are over.
+   *
+   * @param made undefined: it is only taken away
+   */
+  replace(part: SubRequest, made: RememberedDenial | undefined, now: number): void {
+    const { key } = part
+    const others = this.#others(part, now)
+    if (made) made.next = others
+    const first = made ?? others
+    if (first) this.#first.use(key, first)
+    else this.#first.delete(key)
+  }
+
+  delete(key: string): void {
+    this.#first.delete(key)
+  }
+
+  #others({ key, set, cost }: SubRequest, now: number): RememberedDenial | undefined {
+    const kept: RememberedDenial[] = []
+    for (let denial = this.#first.get(key); denial; denial = denial.next) {
+      if ((denial.set !== set || denial.cost !== cost) && now < denial.until) kept.push(denial)
+    }
+    return kept
+      .slice(0, MOST_OF_A_KEY - 1)
+      .reduceRight<RememberedDenial | undefined>((next, denial) => Object.assign(denial, { next }), undefined)
+  }
 }

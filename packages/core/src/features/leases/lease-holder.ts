@@ -4,10 +4,9 @@ import type { Part, Request } from '../../requests/request.js'
 import type { LeaseOrder, LeaseWish, Outcome } from '../../stores/contract.js'
 import type { LeaseListener } from '../fast-path.js'
 import type { Demand } from './demand.js'
-import type { LeaseChange } from './lease-change.js'
-import { HeldLease } from './held-lease.js'
+import { HeldLease, type LeaseState } from './held-lease.js'
 import { HeldLeases, type Reported } from './held-leases.js'
-import type { HolderState } from './holder-state.js'
+import type { LeaseChange } from './lease-change.js'
 import { LeaseUse } from './lease-use.js'
 import { isHot, isInTime, leadMsOf, pauseMsOf, wishOf } from './sizes.js'
 
@@ -241,4 +240,16 @@ export class LeaseHolder {
     const { listener, plan } = this.#options
     listener.lease({ kind, subject: this.part.subject, plan: plan.name, units }, isRenewal)
   }
+}
+
+/** What a holder holds and waits for, beside the message that is under way. */
+interface HolderState {
+  readonly leases: readonly LeaseState[]
+  readonly unanswered: readonly object[]
+  readonly isRetired: boolean
+  readonly pausedUntilMs: number
+  readonly forgottenAtMs: number
+  readonly tripMs: number
+  readonly dueBelow: number
+  readonly dueAtMs: number
 }

@@ -1,7 +1,8 @@
 import { atCaller, ConfigError } from '../../base/errors.js'
 import { needOptions } from '../../base/options.js'
-import type { Decision } from '../../limiter/decision/decision.js'
-import { needDecision } from '../decision-check.js'
+import { isPromise } from '../../base/promises.js'
+import { attempt, isA } from '../../base/show.js'
+import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 import type { HeaderOptions } from '../headers/header-options.js'
 import { headerWriter, type HeaderAccess, type HeaderWriter } from '../headers/headers.js'
 import { mediaTypeFor, problemOf, renderProblem } from './problem.js'
@@ -114,4 +115,41 @@ function writerOf(options: AnswerOptions['headers']): HeaderWriter<Headers> {
   const made = headerWriter<Headers>(options)
   if (options !== false) writers.set(options, made)
   return made
+}
+
+/**
+ * Refuses what is no decision; one that was copied or made by hand is.
+ *
+ * @throws {ConfigError} with the path `decision`
+ */
+function needDecision(given: unknown): asserts given is Decision {
+  if (attempt(() => isDecision(given), false)) return
+  const isPending = attempt(() => isPromise(given), false)
+  // A rejection of the promise must not end the process.
+  if (isA(given, Promise)) given.catch(() => {})
+  const remedy = isPending
+    ? 'write await before it, as in answerOf(await limiter.consume(id))'
+    : 'as in answerOf(await limiter.consume(id))'
+  throw ConfigError.wrong('decision', given, `the decision that consume returned: ${remedy}`)
+}
+
+function isDecision(given: unknown): boolean {
+  const { allowed, cost, limits, violated, retryAfterMs } = given as Partial<Decision>
+  return (
+    typeof allowed === 'boolean' &&
+    isAmount(cost) &&
+    (retryAfterMs === null || isAmount(retryAfterMs)) &&
+    Array.isArray(violated) &&
+    Array.isArray(limits) &&
+    limits.every(isLimitState)
+  )
+}
+
+function isLimitState(given: LimitState): boolean {
+  const { name, quota, windowMs, used, remaining, resetMs } = given
+  return typeof name === 'string' && [quota, windowMs, used, remaining, resetMs].every(isAmount)
+}
+
+function isAmount(given: unknown): boolean {
+  return typeof given === 'number' && given >= 0 && given < Infinity
 }

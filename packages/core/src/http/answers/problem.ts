@@ -1,8 +1,7 @@
 import type { Decision } from '../../limiter/decision/decision.js'
-import { negotiate } from './accept.js'
 import type { HttpAnswer } from '../adapter.js'
-import { detailOf } from './detail.js'
 import { policyName } from '../headers/header-values.js'
+import { detailOf } from './detail.js'
 import type { Retry } from './retry.js'
 
 /** The body of a denial: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
@@ -104,3 +103,51 @@ export function renderBody(status: number, body: unknown): Rendered {
 }
 
 const PLAIN = 'text/plain; charset=utf-8'
+
+const LONGEST_READ = 1000
+
+/**
+ * Picks the offered media type that an Accept header prefers. Among equals the first wins. If none is acceptable the
+ * first is used too, since a denial must be answered with something.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.accept
+ */
+function negotiate<Type extends string>(
+  accept: string | undefined,
+  offered: readonly [Type, ...Type[]],
+): Type {
+  if (!accept || accept === '*/*') return offered[0]
+  const ranges = accept.slice(0, LONGEST_READ).split(',').map(readRange)
+  let [best] = offered
+  let most = 0
+  for (const type of offered) {
+    const weight = weigh(type, ranges)
+    if (weight > most) {
+      best = type
+      most = weight
+    }
+  }
+  return best
+}
+
+interface Range {
+  readonly type: string
+  readonly q: number
+}
+
+function readRange(text: string): Range {
+  const [type = '', ...params] = text.split(';').map((part) => part.trim().toLowerCase())
+  const q = params.find((param) => param.startsWith('q='))
+  const weight = q === undefined ? 1 : Number(q.slice(2))
+  return { type, q: weight >= 0 && weight <= 1 ? weight : 0 }
+}
+
+/** The quality value of a type, from 0 to 1. The most specific range that matches the type decides. */
+function weigh(type: string, ranges: readonly Range[]): number {
+  const [group] = type.split('/')
+  for (const range of [type, `${group}/*`, '*/*']) {
+    const found = ranges.find((given) => given.type === range)
+    if (found) return found.q
+  }
+  return 0
+}

@@ -1,8 +1,7 @@
 import type { Given } from '../../base/options.js'
-import type { Decision } from '../../limiter/decision/decision.js'
+import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 import { isUntold, ownersOf } from '../../limiter/settle/settlement.js'
 import type { HideId } from '../../requests/key.js'
-import { closestLimit, resetOf } from './closest-limit.js'
 import { readHeaderOptions, type HeaderOptions } from './header-options.js'
 import { fixedOf, listValues, NO_KEYS, partitionKeyOf, seconds, type Fixed } from './header-values.js'
 
@@ -94,4 +93,29 @@ function withOurs(exposed: string | undefined, ours: readonly string[]): string 
   if (given.includes('*')) return given.join(', ')
   const known = new Set(given.map((name) => name.toLowerCase()))
   return [...given, ...ours.filter((name) => !known.has(name.toLowerCase()))].join(', ')
+}
+
+/**
+ * The limit that headers with room for one tell of. For a denial, the violated limit with the longest wait; otherwise
+ * the limit with the least remaining. One of requests in flight only if it alone denied, or there is no other: how many
+ * are in flight changes too fast to plan by.
+ */
+function closestLimit({ limits, violated }: Decision): LimitState {
+  if (limits.length === 1) return limits[0] as LimitState
+  const denying = limits.filter(({ name }) => violated.includes(name))
+  // None of a decision that was made by hand, and names another limit.
+  if (denying.length > 0) {
+    return inTime(denying).reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
+  }
+  return inTime(limits).reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
+}
+
+function inTime(limits: readonly LimitState[]): readonly LimitState[] {
+  const found = limits.filter(({ windowMs }) => windowMs > 0)
+  return found.length > 0 ? found : limits
+}
+
+/** In how many ms such headers say that the limit has more: of requests in flight, when a denied client should retry. */
+function resetOf({ name, windowMs, resetMs }: LimitState, { violated, retryAfterMs }: Decision): number {
+  return windowMs === 0 && violated.includes(name) ? (retryAfterMs ?? 0) : resetMs
 }

@@ -1,8 +1,7 @@
-import { processWide } from '../../base/warnings.js'
 import { elapsedMs, setTimeout } from '../../base/timers.js'
+import { processWide } from '../../base/warnings.js'
 import type { ResponseEnd } from '../adapter.js'
 import { afterWindow, AT_REST } from './gradient.js'
-import { Line, type UnderWay } from './line.js'
 import { LoopDelay, type Clockwork } from './loop-delay.js'
 import type { Load } from './order.js'
 import { WindowSamples } from './window-samples.js'
@@ -102,4 +101,39 @@ export function monitorOfProcess(): Monitor {
 const OF_NODE: Clockwork = {
   now: elapsedMs,
   after: (ms, callback) => void setTimeout(callback, ms).unref(),
+}
+
+/** Something that is under way. */
+interface UnderWay {
+  /** When it began, in ms of a monotonic clock. */
+  sinceMs: number
+}
+
+/** Things under way in the order in which they began. What takes longer than a bound leaves by itself. */
+class Line<T extends UnderWay> {
+  readonly #mostMs: number
+  readonly #members = new Set<T>()
+
+  constructor(mostMs: number) {
+    this.#mostMs = mostMs
+  }
+
+  add(member: T, nowMs: number): void {
+    member.sinceMs = nowMs
+    this.#members.add(member)
+  }
+
+  /** Returns whether it was still there. */
+  delete(member: T): boolean {
+    return this.#members.delete(member)
+  }
+
+  /** How many there are, without those that took too long. */
+  count(nowMs: number): number {
+    for (const member of this.#members) {
+      if (nowMs - member.sinceMs <= this.#mostMs) break
+      this.#members.delete(member)
+    }
+    return this.#members.size
+  }
 }

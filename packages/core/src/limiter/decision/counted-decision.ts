@@ -1,11 +1,18 @@
+import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
 import { ownersOf, type Request } from '../../requests/request.js'
 import { isTaken, verdictOf, type Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
-import { NONE, type Decision, type DecisionSource, type DenialReason, type LimitState } from './decision.js'
+import {
+  NONE,
+  type Decision,
+  type DecisionSource,
+  type DenialReason,
+  type LimitState,
+  RETRY_AFTER_FAILURE_MS,
+} from './decision.js'
 import type { Origin } from './origin.js'
-import { reasonOf, retryAfterOf, violatedOf, weakestOf } from './judgement.js'
 import {
   limitsToldBy,
   ownersToldBy,
@@ -14,6 +21,8 @@ import {
   statesOfOutcome,
   statesOfShares,
   toldParts,
+  limitsIn,
+  toMs,
 } from './told-limits.js'
 
 /** A decision of counted limits, by the store or by this process. */
@@ -143,4 +152,46 @@ function verdictsFor(
 
 function denialIn(verdicts: readonly Verdict[]): Verdict | undefined {
   return verdicts.find(({ allowed }) => !allowed)
+}
+
+const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
+  local: 0,
+  open: 1,
+  closed: 2,
+  unlimited: 3,
+  blocked: 3,
+  store: 4,
+  place: 4,
+  lease: 4,
+  cache: 4,
+}
+
+/** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */
+export function weakestOf(verdicts: readonly Verdict[]): Verdict {
+  return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
+}
+
+/** The names of the limits that denied. */
+function violatedOf(denial: Verdict): readonly string[] {
+  const { outcome } = denial
+  if (!outcome) return NONE
+  return limitsIn(denial)
+    .filter((_, i) => outcome.limits[i]?.wait !== 0)
+    .map(({ name }) => name)
+}
+
+/** ms until the request fits; null when it never can. */
+function retryAfterOf({ outcome }: Verdict): number | null {
+  if (!outcome) return RETRY_AFTER_FAILURE_MS
+  let worst = 0
+  for (const { wait } of outcome.limits) {
+    if (wait === NEVER) return null
+    if (wait > worst) worst = wait
+  }
+  return toMs(worst)
+}
+
+function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
+  if (source === 'closed') return 'store-unavailable'
+  return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
 }

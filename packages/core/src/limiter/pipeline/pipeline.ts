@@ -1,39 +1,35 @@
-import type { MaybePromise } from '../../base/promises.js'
-import { elapsedMs } from '../../base/timers.js'
 import { timingOf } from '../../base/clocks.js'
+import type { MaybePromise } from '../../base/promises.js'
+import { elapsedMs, setImmediate } from '../../base/timers.js'
 import type { Fallback } from '../../failure/fallback.js'
+import type { BreakerState } from '../../failure/guard/breaker.js'
 import type { GivenBack } from '../../failure/outbox/give-backs.js'
 import { newLeaseId } from '../../failure/outbox/ids.js'
-import type { FastPath } from '../../features/fast-path.js'
-import { FastPaths } from '../../features/fast-paths.js'
+import { type FastPath, FastPaths } from '../../features/fast-path.js'
 import type { InFlight } from '../../features/in-flight/in-flight.js'
 import { isPlain, type Request } from '../../requests/request.js'
 import { errorIn, verdictOf, type Verdict } from '../../requests/verdict.js'
 import { isOutcome } from '../../stores/outcome-check.js'
-import { Amending } from '../settle/amending.js'
-import { makeBacking, type BackingOptions } from './backing.js'
-import { ByKey } from '../settle/by-key.js'
 import { CountedDecision } from '../decision/counted-decision.js'
 import type { Decision } from '../decision/decision.js'
-import { decisionOf } from '../decision/decision-of.js'
-import type { EventContext } from '../report/events.js'
-import { healthOf } from '../report/health.js'
+import type { Origin } from '../decision/origin.js'
 import { holdSlots, inFlightOf } from '../decision/slots-of-decisions.js'
+import { decideWithoutLimits } from '../decision/uncounted-decision.js'
 import type { Holds } from '../holds/holds.js'
 import type { PeekOptions } from '../limiter.js'
-import type { Origin } from '../decision/origin.js'
-import { PathHost } from './path-host.js'
-import { unitsBackOf, type Settlement } from '../settle/settlement.js'
+import type { EventContext } from '../report/events.js'
 import type { LimiterHealth, LimiterStats } from '../report/stats.js'
+import type { Telling } from '../report/telling.js'
+import { Amending } from '../settle/amending.js'
+import { ByKey } from '../settle/by-key.js'
+import { unitsBackOf, type Settlement } from '../settle/settlement.js'
+import { UnitsBack } from '../settle/units-back.js'
+import { WaitingRoom, type WaitingHost } from '../waiting/waiting-room.js'
+import { makeBacking, type BackingOptions, type Backing } from './backing.js'
+import { PathHost } from './path-host.js'
 import { askAfter, askTwice, consumeInTurn, takeUpTo, type StepsOptions } from './steps-in-turn.js'
-import { stepsOptionsOf } from './steps-options.js'
 import type { StoreAccess } from './store-access.js'
 import { StoreVerdicts } from './store-verdicts.js'
-import type { Telling } from '../report/telling.js'
-import { Turns } from './turns.js'
-import { UnitsBack } from '../settle/units-back.js'
-import { waitingHostOf } from './waiting-host.js'
-import { WaitingRoom } from '../waiting/waiting-room.js'
 
 export interface PipelineOptions extends BackingOptions {
   /** Tried in this order. */
@@ -246,5 +242,89 @@ export class Pipeline {
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#store.answersAtOnce ? decision : this.#turns.resolved(decision)
+  }
+}
+
+/** Makes the decision of the verdicts on all steps of a request. */
+function decisionOf(request: Request, origin: Origin): Decision {
+  const { verdicts } = origin
+  const first = verdicts[0] as Verdict
+  if (verdicts.length === 1 && isUncounted(first)) return decideWithoutLimits(request, first)
+  return new CountedDecision(request, undefined, origin)
+}
+
+type Uncounted = Verdict & { readonly source: 'unlimited' | 'blocked' | 'open' | 'closed' }
+
+function isUncounted(verdict: Verdict): verdict is Uncounted {
+  const { source } = verdict
+  return source === 'unlimited' || source === 'blocked' || source === 'open' || source === 'closed'
+}
+
+/** After so many answers without I/O, one waits for a turn of the event loop. */
+const ANSWERS_A_TURN = 256
+
+/**
+ * Makes promises of answers that are known at once. Now and then one waits for the event loop to go round: else a caller
+ * that asks again and again, such as `while (!(await limiter.consume(id)).allowed)`, would hold up all timers and sockets.
+ */
+class Turns {
+  #answers = 0
+
+  resolved<T>(answer: T): Promise<T> {
+    this.#answers += 1
+    if (this.#answers % ANSWERS_A_TURN !== 0) return Promise.resolve(answer)
+    return new Promise((resolve) => void setImmediate(() => resolve(answer)))
+  }
+}
+
+/** @param states the breaker of each shard that was used */
+function healthOf(states: Iterable<readonly [number, BreakerState]>, isClosed: boolean): LimiterHealth {
+  const open = [...states].flatMap(([shard, state]) => (state === 'closed' ? [] : [shard]))
+  const status = isClosed ? 'closed' : open.length > 0 ? 'degraded' : 'ok'
+  return { status, openShards: open.toSorted((a, b) => a - b) }
+}
+
+/** How requests in several steps are decided. */
+function stepsOptionsOf(
+  { fallback, holds, deadlines }: Backing,
+  unitsBack: UnitsBack,
+  { fastPaths, ask }: Pick<StepsOptions, 'ask'> & { readonly fastPaths: FastPaths },
+): StepsOptions {
+  return {
+    deadlines,
+    ask,
+    makeRoom: ({ source, step, outcome }) =>
+      source === 'store' && outcome ? fastPaths.makeRoom(step, outcome) : undefined,
+    fallBack: (step, error) => fallback.decide(step, error),
+    onLate: ({ source, step, outcome }) => {
+      if (source !== 'store' || !outcome) return
+      fallback.late([step], [outcome])
+      holds.late([step], [outcome])
+    },
+    giveBack: (verdict, units) => void unitsBack.give(verdict, units),
+    onDecided: ({ source, step }) => {
+      if (source === 'local') fallback.release(step)
+    },
+  }
+}
+
+/** What a waiting room can ask of the pipeline. A request that waits holds its slots meanwhile. */
+export function waitingHostOf(
+  inFlight: InFlight,
+  unitsBack: UnitsBack,
+  { isRefused, ask, conclude, told }: Omit<WaitingHost, 'giveBack'>,
+): WaitingHost {
+  return {
+    isRefused,
+    told,
+    ask: (request) => ask(inFlight.begin(request)),
+    conclude(request, verdict) {
+      const { inFlight: slots, parts } = verdict.step
+      return conclude(slots ? { ...request, parts, inFlight: slots } : request, verdict)
+    },
+    giveBack(verdict) {
+      verdict.step.inFlight?.conclude(false)
+      return unitsBack.give(verdict, verdict.step.cost)
+    },
   }
 }

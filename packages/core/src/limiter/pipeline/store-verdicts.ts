@@ -1,7 +1,7 @@
 import type { StoreError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
 import type { Fallback } from '../../failure/fallback.js'
-import type { FastPaths } from '../../features/fast-paths.js'
+import type { FastPaths } from '../../features/fast-path.js'
 import type { InFlight } from '../../features/in-flight/in-flight.js'
 import type { Request } from '../../requests/request.js'
 import { verdictOf, type Verdict } from '../../requests/verdict.js'

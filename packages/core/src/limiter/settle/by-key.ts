@@ -1,5 +1,5 @@
 import type { Fallback } from '../../failure/fallback.js'
-import type { FastPaths } from '../../features/fast-paths.js'
+import type { FastPaths } from '../../features/fast-path.js'
 import type { InFlight } from '../../features/in-flight/in-flight.js'
 import type { Request } from '../../requests/request.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'

@@ -1,16 +1,12 @@
-import { chain, type MaybePromise } from '../../base/promises.js'
 import type { Timing } from '../../base/clocks.js'
+import { chain, type MaybePromise } from '../../base/promises.js'
 import type { WaitTerms } from '../../plans/limit/limit-set.js'
 import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { HoldOutcome } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
 import { isHeld } from '../holds/held.js'
-import { Departures } from './departures.js'
-import { Lines, type InLine } from './lines.js'
-import { Seats } from './seats.js'
-import { lineOf, termsOf } from './terms.js'
-import { deniedPlace, usedPlace } from './verdicts.js'
+import { Lines, type InLine, Seats } from './lines.js'
 import type { WaitingChange, WaitingListener } from './waiting-change.js'
 
 /** What a waiting room can ask of the pipeline. */
@@ -231,4 +227,84 @@ export class WaitingRoom {
     const { subject, plan } = visit.request
     this.#host.told.waiting({ kind, subject, plan: plan.name, delayMs: Math.ceil(delayMs) })
   }
+}
+
+interface Watched {
+  readonly leave: Set<() => void>
+  readonly listener: () => void
+}
+
+/**
+ * Who leaves when a signal aborts. Many can share one signal, such as that of a shutdown, so each signal has one listener:
+ * Node warns of a leak when there are more than ten.
+ */
+class Departures {
+  readonly #watched = new Map<AbortSignal, Watched>()
+
+  add(signal: AbortSignal, leave: () => void): void {
+    const known = this.#watched.get(signal)
+    if (known) {
+      known.leave.add(leave)
+      return
+    }
+    const all = new Set([leave])
+    const listener = (): void => {
+      this.#watched.delete(signal)
+      for (const one of all) one()
+    }
+    this.#watched.set(signal, { leave: all, listener })
+    signal.addEventListener('abort', listener, { once: true })
+  }
+
+  remove(signal: AbortSignal, leave: () => void): void {
+    const known = this.#watched.get(signal)
+    if (!known?.leave.delete(leave) || known.leave.size > 0) return
+    this.#watched.delete(signal)
+    signal.removeEventListener('abort', known.listener)
+  }
+}
+
+/**
+ * On which terms a request waits; undefined if it does not. Of several parts the strictest. A request in several steps
+ * never waits: its places would have different times.
+ */
+function termsOf({ parts, steps, hold }: Request): WaitTerms | undefined {
+  if (steps || hold) return undefined
+  let terms: WaitTerms | undefined
+  for (const { set } of parts) {
+    if (set.wait) terms = terms ? strictest(terms, set.wait) : set.wait
+  }
+  return terms
+}
+
+function strictest(a: WaitTerms, b: WaitTerms): WaitTerms {
+  return {
+    delayUs: Math.min(a.delayUs, b.delayUs),
+    slackUs: Math.min(a.slackUs, b.slackUs),
+    most: Math.min(a.most, b.most),
+  }
+}
+
+/** The key of the line that a request waits in. */
+function lineOf({ parts }: Request): string {
+  return parts.find(({ set }) => set.wait)?.key ?? ''
+}
+
+/** The verdict for a request whose place has come. */
+function usedPlace({ step, outcome }: Verdict, waitedMs: number): Verdict {
+  return { source: 'place', allowed: true, step, ...(outcome && { outcome }), waitedMs }
+}
+
+/**
+ * The verdict for one that has to go before the time of its place. The limits that made it wait are those of which nothing is
+ * left.
+ *
+ * @param restMs how long it would still have waited
+ */
+function deniedPlace({ step, outcome }: Verdict, restMs: number, waitedMs: number): Verdict {
+  const { at = 0, limits = [] } = outcome ?? {}
+  const wait = Math.ceil(Math.max(restMs, 1) * 1000)
+  const isAny = limits.some(({ remaining }) => remaining === 0)
+  const denied = limits.map((limit) => ({ ...limit, wait: !isAny || limit.remaining === 0 ? wait : 0 }))
+  return { source: 'place', allowed: false, step, outcome: { at, limits: denied }, waitedMs }
 }
