@@ -25,7 +25,7 @@ import {
   warnOfUndefined,
   type LimiterOptions,
 } from './options/limiter-options.js'
-import type { ReserveOptions } from './options/reserve-options.js'
+import type { ReserveOptions } from './options/consume-options.js'
 import { needSupported } from './options/supported-plans.js'
 import { Pipeline } from './pipeline/pipeline.js'
 import { Events, type LimiterEvents } from './report/events.js'

@@ -10,9 +10,14 @@ import type { Subject, SubjectOf } from '../plans/subject.js'
 import { needUnitsBack } from '../requests/cost.js'
 import { newLeaseId } from '../failure/outbox/ids.js'
 import { atCaller, fromCaller } from '../base/errors.js'
-import { readConsumeOptions, readPeekOptions, withOptions } from './options/consume-options.js'
+import {
+  readConsumeOptions,
+  readPeekOptions,
+  withOptions,
+  readReserveOptions,
+  type ReserveOptions,
+} from './options/consume-options.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
-import { readReserveOptions, type ReserveOptions } from './options/reserve-options.js'
 import { Settling } from './settle/settling.js'
 
 /** A method that decides: its name, and what reads its options. */

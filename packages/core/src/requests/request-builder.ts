@@ -2,18 +2,16 @@ import { GenerationalCache } from '../base/caches.js'
 import { show, TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
 import type { Warn } from '../base/warnings.js'
-import type { LimitSet } from '../plans/limit/limit-set.js'
+import { type LimitSet, capacityOf } from '../plans/limit/limit-set.js'
 import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import { shardOf, subjectKey, type HideId } from './key.js'
 import type { PlanResolver } from './plan/plan-resolver.js'
-import type { Part, Request } from './request.js'
+import { type Part, type Request, takesSlots } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
-import { stepsOf } from './steps.js'
 import { asWritten } from './subject/address-id.js'
-import { noSubject } from './subject/subject-errors.js'
-import { needSubject, readSubject, readSubjects } from './subject/subject.js'
+import { noSubject, needSubject, readSubject, readSubjects } from './subject/subject.js'
 
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
@@ -288,4 +286,65 @@ function nameApart(plans: readonly Labelled[]): Limit[][] {
       return { ...limit, name }
     }),
   )
+}
+
+/**
+ * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one
+ * step is enough. First come those that count requests in flight: no process remembers that they deny, so a flood asks each time,
+ * and units that went back each time would leave an id each time. Then the narrowest comes first: it is the most likely to deny, and
+ * nothing was taken from those behind it. Equal ones are sorted by key, so that requests of the same subjects take in the same order
+ * and never block each other.
+ */
+export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
+  const { parts } = request
+  if (parts.length < 2) return undefined
+  const groups = isAtomic ? byShard(parts) : parts.map((part) => [part])
+  if (groups.length < 2) return undefined
+  return groups
+    .map((group) => stepOf(request, group))
+    .toSorted(
+      (a, b) =>
+        Number(takesSlots(b)) - Number(takesSlots(a)) ||
+        roomOf(a.parts) - roomOf(b.parts) ||
+        (keyOf(a) < keyOf(b) ? -1 : 1),
+    )
+}
+
+function stepOf(request: Request, parts: readonly Part[]): Request {
+  const [first] = parts as readonly [Part, ...Part[]]
+  const limits = parts.length === 1 ? first.limits : parts.flatMap((part) => part.limits)
+  return { ...request, parts, limits, shard: first.shard, steps: undefined }
+}
+
+function byShard(parts: readonly Part[]): Part[][] {
+  const groups = new Map<number, Part[]>()
+  for (const part of parts) {
+    const group = groups.get(part.shard)
+    if (group) group.push(part)
+    else groups.set(part.shard, [part])
+  }
+  return [...groups.values()]
+}
+
+function keyOf({ parts }: Request): string {
+  return (parts[0] as Part).key
+}
+
+/** The most units that one request can take; 0 if only requests in flight are counted, which takes none. */
+function roomOf(parts: readonly Part[]): number {
+  const room = Math.min(...parts.map(({ set }) => capacityOfSet(set)))
+  return room === Infinity ? 0 : room
+}
+
+const capacities = new WeakMap<LimitSet, number>()
+
+/** The most units that one request can take from these limits; Infinity if they count requests in flight only. */
+function capacityOfSet(set: LimitSet): number {
+  const known = capacities.get(set)
+  if (known !== undefined) return known
+  const now = Date.now()
+  const counted = set.limits.filter((_, i) => i !== set.slots)
+  const capacity = Math.min(...counted.map((limit) => capacityOf(limit, now)))
+  capacities.set(set, capacity)
+  return capacity
 }

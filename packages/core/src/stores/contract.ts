@@ -1,6 +1,6 @@
 import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { Receipt, Usage } from '../algorithms/implementation.js'
-import { SLOTS_KEPT_US } from '../algorithms/concurrent/slots-kept.js'
+import { SLOTS_KEPT_US } from '../algorithms/concurrent/concurrent.js'
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'

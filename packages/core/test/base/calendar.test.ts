@@ -1,12 +1,10 @@
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { createCalendar } from '../../src/calendar/calendar.js'
+import { createCalendar, isAnchor, type CalendarUnit } from '../../src/calendar/calendar.js'
 import { isTimeZone } from '../../src/calendar/time-zone.js'
-import { createLimiter } from '../../src/index.js'
-import type { LimitOptions } from '../../src/index.js'
+import { createLimiter, type LimitOptions } from '../../src/index.js'
 import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
-import { isAnchor, type CalendarUnit } from '../../src/calendar/calendar-anchor.js'
 
 const ZONES = [
   'UTC',

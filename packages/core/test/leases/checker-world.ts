@@ -1,5 +1,5 @@
 // Two processes, a store and what is under way between them: what can happen next, and what must hold after it.
-import type { LeaseUse } from '../../src/features/leases/lease-use.js'
+import type { LeaseUse } from '../../src/features/leases/lease-holder.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Outcome, RefundRequest } from '../../src/stores/contract.js'
 import { refundOf } from '../../src/stores/receipts.js'

@@ -6,7 +6,7 @@ import type { GiveBacks, GivenBack } from '../../src/failure/outbox/give-backs.j
 import type { InFlight } from '../../src/features/in-flight/in-flight.js'
 import type { Decision } from '../../src/limiter/decision/decision.js'
 import { Holds } from '../../src/limiter/holds/holds.js'
-import type { PathHost } from '../../src/limiter/pipeline/path-host.js'
+import type { PathHost } from '../../src/limiter/pipeline/backing.js'
 import type { Telling } from '../../src/limiter/report/telling.js'
 import { UnitsBack } from '../../src/limiter/settle/units-back.js'
 import { waitingHostOf } from '../../src/limiter/pipeline/pipeline.js'

@@ -1,4 +1,4 @@
-import { createCalendar } from '../../calendar/calendar.js'
+import { createCalendar, isAnchor, type CalendarAnchor, type CalendarUnit } from '../../calendar/calendar.js'
 import { ConfigError } from '../../base/errors.js'
 import { fnv1a } from '../../base/hash.js'
 import { isTimeZone } from '../../calendar/time-zone.js'
@@ -13,7 +13,6 @@ import {
   type Receipt,
 } from '../implementation.js'
 import type { LimitTerms, Params, Terms } from '../limit-terms.js'
-import { isAnchor, type CalendarAnchor, type CalendarUnit } from '../../calendar/calendar-anchor.js'
 
 /** Four consecutive starts of calendar windows around now, in µs since 1970. */
 export interface CalendarWindowParams {

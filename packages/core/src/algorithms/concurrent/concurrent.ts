@@ -1,7 +1,6 @@
 import { shareOfUnits } from '../../base/options.js'
 import type { Implementation, Slots } from '../implementation.js'
 import type { LimitTerms } from '../limit-terms.js'
-import { SLOTS_KEPT_US } from './slots-kept.js'
 
 export interface ConcurrentOptions {
   /** Of a limit of requests in flight: what a denied client is told to wait, in ms. Default: 1000. */
@@ -127,3 +126,6 @@ function heldOf({ live, own }: ConcurrentState): number {
   for (const row of live) if (row.id !== own?.id) held += row.held
   return held
 }
+
+/** How long a store keeps the slots of a process after its last message, in µs. */
+export const SLOTS_KEPT_US = 14_000_000

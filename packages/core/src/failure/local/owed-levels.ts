@@ -1,7 +1,6 @@
 import { implementations } from '../../algorithms/registry.js'
 import type { Usage } from '../../algorithms/implementation.js'
-import type { LimitSet } from '../../plans/limit/limit-set.js'
-import { capacityOf, shareOf } from '../../plans/limit/scaled-limits.js'
+import { type LimitSet, capacityOf, shareOf } from '../../plans/limit/limit-set.js'
 import type { Outcome } from '../../stores/contract.js'
 import { usageAt, type Used } from './usage-ledger.js'
 

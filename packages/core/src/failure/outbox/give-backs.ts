@@ -1,6 +1,6 @@
 import type { RefundAnswer, RefundRequest } from '../../stores/contract.js'
 import { Batcher } from '../../stores/batch/batcher.js'
-import { limitsIn } from '../../stores/batch/call-size.js'
+import { limitsIn } from '../../stores/batch/lane.js'
 import { newId } from './ids.js'
 import { Outbox } from './outbox.js'
 

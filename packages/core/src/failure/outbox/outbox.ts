@@ -1,6 +1,6 @@
 import { isA, StoreError, pageOf } from '../../base/errors.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import { inCalls } from '../../stores/batch/call-size.js'
+import { inCalls } from '../../stores/batch/lane.js'
 import { ID_KEPT_MS } from '../../stores/contract.js'
 
 interface Waiting<Item> {

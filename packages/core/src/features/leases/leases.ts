@@ -2,12 +2,9 @@ import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
 import { isTaken, type Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
-import type { FastPath, FastPathHost, ForgetReason } from '../fast-path.js'
-import { lackingUnits } from '../lacking-units.js'
-import { Demand } from './demand.js'
-import { LeaseHolder } from './lease-holder.js'
-import type { LeaseUse } from './lease-use.js'
-import { isGrantable, HOT_REQUESTS } from './sizes.js'
+import { type FastPath, type FastPathHost, type ForgetReason, lackingUnits } from '../fast-path.js'
+import { Demand, isGrantable, HOT_REQUESTS } from './demand.js'
+import { LeaseHolder, type LeaseUse } from './lease-holder.js'
 
 /** The most subjects that can hold leases. */
 const MOST_HOLDERS = 1000

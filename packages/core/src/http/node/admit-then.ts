@@ -1,5 +1,5 @@
+import { toError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
-import { toThrown } from './thrown.js'
 
 /**
  * Decides a request in a framework that continues by a callback, such as Express.
@@ -22,4 +22,13 @@ export function admitThen(admit: () => MaybePromise<boolean>, next: (thrown?: ob
   // `next` is called outside the try block: an error thrown by the application must not be passed to `next` again.
   if (typeof admitted === 'boolean') goOn(admitted)
   else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
+}
+
+/**
+ * Prepares a value thrown by a user's function for a framework's error handling. Objects stay as they are, since
+ * frameworks read their `statusCode`. Other values become an Error: to Express `next(undefined)` means success, and
+ * `next('route')` skips a route.
+ */
+export function toThrown(thrown: unknown): object {
+  return typeof thrown === 'object' && thrown !== null ? thrown : toError(thrown)
 }

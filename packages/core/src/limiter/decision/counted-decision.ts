@@ -12,7 +12,6 @@ import {
   type LimitState,
   RETRY_AFTER_FAILURE_MS,
 } from './decision.js'
-import type { Origin } from './origin.js'
 import {
   limitsToldBy,
   ownersToldBy,
@@ -194,4 +193,13 @@ function retryAfterOf({ outcome }: Verdict): number | null {
 function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
   if (source === 'closed') return 'store-unavailable'
   return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
+}
+
+/** How a decision was made. */
+export interface Origin {
+  readonly isPeek: boolean
+  /** The pipeline that decided; no other may give the units back. */
+  readonly by: object
+  /** Of every step that was asked; the first denial decides. Not used when the store decided the request in one. */
+  readonly verdicts: readonly Verdict[]
 }

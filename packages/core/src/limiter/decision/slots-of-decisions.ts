@@ -1,7 +1,7 @@
 import { newHolderId } from '../../failure/outbox/ids.js'
 import { InFlight } from '../../features/in-flight/in-flight.js'
 import type { RequestSlots } from '../../requests/request.js'
-import { sendInBackground } from '../pipeline/background-request.js'
+import { sendInBackground } from '../pipeline/backing.js'
 import type { Decision } from './decision.js'
 import type { StoreAccess } from '../pipeline/store-access.js'
 import type { Telling } from '../report/telling.js'

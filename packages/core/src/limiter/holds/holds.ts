@@ -1,13 +1,12 @@
 import { ConfigError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Timing } from '../../base/clocks.js'
-import type { PathHost } from '../pipeline/path-host.js'
+import type { PathHost } from '../pipeline/backing.js'
 import type { Telling } from '../report/telling.js'
 import type { Request } from '../../requests/request.js'
 import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
-import { HoldReports } from './hold-reports.js'
-import { refundOfTaken } from './hold-refunds.js'
+import { HoldReports, refundOfTaken } from './hold-reports.js'
 
 export interface HoldsOptions {
   readonly host: PathHost

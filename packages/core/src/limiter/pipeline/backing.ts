@@ -1,14 +1,16 @@
 import type { Warn } from '../../base/warnings.js'
-import { Deadlines } from '../../failure/guard/deadlines.js'
 import { Fallback } from '../../failure/fallback.js'
-import { GiveBacks } from '../../failure/outbox/give-backs.js'
+import { Deadlines } from '../../failure/guard/deadlines.js'
 import type { LocalOptions } from '../../failure/local/local-limiter.js'
+import { GiveBacks } from '../../failure/outbox/give-backs.js'
+import type { FastPathHost, LeaseListener } from '../../features/fast-path.js'
 import type { FailurePolicyOption } from '../../plans/failure-policy.js'
-import type { Store, StoreRequest } from '../../stores/contract.js'
+import type { Request } from '../../requests/request.js'
+import type { Store, StoreRequest, Outcome } from '../../stores/contract.js'
+import { isOutcome } from '../../stores/outcome-check.js'
 import { Holds } from '../holds/holds.js'
-import { PathHost } from './path-host.js'
-import { StoreAccess, type StoreAccessOptions } from './store-access.js'
 import type { Telling } from '../report/telling.js'
+import { StoreAccess, type StoreAccessOptions } from './store-access.js'
 
 export interface BackingOptions {
   readonly store: Store
@@ -84,4 +86,46 @@ export function makeBacking(
     giveBack: (request) => giveBacks.give(request),
   })
   return { store, fallback, giveBacks, holds, deadlines }
+}
+
+/** Sends the fast paths' own requests to the store, and reports what they did. */
+export class PathHost implements FastPathHost {
+  readonly told: LeaseListener
+  readonly #store: StoreAccess
+  readonly #fallback: Fallback
+  readonly #telling: Telling
+
+  constructor(store: StoreAccess, fallback: Fallback, telling: Telling) {
+    this.#store = store
+    this.#fallback = fallback
+    this.#telling = telling
+    this.told = telling
+  }
+
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
+    sendInBackground(this.#store, this.#telling, request, (outcome, sentAtMs) => {
+      if (outcome) this.#fallback.note(request, outcome, sentAtMs)
+      onAnswer(outcome)
+    })
+  }
+}
+
+/**
+ * Sends a request that no caller waits for. `onAnswer` gets no outcome if there was none: an error is reported here.
+ *
+ * @param onAnswer also gets when its batch was sent, in ms since the process started
+ */
+export function sendInBackground(
+  store: StoreAccess,
+  telling: Telling,
+  request: Request,
+  onAnswer: (outcome: Outcome | undefined, sentAtMs: number) => void,
+): void {
+  // Of an open breaker users have been told.
+  if (store.refusal(request.shard)) return onAnswer(undefined, 0)
+  void store.consume(request, (_, given, sentAtMs) => {
+    const isAnswer = isOutcome(given, request)
+    if (!isAnswer) telling.errorOf(given)
+    onAnswer(isAnswer ? given : undefined, sentAtMs)
+  })
 }

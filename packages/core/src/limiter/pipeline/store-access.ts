@@ -1,15 +1,14 @@
-import { toStoreError, type StoreError } from '../../base/errors.js'
+import { toStoreError, StoreError, isA, show } from '../../base/errors.js'
+import { type MaybePromise, quiet, quietEach } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import { processWide } from '../../base/warnings.js'
-import type { SubjectKeys } from '../../requests/request-builder.js'
-import type { MaybePromise } from '../../base/promises.js'
 import type { BreakerState } from '../../failure/guard/breaker.js'
-import { readRefundAnswers, RefundFailures } from '../../failure/outbox/refund-answers.js'
 import { StoreGuard, type StoreGuardOptions } from '../../failure/guard/store-guard.js'
+import { readRefundAnswers, RefundFailures } from '../../failure/outbox/refund-answers.js'
+import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
 import { Batcher, type Conclude } from '../../stores/batch/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
-import { askNow } from './store-answer.js'
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
@@ -172,4 +171,33 @@ export class StoreAccess {
 /** Whether a message does more to the counts of a key than take units that fit. */
 function changesMore({ grant }: Pick<StoreRequest, 'grant'>): boolean {
   return grant === 'lease' || grant === 'force'
+}
+
+/** The answer of a synchronous store, or the error it throws. */
+function askNow(store: Store, how: 'consume' | 'peek', request: Request): unknown {
+  try {
+    return onlyOf(how === 'peek' ? store.peek([request]) : store.consume([request]))
+  } catch (error) {
+    return error
+  }
+}
+
+/** The only answer of a list. Promises in a list that is wrong are silenced. */
+function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
+  if (Array.isArray(answers) && answers.length === 1) {
+    const answer = answers[0] as Partial<Promise<Answer>> | undefined
+    if (answer?.then === undefined) return answer
+  }
+  quietEach(answers)
+  return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
+}
+
+/** The error for a store's answer that is not an outcome. */
+export function errorOf(given: unknown): StoreError {
+  if (isA(given, StoreError)) return given
+  // Such as of a store that claims to be synchronous.
+  quiet(given)
+  if (isA(given, Error)) return toStoreError(given)
+  const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
+  return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }

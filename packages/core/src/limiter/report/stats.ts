@@ -1,7 +1,7 @@
-import type { Decision, DecisionSource } from '../decision/decision.js'
+import { elapsedMs } from '../../base/timers.js'
 import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { LeaseChange } from '../../features/leases/lease-change.js'
-import { ReservationCounts, type ReservationStats } from './reservation-counts.js'
+import type { Decision, DecisionSource } from '../decision/decision.js'
 import type { WaitingChange } from '../waiting/waiting-change.js'
 
 /** What a limiter has done since it was created, and how many requests are pending. */
@@ -176,5 +176,46 @@ export class Stats {
       pending,
       inFlight,
     }
+  }
+}
+
+export interface ReservationStats {
+  /** Reservations that hold units now. */
+  readonly held: number
+  /** Each was committed or cancelled, has ended by itself, or is held. */
+  readonly made: number
+  readonly committed: number
+  readonly cancelled: number
+}
+
+/** Counts reservations. Those that end by themselves tell nobody, so they are sorted out when there is a reason to look. */
+class ReservationCounts {
+  readonly #counts = { made: 0, committed: 0, cancelled: 0 }
+  /** By when they end, in ms since the process started. */
+  #open = new Set<{ readonly endsAtMs: number }>()
+  #sortOutAt = 1024
+
+  made(endsAtMs: number): (how: 'committed' | 'cancelled') => void {
+    const one = { endsAtMs }
+    this.#counts.made += 1
+    this.#open.add(one)
+    if (this.#open.size > this.#sortOutAt) {
+      this.#sortOut()
+      this.#sortOutAt = Math.max(1024, 2 * this.#open.size)
+    }
+    return (how) => {
+      this.#open.delete(one)
+      this.#counts[how] += 1
+    }
+  }
+
+  read(): ReservationStats {
+    this.#sortOut()
+    return { held: this.#open.size, ...this.#counts }
+  }
+
+  #sortOut(): void {
+    const nowMs = elapsedMs()
+    for (const one of this.#open) if (one.endsAtMs <= nowMs) this.#open.delete(one)
   }
 }

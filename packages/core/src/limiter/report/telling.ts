@@ -6,9 +6,8 @@ import type { LeaseChange } from '../../features/leases/lease-change.js'
 import type { WaitingChange, WaitingListener } from '../waiting/waiting-change.js'
 import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../../stores/contract.js'
-import { Outages } from './outages.js'
-import { errorOf } from '../pipeline/store-answer.js'
-import type { StoreWarning } from './store-warning.js'
+import { Outages, type StoreWarning } from './store-warning.js'
+import { errorOf } from '../pipeline/store-access.js'
 import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */

@@ -5,7 +5,7 @@ import type { Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
 import { CountedDecision } from '../decision/counted-decision.js'
 import type { Decision } from '../decision/decision.js'
-import { limitsOfParts } from '../holds/held.js'
+import { limitsOfParts } from '../holds/hold-reports.js'
 import { noteTaken, settleDecision, type Settlement } from './settlement.js'
 import { holdBoth } from '../decision/slots-of-decisions.js'
 

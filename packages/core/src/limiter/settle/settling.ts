@@ -1,7 +1,7 @@
 import { needCost } from '../../requests/cost.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { Decision } from '../decision/decision.js'
-import { isReserved, withoutHold } from '../holds/held.js'
+import { isReserved, withoutHold } from '../holds/hold-reports.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import { noteTaken, settleDecision, takenBy, type Settlement } from './settlement.js'
 

@@ -3,11 +3,16 @@ import type { GiveBacks, GivenBack } from '../../failure/outbox/give-backs.js'
 import type { LeasedUnits, Verdict } from '../../requests/verdict.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { Backing } from '../pipeline/backing.js'
-import { heldParts, isHeld, isReserved } from '../holds/held.js'
-import type { Found } from '../holds/hold-reports.js'
+import {
+  heldParts,
+  isHeld,
+  isReserved,
+  type Found,
+  refundOfPlace,
+  refundOfTaken,
+} from '../holds/hold-reports.js'
 import type { Part } from '../../requests/request.js'
 import type { Holds } from '../holds/holds.js'
-import { refundOfPlace, refundOfTaken } from '../holds/hold-refunds.js'
 
 /** Gives units of a verdict back to where they were taken from: the store, the local limiter, a lease, or what is held. */
 export class UnitsBack {

@@ -5,7 +5,7 @@ import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { HoldOutcome } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
-import { isHeld } from '../holds/held.js'
+import { isHeld } from '../holds/hold-reports.js'
 import { Lines, type InLine, Seats } from './lines.js'
 import type { WaitingChange, WaitingListener } from './waiting-change.js'
 

@@ -1,7 +1,7 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError, show } from '../../base/errors.js'
 import { isUnits, isOptions, needOptions, type KnownOptions } from '../../base/options.js'
-import { lengthTextOf, rateTextOf } from '../limit/limit-text.js'
+import { lengthTextOf, rateTextOf } from '../limit/limit-options.js'
 import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
 import type { Limit } from '../limit/limit.js'
 

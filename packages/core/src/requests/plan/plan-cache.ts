@@ -1,12 +1,15 @@
-import { ConfigError, type TollgateError } from '../../base/errors.js'
 import { LruMap } from '../../base/caches.js'
-import { isPromise, type MaybePromise } from '../../base/promises.js'
-import { subjectKey } from '../key.js'
-import type { Subject } from '../../plans/subject.js'
 import { steadyMs } from '../../base/clocks.js'
+import { ConfigError, TollgateError, isA, show } from '../../base/errors.js'
+import { givenOf, needOptions, type Given, isOptions } from '../../base/options.js'
+import { isPromise, type MaybePromise, quiet } from '../../base/promises.js'
 import { clearTimeout, setTimeout } from '../../base/timers.js'
-import { planError, planErrorOf, type Found, type PlanAnswer } from './plan-answer.js'
-import { readCacheOptions, type PlanCacheOptions } from './plan-cache-options.js'
+import { thrownText } from '../../base/warnings.js'
+import type { OwnLimits } from '../../plans/own-limits.js'
+import type { Plan } from '../../plans/plan.js'
+import type { Subject } from '../../plans/subject.js'
+import { subjectKey } from '../key.js'
+import { isNone } from '../subject/subject.js'
 
 /** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
 export interface PlanlessSubject extends Subject {
@@ -143,4 +146,71 @@ export class PlanLookup {
     this.#host.onError(planErrorOf(error), subject)
     return known?.plan
   }
+}
+
+/** How answers of `planOf` are remembered. */
+export interface PlanCacheOptions {
+  /** How long an answer is used without asking again, in ms. Default: 60 000. */
+  readonly ttlMs?: number | undefined
+  /** How much longer an answer is used while a new one is looked up in the background, in ms. Default: 3 600 000. */
+  readonly staleMs?: number | undefined
+  /** The most subjects whose answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
+  readonly maxSubjects?: number | undefined
+  /** How long a request waits for a look-up, in ms. Default: 1000. */
+  readonly deadlineMs?: number | undefined
+}
+
+const DEFAULTS = { ttlMs: 60_000, staleMs: 3_600_000, maxSubjects: 10_000, deadlineMs: 1000 }
+
+const LIMITS = {
+  ttlMs: [0, 86_400_000],
+  staleMs: [0, 86_400_000],
+  maxSubjects: [1, 1e7],
+  deadlineMs: [1, 60_000],
+}
+
+export function readCacheOptions(options: PlanCacheOptions): Required<Given<PlanCacheOptions>> {
+  needOptions(options, Object.keys(DEFAULTS), 'planCache')
+  const all = { ...DEFAULTS, ...givenOf(options) }
+  for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
+    const value = all[name]
+    if (Number.isInteger(value) && value >= least && value <= most) continue
+    throw ConfigError.wrong(
+      `planCache.${name}`,
+      value,
+      `a whole number from ${least} to ${most}, such as ${DEFAULTS[name]}`,
+    )
+  }
+  return all
+}
+
+/** What `planOf` may answer. */
+export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
+
+/** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
+export type Found = string | Plan | undefined
+
+/**
+ * @param ofLimits compiles limits
+ * @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` gave neither a name nor limits nor nothing
+ */
+export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): Found {
+  if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
+  if (isOptions(given) && Object.keys(given).join() === 'limits') {
+    const { limits } = given as { readonly limits: unknown }
+    return isNone(limits) ? undefined : ofLimits(limits)
+  }
+  quiet(given)
+  const expected = "the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing"
+  throw planError(`planOf gave ${show(given)}, expected ${expected}`)
+}
+
+export function planError(message: string, options?: ErrorOptions): TollgateError {
+  return new TollgateError('ERR_TOLLGATE_PLAN', message, options)
+}
+
+function planErrorOf(thrown: unknown): TollgateError {
+  return isA(thrown, TollgateError)
+    ? thrown
+    : planError(`planOf failed: ${thrownText(thrown)}`, { cause: thrown })
 }

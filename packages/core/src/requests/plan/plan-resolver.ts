@@ -8,12 +8,9 @@ import type { Plan } from '../../plans/plan.js'
 import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms } from '../../plans/plans.js'
 import type { Subject } from '../../plans/subject.js'
 import { asWritten } from '../subject/address-id.js'
-import { noPlans } from '../subject/subject-errors.js'
-import { isNone } from '../subject/subject.js'
+import { noPlans, isNone } from '../subject/subject.js'
 import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
-import { readPlan, type Found } from './plan-answer.js'
-import type { PlanCacheOptions } from './plan-cache-options.js'
-import { PlanLookup, type PlanOf } from './plan-cache.js'
+import { readPlan, type Found, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-cache.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined

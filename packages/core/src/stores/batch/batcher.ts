@@ -1,6 +1,5 @@
 import type { MaybePromise } from '../../base/promises.js'
-import type { Sized } from './call-size.js'
-import { Lane, type Conclude, type Send, type Waiting } from './lane.js'
+import { type Sized, Lane, type Conclude, type Send, type Waiting } from './lane.js'
 
 export type { Conclude }
 

@@ -1,6 +1,6 @@
 import type { Receipt, Usage } from '../../algorithms/implementation.js'
 import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
-import { endAfter } from './beside/hold-book.js'
+import { endAfter } from './beside/hold-decision.js'
 import {
   addLease,
   findLiving,

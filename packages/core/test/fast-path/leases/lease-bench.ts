@@ -1,7 +1,6 @@
 import { Demand } from '../../../src/features/leases/demand.js'
 import type { LeaseChange } from '../../../src/features/leases/lease-change.js'
-import { LeaseHolder } from '../../../src/features/leases/lease-holder.js'
-import type { LeaseUse } from '../../../src/features/leases/lease-use.js'
+import { LeaseHolder, type LeaseUse } from '../../../src/features/leases/lease-holder.js'
 import { compilePlan } from '../../../src/plans/plan.js'
 import type { Part, Request } from '../../../src/requests/request.js'
 import type { LeaseOutcome, Outcome } from '../../../src/stores/contract.js'

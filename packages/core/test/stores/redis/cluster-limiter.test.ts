@@ -3,7 +3,7 @@ import { deployCluster, eventually, testPrefix, type Deployment } from '@tollgat
 import { Cluster } from 'ioredis'
 import { createLimiter, redisStore, type Decision } from '../../../src/index.js'
 import { shardOf } from '../../../src/requests/key.js'
-import { slotOf } from '../../../src/stores/redis/wire/slots.js'
+import { slotOf } from '../../../src/stores/redis/layout.js'
 
 describe('a limiter on a real cluster', () => {
   let deployment: Deployment

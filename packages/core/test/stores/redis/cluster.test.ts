@@ -11,7 +11,7 @@ import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { redisStore, type RedisClient, type StoreError } from '../../../src/index.js'
 import type { StoreRequest } from '../../../src/stores/contract.js'
-import { shardTags, slotOf } from '../../../src/stores/redis/wire/slots.js'
+import { shardTags, slotOf } from '../../../src/stores/redis/layout.js'
 import { needOutcome, receiptsOf, requestOf, setOf } from '../../support/store-requests.js'
 
 const set = setOf('100/min')

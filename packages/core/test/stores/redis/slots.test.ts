@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { redisStore } from '../../../src/index.js'
 import { shardOf } from '../../../src/requests/key.js'
-import { shardTags, slotOf } from '../../../src/stores/redis/wire/slots.js'
+import { shardTags, slotOf } from '../../../src/stores/redis/layout.js'
 
 describe('shards', () => {
   test.each([1, 3, 16, 64, 1000, 1024])('%p are spread evenly over all slots', (count) => {

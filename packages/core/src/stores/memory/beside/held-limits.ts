@@ -1,6 +1,6 @@
 import { NEVER } from '../../../algorithms/implementation.js'
 import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
-import { knownHold, openReservations, placesToCome, reservationEnd } from './hold-book.js'
+import { knownHold, openReservations, placesToCome, reservationEnd } from './hold-decision.js'
 import { addLease, bookPlace } from './lease-book.js'
 import { LoadedLimits, type LimitOutcomeDraft } from '../loaded-limits.js'
 import type { Opening } from './places-beside.js'

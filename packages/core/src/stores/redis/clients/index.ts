@@ -2,13 +2,12 @@ import { ConfigError } from '../../../base/errors.js'
 import { isOptions } from '../../../base/options.js'
 import { isRedisClient } from '../../store-check.js'
 import { ioredisPort, isIoredis } from './ioredis.js'
-import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort } from './node-redis.js'
+import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort, type NodeRedisClient } from './node-redis.js'
 import type { RedisPort } from './port.js'
-import type { IoredisClient } from './ioredis-commands.js'
-import type { NodeRedisClient } from './node-redis-client.js'
+import type { IoredisClient } from './ioredis-evalsha.js'
 
-export type { IoredisClient } from './ioredis-commands.js'
-export type { NodeRedisClient } from './node-redis-client.js'
+export type { IoredisClient } from './ioredis-evalsha.js'
+export type { NodeRedisClient } from './node-redis.js'
 export type { RedisPort, ScriptArg } from './port.js'
 
 /** Any client that `redisStore` takes. */

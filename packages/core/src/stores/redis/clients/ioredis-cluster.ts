@@ -1,9 +1,9 @@
-import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
+import { becomeReady, commandsOf, type Commands } from './ioredis-evalsha.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 import { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
 import { pause, setImmediate } from '../../../base/timers.js'
-import { slotOf } from '../wire/slots.js'
+import { slotOf } from '../layout.js'
 
 /** A connection of a `Cluster`. */
 export interface Node extends Pick<Emitter, 'once'> {

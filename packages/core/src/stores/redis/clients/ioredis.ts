@@ -3,7 +3,7 @@ import { storeErrorOf } from '../wire/replies.js'
 import { ClientFaults } from './client-faults.js'
 import { shared, type RedisPort } from './port.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
-import { becomeReady, commandsOf, type Commands } from './ioredis-commands.js'
+import { becomeReady, commandsOf, type Commands } from './ioredis-evalsha.js'
 import { ioredisClusterPort, type Cluster } from './ioredis-cluster.js'
 
 interface Single extends Commands {

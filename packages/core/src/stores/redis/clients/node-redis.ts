@@ -1,8 +1,7 @@
 import { elapsedMs } from '../../../base/timers.js'
-import { slotOf } from '../wire/slots.js'
+import { slotOf } from '../layout.js'
 import { ClientFaults } from './client-faults.js'
-import type { Client, ClientSettings, ScriptCall } from './node-redis-client.js'
-import { type RedisPort, type ScriptArg, clientClosed, shared, untilReady } from './port.js'
+import { type RedisPort, type ScriptArg, clientClosed, shared, untilReady, type Emitter } from './port.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 
 interface Primary {
@@ -188,4 +187,36 @@ function readiness(
     wasReady = true
     return undefined
   }
+}
+
+interface ScriptCall {
+  readonly keys: string[]
+  readonly arguments: string[]
+}
+
+/** The part that Tollgate uses of a client, pool, cluster or sentinel of node-redis 5 or 6. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  connect(): Promise<unknown>
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  evalSha(sha1: string, call: ScriptCall): Promise<unknown>
+  eval(text: string, call: ScriptCall): Promise<unknown>
+  del(keys: string[]): Promise<unknown>
+}
+
+interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeListener'> {
+  readonly isReady?: boolean
+  /** How many times it has connected. */
+  readonly socketEpoch?: number
+  readonly options?: ClientSettings | undefined
+  on(event: string, listener: (value: unknown, of?: unknown) => void): unknown
+  info(section: string): Promise<unknown>
+  destroy(): unknown
+  wait(replicas: number, timeoutMs: number): Promise<unknown>
+}
+
+interface ClientSettings {
+  readonly disableOfflineQueue?: boolean
+  readonly socket?: { readonly reconnectStrategy?: unknown }
+  readonly keyPrefix?: unknown
 }
