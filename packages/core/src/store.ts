@@ -25,7 +25,7 @@ export type {
   SubRequest,
 } from './stores/contract.js'
 export { ID_KEPT_MS, KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from './stores/contract.js'
-export { spaceOf } from './stores/spaces.js'
+export { spaceOf } from './stores/store-check.js'
 export { EvictionReport } from './stores/memory/eviction-report.js'
 export { LruMap } from './base/caches.js'
 export { needClock, needOptions } from './base/options.js'

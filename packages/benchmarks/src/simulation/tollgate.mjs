@@ -8,7 +8,7 @@ export async function loadTollgate(clock) {
     await Promise.all(
       [
         ...['features/fast-path.js', 'features/leases/leases.js', 'features/denials/denials.js'],
-        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/ids.js'],
+        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/outbox.js'],
       ].map(load),
     )
   return { FastPaths, Leases, Denials, ProcessStore, compilePlan, newLeaseId }

@@ -1,19 +1,20 @@
+import { createHash } from 'node:crypto'
 import { isOptions, givenOf } from '../base/options.js'
+import type { MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
-import type { MaybePromise } from '../base/promises.js'
-import { SCOPE_OPTIONS, type ScopeOptions } from '../requests/scope.js'
-import type { Identify } from './who/identify.js'
-import type { ListOption } from './who/lists.js'
 import { LIMITER_OPTIONS, type LimiterOptions } from '../limiter/options/limiter-options.js'
-import type { HeaderOptions } from './headers/headers.js'
+import type { LimitInput } from '../plans/limit/limit.js'
+import { SCOPE_OPTIONS, type ScopeOptions } from '../requests/scope.js'
 import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answers/answer.js'
-import type { EventContextOption } from './event-context.js'
-import type { ShedOption } from './shedding/shed-option.js'
 import type { Passed } from './decisions.js'
+import type { EventContextOption } from './event-context.js'
+import type { HeaderOptions } from './headers/headers.js'
+import type { ShedOption } from './shedding/shed-option.js'
+import type { Identify } from './who/identify.js'
 import { limitOfRequest, type LimitOf } from './who/limits-of-request.js'
-import type { LimitInput } from '../plans/limit/limit.js'
+import type { ListOption } from './who/lists.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
@@ -134,4 +135,31 @@ export function onTopOptions<Req extends object, Res>(
 
 function pick(options: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)))
+}
+
+/** The longest name of a group, in characters. */
+const LONGEST = 32
+const HASH = 10
+/** Of such paths no two have the same name. */
+const PLAIN = /^(?:\/:?[\w-]+)*$/
+
+/**
+ * The name of the group that counts one route: `GET.reports..id`. Where it would be too long, or two routes could have it,
+ * it ends with a hash.
+ *
+ * @param methods the methods of the route; HEAD counts as GET
+ * @param pattern its path with any prefix, such as `/reports/:id`; a slash at the end makes no difference
+ * @param more    what else tells it from other routes, such as its host
+ */
+export function groupOfRoute(methods: string | readonly string[], pattern: string, more = ''): string {
+  const all = [methods].flat().map((method) => (method === 'HEAD' ? 'GET' : method))
+  // One of them is enough, since no other route has it on this path. So a HEAD route that the framework adds is the same.
+  const [method = ''] = all.includes('GET') ? ['GET'] : all.toSorted()
+  const path = pattern.replace(/\/+$/, '')
+  const name = method + path.replace(/[^\w-]/g, '.')
+  if (more === '' && PLAIN.test(path) && name.length <= LONGEST) return name
+  const hash = createHash('sha256')
+    .update(JSON.stringify([method, path, more]))
+    .digest('base64url')
+  return `${name.slice(0, LONGEST - HASH - 1)}-${hash.slice(0, HASH)}`
 }

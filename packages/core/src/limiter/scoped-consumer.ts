@@ -8,7 +8,7 @@ import { type MaybePromise, chain, quiet } from '../base/promises.js'
 import type { Decision } from './decision/decision.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { needUnitsBack } from '../requests/cost.js'
-import { newLeaseId } from '../failure/outbox/ids.js'
+import { newLeaseId } from '../failure/outbox/outbox.js'
 import { atCaller, fromCaller } from '../base/errors.js'
 import {
   readConsumeOptions,

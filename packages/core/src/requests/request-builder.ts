@@ -10,7 +10,7 @@ import { shardOf, subjectKey, type HideId } from './key.js'
 import type { PlanResolver } from './plan/plan-resolver.js'
 import { type Part, type Request, takesSlots } from './request.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
-import { asWritten } from './subject/address-id.js'
+import { asWritten } from './subject/address.js'
 import { noSubject, needSubject, readSubject, readSubjects } from './subject/subject.js'
 
 export interface RequestBuilderOptions {

@@ -1,5 +1,6 @@
 import { implementations, windowAlgorithms, type AlgorithmName } from '../algorithms/registry.js'
 import { ConfigError, show, pageOf } from '../base/errors.js'
+import { processWide } from '../base/warnings.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Store, StoreAbilities } from './contract.js'
 
@@ -147,4 +148,20 @@ export function unsupportedBy(
 ): AlgorithmName | undefined {
   if (!algorithms) return undefined
   return limits.map(({ algorithm }) => algorithm).find((name) => !algorithms.includes(name))
+}
+
+const ofClients = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())
+const ofServers = processWide('spaces of servers', () => new Map<string, Map<string, object>>())
+
+/**
+ * Identifies the keys of one client, or of servers by their addresses, under one prefix. Stores with the same object use the same
+ * keys.
+ */
+export function spaceOf(where: object | string, prefix: string): object {
+  const ofClient = (typeof where === 'string' ? ofServers.get(where) : ofClients.get(where)) ?? new Map()
+  if (typeof where === 'string') ofServers.set(where, ofClient)
+  else ofClients.set(where, ofClient)
+  const space = ofClient.get(prefix) ?? {}
+  ofClient.set(prefix, space)
+  return space
 }

@@ -1,7 +1,7 @@
 // Texts of other programs in messages and warnings: bounded, on one line, without credentials.
 import { inspect } from 'node:util'
 import { foreignText } from '../../src/base/show.js'
-import { storeErrorOf } from '../../src/stores/redis/wire/replies.js'
+import { storeErrorOf } from '../../src/stores/redis/wire/decode.js'
 
 test.each([
   ['connect ECONNREFUSED 127.0.0.1:6379', 'connect ECONNREFUSED 127.0.0.1:6379'],

@@ -1,5 +1,5 @@
 import { answerOf, createLimiter, type AnswerOptions, type Decision } from '../../src/index.js'
-import { DenialBodies } from '../../src/http/answers/denial-bodies.js'
+import { DenialBodies } from '../../src/http/answers/denial-answers.js'
 import { mediaTypeFor, problemOf, renderProblem } from '../../src/http/answers/problem.js'
 
 const limiter = createLimiter({ plans: { pro: '1/min', internal: 'unlimited' } })

@@ -1,4 +1,4 @@
-import { DenialBodies } from '../../src/http/answers/denial-bodies.js'
+import { DenialBodies } from '../../src/http/answers/denial-answers.js'
 import { retryOf } from '../../src/http/answers/retry.js'
 import { createLimiter, memoryStore, type Decision } from '../../src/index.js'
 import { START_MS } from '../support/benches.js'

@@ -2,7 +2,7 @@ import type { Decision } from '../../src/index.js'
 import { createHttpLimiter } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter } from '../../src/index.js'
 import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
-import { ipSubject } from '../../src/requests/subject/ip.js'
+import { ipSubject } from '../../src/requests/subject/address.js'
 import { httpAdapter } from '../support/http-adapter.js'
 
 describe('an address as an id', () => {

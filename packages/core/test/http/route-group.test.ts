@@ -1,5 +1,5 @@
 import { createLimiter } from '../../src/index.js'
-import { groupOfRoute } from '../../src/http/route-group.js'
+import { groupOfRoute } from '../../src/http/options.js'
 
 test.each<[methods: string | string[], pattern: string, name: string]>([
   ['GET', '/', 'GET'],

@@ -1,6 +1,6 @@
 // An id that is an IP address is the client at that address, wherever a subject is given.
 import { byIp, createLimiter, subjectOfIp, type Limiter, type LimiterOptions } from '../../src/index.js'
-import { isAddress } from '../../src/requests/subject/ip.js'
+import { isAddress } from '../../src/requests/subject/address.js'
 
 let emitted: jest.SpyInstance
 beforeEach(() => {

@@ -2,7 +2,7 @@
 // the checker gives them.
 import type { Timing } from '../../src/base/clocks.js'
 import type { Fallback } from '../../src/failure/fallback.js'
-import type { GiveBacks, GivenBack } from '../../src/failure/outbox/give-backs.js'
+import type { GiveBacks, GivenBack } from '../../src/failure/outbox/outbox.js'
 import type { InFlight } from '../../src/features/in-flight/in-flight.js'
 import type { Decision } from '../../src/limiter/decision/decision.js'
 import { Holds } from '../../src/limiter/holds/holds.js'

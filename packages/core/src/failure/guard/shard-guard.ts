@@ -5,8 +5,13 @@ import { limitSetOf } from '../../plans/limit/limit-set-of.js'
 import type { Call, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { Breaker, type BreakerState } from './breaker.js'
-import { DeadlineCall, type CallListener, type CallOptions, type Question } from './deadline.js'
-import type { Deadlines } from './deadlines.js'
+import {
+  DeadlineCall,
+  type CallListener,
+  type CallOptions,
+  type Question,
+  type Deadlines,
+} from './deadlines.js'
 import type { ReadyQueue } from './ready-queue.js'
 
 export interface ShardGuardOptions {

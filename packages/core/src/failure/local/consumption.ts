@@ -1,7 +1,7 @@
 import { isA, show, StoreError, pageOf } from '../../base/errors.js'
 import { chain, type MaybePromise, quiet, quietEach } from '../../base/promises.js'
 import type { Answer, Call, Store, StoreRequest } from '../../stores/contract.js'
-import type { Question } from '../guard/deadline.js'
+import type { Question } from '../guard/deadlines.js'
 
 /** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
 export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }

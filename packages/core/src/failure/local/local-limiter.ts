@@ -1,5 +1,5 @@
 import { NEVER } from '../../algorithms/implementation.js'
-import { LruMap } from '../../base/caches.js'
+import { LruMap, GenerationalCache } from '../../base/caches.js'
 import { processClock, type ProcessClock } from '../../base/clocks.js'
 import { elapsedMs } from '../../base/timers.js'
 import { type CompiledLimit, type LimitSet, shareOf, capacityOf } from '../../plans/limit/limit-set.js'
@@ -8,7 +8,6 @@ import type { Grant, Outcome, StoreRequest, SubRequest, LimitOutcome } from '../
 import { ProcessStore } from '../../stores/memory/process-store.js'
 import { refundOf } from '../../stores/receipts.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
-import { StoreKnowledge, type Known } from './store-knowledge.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 
 export interface LocalOptions {
@@ -293,4 +292,49 @@ function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
 
 function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
   return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
+}
+
+/** The store's last answer for a key. Changed in place: a new object per request would be expensive to collect. */
+interface Known {
+  readonly set: LimitSet
+  /** Units left of each limit. */
+  readonly remaining: number[]
+  /** When the store said so, in ms of this process's clock. */
+  atMs: number
+}
+
+/** Remembers the store's last answers for the most recently used keys. */
+class StoreKnowledge {
+  readonly #known: GenerationalCache<Known>
+
+  constructor(maxKeys: number) {
+    this.#known = new GenerationalCache(maxKeys)
+  }
+
+  note(parts: readonly SubRequest[], { limits }: Outcome, atMs: number): void {
+    let from = 0
+    for (const { key, set } of parts) {
+      const to = from + set.limits.length
+      const known = this.#known.refresh(key)
+      if (known?.set === set) {
+        for (let i = from; i < to; i += 1) known.remaining[i - from] = (limits[i] as LimitOutcome).remaining
+        known.atMs = atMs
+      } else {
+        this.#known.set(key, {
+          set,
+          remaining: limits.slice(from, to).map(({ remaining }) => remaining),
+          atMs,
+        })
+      }
+      from = to
+    }
+  }
+
+  get(key: string): Known | undefined {
+    return this.#known.get(key)
+  }
+
+  delete(key: string): void {
+    this.#known.delete(key)
+  }
 }

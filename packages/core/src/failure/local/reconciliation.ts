@@ -1,11 +1,10 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import { isA, StoreError, pageOf } from '../../base/errors.js'
 import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
-import { LARGEST_BATCH } from '../../stores/batch/lane.js'
+import { LARGEST_BATCH } from '../../stores/batch/batcher.js'
 import { isOutcome } from '../../stores/outcome-check.js'
-import { newId } from '../outbox/ids.js'
+import { newId, Outbox } from '../outbox/outbox.js'
 import type { LocalLimiter } from './local-limiter.js'
-import { Outbox } from '../outbox/outbox.js'
 import { usageOf, type Owed } from './owed-levels.js'
 import { unitsOf } from './usage-ledger.js'
 

@@ -1,5 +1,5 @@
-import { denialOf, type Denial, type DenyingLimit } from '../../limiter/decision/denial.js'
 import type { Decision } from '../../limiter/decision/decision.js'
+import { denialOf, type Denial, type DenyingLimit } from '../../limiter/decision/denial.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
 import { dateInWords, inWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, plural, waitInWords } from './words.js'
 

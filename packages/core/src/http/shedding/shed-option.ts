@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../base/promises.js'
 import { ConfigError, show } from '../../base/errors.js'
 import { isOptions, nearestOf, needOptions } from '../../base/options.js'
-import type { Bounds } from './order.js'
+import type { Bounds } from './shedder.js'
 
 /** What is refused while this process is overloaded. */
 export interface ShedOptions<Req = unknown> {

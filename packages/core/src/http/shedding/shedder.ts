@@ -1,12 +1,12 @@
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
-import { decideShed } from '../../limiter/decision/uncounted-decision.js'
 import type { Decision } from '../../limiter/decision/decision.js'
+import { decideShed } from '../../limiter/decision/uncounted-decision.js'
 import { internalsOf, type Internals } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { Subject } from '../../plans/subject.js'
 import type { HttpAdapter } from '../adapter.js'
+import type { Delays } from './loop-delay.js'
 import { monitorOfProcess, type Monitor } from './monitor.js'
-import { isLetIn, limitOf } from './order.js'
 import { needKnownPlans, readShed, type Shedding, type ShedOption } from './shed-option.js'
 
 /** Refuses requests while this process is overloaded, before their limits are asked. */
@@ -89,4 +89,41 @@ export function shedderOf<Req extends object, Res>(
   const names = internalsOf(limiter).planNames()
   if (names) needKnownPlans(given, names)
   return new Shedder(adapter, shedding, limiter)
+}
+
+/** How busy the process is. */
+export interface Load extends Delays {
+  /** Requests in flight, without the one that is asked about. */
+  readonly inFlight: number
+  /** The limit of the gradient. */
+  readonly limit: number
+}
+
+/** From when on a limiter refuses. */
+export interface Bounds {
+  readonly maxInFlight: number
+  readonly maxDelayMs: number
+}
+
+/**
+ * Whether a request is let in, by trunk reservation: a telephone exchange accepts calls of less value only while more
+ * than a reserve of its lines is free. Of `ranks` ranks, rank 0 is let in up to an equal share of the limit, the next
+ * up to two shares, the last up to all of it. So when one is refused, all before it in the order are refused, too.
+ *
+ * @param rank the place of the request's plan in the order: 0 is refused first
+ */
+export function isLetIn(load: Load, bounds: Bounds, rank: number, ranks: number): boolean {
+  const share = (rank + 1) / ranks
+  const limit = Math.min(load.limit, bounds.maxInFlight)
+  // With nothing in flight nothing can be overloaded by requests, so one of each plan passes.
+  const hasRoom = load.inFlight === 0 || load.inFlight < limit * share
+  // The last plan is judged by this turn of the event loop alone: a long one would refuse all that comes in the next.
+  const delayMs = rank === ranks - 1 ? load.delayMs : Math.max(load.delayMs, load.beforeMs)
+  return hasRoom && delayMs <= bounds.maxDelayMs * share
+}
+
+/** The most requests in flight of the last rank; undefined while there is no limit. */
+export function limitOf({ limit }: Load, { maxInFlight }: Bounds): number | undefined {
+  const least = Math.min(limit, maxInFlight)
+  return least === Infinity ? undefined : Math.floor(least)
 }

@@ -4,9 +4,8 @@ import type { MaybePromise } from '../../base/promises.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { keepWritten } from '../../requests/subject/address-id.js'
+import { keepWritten, IPV6_PREFIX, ipSubject, plainIp } from '../../requests/subject/address.js'
 import { readSubjects } from '../../requests/subject/subject.js'
-import { IPV6_PREFIX, ipSubject, plainIp } from '../../requests/subject/ip.js'
 
 /**
  * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All

@@ -4,7 +4,7 @@ import { internalsOf } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { OwnLimits } from '../../plans/own-limits.js'
 import type { Subject } from '../../plans/subject.js'
-import { withLimits } from '../../requests/subject/address-id.js'
+import { withLimits } from '../../requests/subject/address.js'
 import { isNone } from '../../requests/subject/subject.js'
 
 /** The limits of a request, of the subject that pays; undefined: those of its plan. */

@@ -1,8 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { ConfigError } from '../../base/errors.js'
 import type { Subject } from '../../plans/subject.js'
-import { addressOf } from '../../requests/subject/address-id.js'
-import { formsOfIp, mappedIp, plainIp } from '../../requests/subject/ip.js'
+import { addressOf, formsOfIp, mappedIp, plainIp } from '../../requests/subject/address.js'
 
 /**
  * Addresses and networks. Those of IPv4 and of IPv6 are kept apart: a `BlockList` of Node takes an IPv4 address for a mapped one,

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { ConfigError } from '../../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Subject } from '../../plans/subject.js'
-import { plainIp } from '../../requests/subject/ip.js'
+import { plainIp } from '../../requests/subject/address.js'
 import { Addresses } from './listed-addresses.js'
 
 /**

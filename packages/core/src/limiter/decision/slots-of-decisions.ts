@@ -1,4 +1,4 @@
-import { newHolderId } from '../../failure/outbox/ids.js'
+import { newHolderId } from '../../failure/outbox/outbox.js'
 import { InFlight } from '../../features/in-flight/in-flight.js'
 import type { RequestSlots } from '../../requests/request.js'
 import { sendInBackground } from '../pipeline/backing.js'

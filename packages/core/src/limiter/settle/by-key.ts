@@ -5,7 +5,7 @@ import type { Request } from '../../requests/request.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import { refundByKey } from '../../stores/receipts.js'
 import type { Backing } from '../pipeline/backing.js'
-import { closedError } from '../closed-error.js'
+import { closedError } from '../pipeline/store-access.js'
 
 export interface ByKeyOptions extends Pick<Backing, 'store' | 'giveBacks'> {
   readonly fallback: Fallback

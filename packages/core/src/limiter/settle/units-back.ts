@@ -1,5 +1,5 @@
 import type { Fallback } from '../../failure/fallback.js'
-import type { GiveBacks, GivenBack } from '../../failure/outbox/give-backs.js'
+import type { GiveBacks, GivenBack } from '../../failure/outbox/outbox.js'
 import type { LeasedUnits, Verdict } from '../../requests/verdict.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { Backing } from '../pipeline/backing.js'

@@ -3,8 +3,7 @@ import { nearestOf } from '../../base/options.js'
 import { quiet } from '../../base/promises.js'
 import { pathIn } from '../../base/show.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
-import { atAddress } from './address-id.js'
-import { isAddress } from './ip.js'
+import { atAddress, isAddress } from './address.js'
 
 /** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]

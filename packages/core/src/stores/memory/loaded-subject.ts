@@ -4,8 +4,7 @@ import type { Hold, SlotHolder, SubRequest } from '../contract.js'
 import { HeldLimits } from './beside/held-limits.js'
 import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './beside/lease-book.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
-import type { PreparedLimit } from './prepared-limit.js'
-import type { PreparedSets } from './prepared-sets.js'
+import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
 import {
   EXPIRES,
   LAST,

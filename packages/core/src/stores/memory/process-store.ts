@@ -15,7 +15,7 @@ import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
-import { PreparedSets } from './prepared-sets.js'
+import { PreparedSets } from './prepared-limit.js'
 import { QuickWay } from './quick-way.js'
 import { NONE, Records } from './records.js'
 

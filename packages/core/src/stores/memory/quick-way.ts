@@ -1,7 +1,6 @@
 import type { LimitAnswer } from '../../algorithms/implementation.js'
 import type { SubRequest } from '../contract.js'
-import type { PreparedLimit } from './prepared-limit.js'
-import type { PreparedSets } from './prepared-sets.js'
+import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /**

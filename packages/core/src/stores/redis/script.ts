@@ -1,7 +1,7 @@
 import { StoreError } from '../../base/errors.js'
 import type { Call } from '../contract.js'
 import type { RedisPort, ScriptArg } from './clients/index.js'
-import { isNoScript } from './wire/replies.js'
+import { isNoScript } from './wire/decode.js'
 
 const MOST_TRIES = 3
 

@@ -1,7 +1,7 @@
 // The law of shedding: a plan is refused only when all plans before it in the order are.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import { isLetIn, limitOf, type Bounds, type Load } from '../../../src/http/shedding/order.js'
+import { isLetIn, limitOf, type Bounds, type Load } from '../../../src/http/shedding/shedder.js'
 
 const loads = fc.record<Load>({
   inFlight: fc.nat(300),

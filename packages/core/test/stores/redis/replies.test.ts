@@ -13,7 +13,7 @@ import {
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore, StoreError, type Limiter, type RedisClient } from '../../../src/index.js'
-import { requestErrorOf, storeErrorOf } from '../../../src/stores/redis/wire/replies.js'
+import { requestErrorOf, storeErrorOf } from '../../../src/stores/redis/wire/decode.js'
 
 describe('errors of Redis and of clients', () => {
   test.each<[string, StoreError['reason']]>([

@@ -12,7 +12,7 @@ import {
   type RedisClient,
   type StoreError,
 } from '../../../src/index.js'
-import { evictionWarning, versionWarning } from '../../../src/stores/redis/scripted-store.js'
+import { evictionWarning, versionWarning } from '../../../src/stores/redis/redis-store.js'
 import { standaloneKinds } from '../../support/clients.js'
 import { requestOf, setOf } from '../../support/store-requests.js'
 import { COMMANDS } from '../../../src/stores/redis/reactions.js'

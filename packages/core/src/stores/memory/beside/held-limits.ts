@@ -3,7 +3,7 @@ import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
 import { knownHold, openReservations, placesToCome, reservationEnd } from './hold-decision.js'
 import { addLease, bookPlace } from './lease-book.js'
 import { LoadedLimits, type LimitOutcomeDraft } from '../loaded-limits.js'
-import type { Opening } from './places-beside.js'
+import type { Opening } from './place-line.js'
 
 /** The limits of one subject, and what is reserved or has a place beside them. */
 export class HeldLimits extends LoadedLimits {

@@ -3,8 +3,7 @@ import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
 import type { LimitOutcomeDraft } from '../loaded-limits.js'
 import type { LoadedSubject } from '../loaded-subject.js'
 import { findLiving, type LeaseBook } from './lease-book.js'
-import { placesUntil } from './place-line.js'
-import type { Opening } from './places-beside.js'
+import { placesUntil, type Opening } from './place-line.js'
 
 /** What becomes of a request with a hold, if it is not denied. */
 export interface HoldPlan extends HoldOutcome {

@@ -1,7 +1,7 @@
 import { StoreError } from '../../../base/errors.js'
 import { elapsedMs } from '../../../base/timers.js'
 import { CLOSED_AT_ONCE, LOST } from '../reactions.js'
-import { storeErrorOf } from '../wire/replies.js'
+import { storeErrorOf } from '../wire/decode.js'
 import type { Emitter, FaultListener } from './port.js'
 
 /** How long an error of a client counts as the cause of later ones, in ms: longer than it waits between two tries. */

@@ -1,5 +1,5 @@
 import type { StoreError } from '../../../base/errors.js'
-import { storeErrorOf } from '../wire/replies.js'
+import { storeErrorOf } from '../wire/decode.js'
 import { ClientFaults } from './client-faults.js'
 import { shared, type RedisPort } from './port.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'

@@ -3,7 +3,7 @@ import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../../contract
 import type { ScriptArg } from '../clients/index.js'
 import type { Layout } from '../layout.js'
 import { encodeOne } from './limit-sets.js'
-import type { EncodedRequests } from './requests.js'
+import type { EncodedRequests } from './encode.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
