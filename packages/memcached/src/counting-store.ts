@@ -11,8 +11,8 @@ import {
   type StoreRequest,
 } from '@tollgate/core/store'
 import { Batch } from './batch.js'
-import { Charges } from './charges.js'
 import { LARGEST_QUOTA } from './cell-value.js'
+import { Charges } from './charges.js'
 import type { Command, MemcachedPort } from './clients/port.js'
 import { CommonClock } from './clock.js'
 import { ALGORITHMS } from './counted-window.js'
@@ -21,7 +21,6 @@ import { storeErrorOf } from './errors.js'
 import { GiveBacks } from './give-backs.js'
 import { Layout, longestTtlMs } from './layout.js'
 import type { Moment } from './load.js'
-import { OnceById } from './once-by-id.js'
 import { comparing, synced, type Shard } from './shard.js'
 
 export interface CountingStoreOptions {
@@ -132,5 +131,20 @@ export class CountingStore implements Store {
 
   #shardOf(batch: readonly { readonly shard: number }[]): Shard {
     return this.#shards[batch[0]?.shard ?? 0] as Shard
+  }
+}
+
+/** What is under way in this process, by its id: a repetition that comes meanwhile gets the answer of the first. */
+class OnceById<T> {
+  readonly #underWay = new Map<string, Promise<T>>()
+
+  /** @param id undefined: it can be done any number of times */
+  do(id: string | undefined, work: () => Promise<T>): Promise<T> {
+    if (id === undefined) return work()
+    const underWay = this.#underWay.get(id)
+    if (underWay) return underWay
+    const begun = work().finally(() => this.#underWay.delete(id))
+    this.#underWay.set(id, begun)
+    return begun
   }
 }

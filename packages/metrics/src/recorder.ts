@@ -3,8 +3,7 @@ import type { Limiter, LimiterEvents } from '@tollgate/core'
 import { toError, warn } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
-import { Ledger } from './ledger.js'
-import { shedCounter } from './shed-counter.js'
+import { Ledger, sumOf, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 import type { Overview, Watchlist } from './watchlist.js'
 
@@ -159,4 +158,17 @@ export class Recorder {
 function observedOf(instruments: Instruments): Instruments['pending'][] {
   const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = instruments
   return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
+}
+
+/** Makes what counts requests that were shed, by the names of their plans. */
+function shedCounter(settings: Settings, instruments: Instruments, ledger: Ledger): (plan: string) => void {
+  const sums = new Map<string, Sum>()
+  return (plan) => {
+    let sum = sums.get(plan)
+    if (!sum) {
+      sum = sumOf(instruments.shed, { ...settings.attributes, [ATTRIBUTES.plan]: plan })
+      sums.set(plan, sum)
+    }
+    ledger.add(sum, 1)
+  }
 }

@@ -1,6 +1,6 @@
 // The sizes that files and functions of published packages must keep, in lines including blanks and comments.
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { nodesOf, parseTypeScript, read, root, sources, type Node } from './source-files.ts'
 
 interface Size {
@@ -51,6 +51,31 @@ const longerThan = (most: number, sizes: readonly Size[]): string[] =>
 test('a file is one thing that reads top to bottom, in at most 350 lines', () => {
   const files = sources.map((what) => ({ what, lines: linesOf(read(what)) }))
   expect(longerThan(350, files)).toEqual([])
+})
+
+/** For each file of a package those that import it. */
+function importersIn(files: readonly string[]): Map<string, Set<string>> {
+  const importers = new Map<string, Set<string>>(files.map((file) => [file, new Set()]))
+  for (const file of files.filter((one) => one.endsWith('.ts'))) {
+    for (const [, path = ''] of read(file).matchAll(/ from '(\.[^']+)'/g))
+      importers.get(join(dirname(file), path).replace(/\.js$/, '.ts'))?.add(file)
+  }
+  return importers
+}
+
+test('what has one user lives with it: no file under 30 lines has a single importer', () => {
+  const all = [...importersIn(sources)]
+  expect(Math.max(...all.map(([, users]) => users.size))).toBeGreaterThan(50)
+  const alone = all.filter(([file, users]) => users.size === 1 && linesOf(read(file)) < 30)
+  expect(alone.map(([file]) => file)).toEqual([])
+})
+
+test('a folder of core shows what is in it: at most 15 files', () => {
+  const counts = new Map<string, number>()
+  for (const file of sources.filter((one) => one.startsWith('packages/core/')))
+    counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+  expect(counts.size).toBeGreaterThan(20)
+  expect([...counts].filter(([, files]) => files > 15)).toEqual([])
 })
 
 test('a function fits on a screen: at most 40 lines', () => {
