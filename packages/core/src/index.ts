@@ -31,6 +31,7 @@ export type {
   LeaseStats,
   LimiterHealth,
   LimiterStats,
+  ReservationStats,
   WaitingStats,
 } from './limiter/report/stats.js'
 export type { Reconciled } from './failure/local/reconciliation.js'
@@ -40,30 +41,31 @@ export type { Reservation } from './limiter/reservation.js'
 export type { ReserveOptions } from './limiter/options/consume-options.js'
 export type { WaitingChange } from './limiter/waiting/waiting-change.js'
 export type { WaitOptions } from './plans/options/wait-option.js'
-export type { ReservationStats } from './limiter/report/stats.js'
 export type { LimiterOptions } from './limiter/options/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'
-export type { PlanAnswer } from './requests/plan/plan-cache.js'
-export type { PlanlessSubject, PlanOf } from './requests/plan/plan-cache.js'
+export type { PlanAnswer, PlanCacheOptions, PlanOf, PlanlessSubject } from './requests/plan/plan-cache.js'
 export type { RememberOptions } from './features/denials/denials.js'
 export type { LeaseChange } from './features/leases/lease-change.js'
-export type { PlanCacheOptions } from './requests/plan/plan-cache.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export type { WaitForReplicasOptions } from './stores/redis/replica-wait.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'
 export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis/clients/index.js'
 export type { MaybePromise } from './base/promises.js'
 export type { Store } from './stores/contract.js'
-export { LimitedError } from './http/answers/answer.js'
-export { answerOf, type Answer, type AnswerOptions, type DenialOptions } from './http/answers/answer.js'
+export {
+  type Answer,
+  type AnswerOptions,
+  type DenialOptions,
+  LimitedError,
+  answerOf,
+} from './http/answers/answer.js'
 export { decisionsOf } from './http/decisions.js'
 export type { EventContextOption, RequestContext } from './http/event-context.js'
 export { refuseUpgrade } from './http/node/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
 export type { LimitOf } from './http/who/limits-of-request.js'
 export type { RouteOptions, RateLimitOptions } from './http/options.js'
-export { RATE_LIMIT_HEADERS } from './http/headers/headers.js'
-export type { HeaderOptions } from './http/headers/headers.js'
+export { type HeaderOptions, RATE_LIMIT_HEADERS } from './http/headers/headers.js'
 export type { ListOption } from './http/who/lists.js'
 export {
   byBearerToken,
