@@ -8,7 +8,8 @@ export interface Duration {
 
 export type Unit = keyof typeof UNIT_MS
 
-const UNIT_MS = {
+/** In ms. A month counts as 30 days. */
+export const UNIT_MS = {
   ms: 1,
   s: 1000,
   min: 60_000,
@@ -16,7 +17,7 @@ const UNIT_MS = {
   d: 86_400_000,
   week: 604_800_000,
   month: 2_592_000_000,
-} as const
+}
 
 const ALIASES = new Map<string, Unit>([
   ...(Object.keys(UNIT_MS) as Unit[]).map((unit): [string, Unit] => [unit, unit]),

@@ -1,9 +1,8 @@
+import { UNIT_MS } from '../base/duration.js'
 import { zoneOf, type Zone, type OffsetAt } from './time-zone.js'
 
-/** Durations in ms. A local time is a number of ms as well: `Date.UTC` of what the wall clock shows. */
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-const WEEK = 7 * DAY
+/** A local time is a number of ms as well: `Date.UTC` of what the wall clock shows. */
+const { h: HOUR, d: DAY, week: WEEK } = UNIT_MS
 
 /** The windows of one unit in one time zone, without gaps: each instant is in exactly one window. */
 export interface Calendar {

@@ -1,3 +1,5 @@
+import { UNIT_MS } from '../base/duration.js'
+
 /** How far local time is ahead of UTC at an instant, in ms. */
 export type OffsetAt = (instantMs: number) => number
 
@@ -13,8 +15,7 @@ export interface Zone {
   readonly minutesId: number
 }
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+const { h: HOUR, d: DAY } = UNIT_MS
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 

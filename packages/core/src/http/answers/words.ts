@@ -1,12 +1,7 @@
+import { UNIT_MS } from '../../base/duration.js'
 import { zoneOf } from '../../calendar/time-zone.js'
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-const WEEK = 7 * DAY
-/** The `windowMs` of a limit per calendar month. */
-const MONTH = 30 * DAY
+const { s: SECOND, min: MINUTE, h: HOUR, d: DAY, week: WEEK, month: MONTH } = UNIT_MS
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['day', DAY],

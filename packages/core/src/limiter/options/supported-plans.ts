@@ -1,4 +1,4 @@
-import { notationOf } from '../../base/duration.js'
+import { notationOf, UNIT_MS } from '../../base/duration.js'
 import { ConfigError, show } from '../../base/errors.js'
 import { implementations, spokenName, type AlgorithmName } from '../../algorithms/registry.js'
 import type { Limit } from '../../plans/limit/limit.js'
@@ -37,10 +37,8 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   if (tooLong) throw new ConfigError(path, cannotKeep(tooLong, store))
 }
 
-const DAY_MS = 86_400_000
-
 function cannotKeep({ name, compiled }: Limit, { longestTtlMs = Infinity }: StoreAbilities): string {
-  const [days, most] = [compiled.ttlMs, longestTtlMs].map((ms) => Math.floor(ms / DAY_MS))
+  const [days, most] = [compiled.ttlMs, longestTtlMs].map((ms) => Math.floor(ms / UNIT_MS.d))
   const problem = `what is used of the limit ${show(name)} counts for ${days} days, and this store keeps counts for ${most} at most`
   return `${problem}: write a shorter window`
 }
