@@ -137,11 +137,16 @@ export function isOptions(given: unknown): given is object {
   }
 }
 
+/** Whether it is a whole number, exactly known, in these bounds. */
+export function isWhole(given: unknown, least: number, most = Number.MAX_SAFE_INTEGER): given is number {
+  return Number.isSafeInteger(given) && (given as number) >= least && (given as number) <= most
+}
+
 /** The largest quota, burst or cost that options allow, in units. */
 const MOST_UNITS = 1e12
 
 export function isUnits(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= MOST_UNITS
+  return isWhole(value, 1, MOST_UNITS)
 }
 
 /** The part of `units` that `share` stands for (0 to 1), rounded down, but at least 1. */

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { ConfigError } from '../base/errors.js'
-import { isOptions, needOptions, type KnownOptions } from '../base/options.js'
+import { isOptions, needOptions, type KnownOptions, isWhole } from '../base/options.js'
 import { attempt } from '../base/show.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/options/limiter-options.js'
@@ -63,7 +63,7 @@ export function checkHttpOptions<Req, Res>(
     if (given === undefined || typeof given === 'function') continue
     throw ConfigError.wrongSecret(name, given, `a function: ${FUNCTIONS[name]}`)
   }
-  if (cost !== undefined && typeof cost !== 'function' && !(Number.isSafeInteger(cost) && cost >= 1)) {
+  if (cost !== undefined && typeof cost !== 'function' && !isWhole(cost, 1)) {
     const expected = 'a whole number of units from 1, or a function that returns one: (req) => 5'
     throw ConfigError.wrong('cost', cost, cost === 0 ? expected + USE_SKIP : expected)
   }

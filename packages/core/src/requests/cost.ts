@@ -1,3 +1,4 @@
+import { isWhole } from '../base/options.js'
 import { show, TollgateError } from '../base/errors.js'
 import { quiet } from '../base/promises.js'
 
@@ -6,7 +7,7 @@ import { quiet } from '../base/promises.js'
  * @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least`
  */
 export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
-  if (Number.isSafeInteger(cost) && cost >= least) return
+  if (isWhole(cost, least)) return
   quiet(cost)
   const remedy = cost === 0 ? ofNothing : ''
   throw new TollgateError(
@@ -17,7 +18,7 @@ export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
 
 /** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from 1 */
 export function needUnitsBack(units: unknown): void {
-  if (Number.isSafeInteger(units) && (units as number) >= 1) return
+  if (isWhole(units, 1)) return
   quiet(units)
   const expected = 'a whole number of units from 1, such as refund(subject, 2)'
   throw new TollgateError('ERR_TOLLGATE_COST', `units: got ${show(units)}, expected ${expected}`)

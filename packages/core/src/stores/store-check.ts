@@ -1,3 +1,4 @@
+import { isWhole } from '../base/options.js'
 import { implementations, windowAlgorithms, type AlgorithmName } from '../algorithms/registry.js'
 import { ConfigError, show, pageOf } from '../base/errors.js'
 import { processWide } from '../base/warnings.js'
@@ -82,7 +83,7 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   if (atomic !== undefined && typeof atomic !== 'boolean') {
     refuse(`${path}.atomic`, atomic, 'true if it decides several keys in one step, else false or nothing')
   }
-  if (shards !== undefined && !(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
+  if (shards !== undefined && !isWhole(shards, 1)) {
     refuse(`${path}.shards`, shards, 'in how many shards its keys are: a whole number from 1, or nothing')
   }
   for (const [name, does] of ASKED_ABILITIES) {
@@ -92,7 +93,7 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
     }
   }
   const { longestTtlMs, largestQuota } = store
-  if (largestQuota !== undefined && !(Number.isSafeInteger(largestQuota) && (largestQuota as number) >= 1)) {
+  if (largestQuota !== undefined && !isWhole(largestQuota, 1)) {
     refuse(
       `${path}.largestQuota`,
       largestQuota,

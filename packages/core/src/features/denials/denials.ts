@@ -1,6 +1,6 @@
 import { GenerationalCache, LruMap } from '../../base/caches.js'
 import { ConfigError } from '../../base/errors.js'
-import { needOptions } from '../../base/options.js'
+import { needOptions, isWhole } from '../../base/options.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Part, Request } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'
@@ -230,11 +230,11 @@ export function needRememberOptions(path: string, given: unknown): void {
   }
   needOptions(given, ['recheckMs', 'size'], path)
   const { recheckMs = 1, size = 1 } = given as RememberOptions
-  if (!(Number.isInteger(recheckMs) && recheckMs >= 1 && recheckMs <= LONGEST_RECHECK_MS)) {
+  if (!isWhole(recheckMs, 1, LONGEST_RECHECK_MS)) {
     const expected = `a whole number of ms from 1 to ${LONGEST_RECHECK_MS}`
     throw ConfigError.wrong(`${path}.recheckMs`, recheckMs, expected)
   }
-  if (!(Number.isInteger(size) && size >= 1 && size <= LARGEST_SIZE)) {
+  if (!isWhole(size, 1, LARGEST_SIZE)) {
     throw ConfigError.wrong(`${path}.size`, size, `a whole number from 1 to ${LARGEST_SIZE}`)
   }
 }

@@ -1,3 +1,4 @@
+import { isWhole } from '../../base/options.js'
 import { ConfigError } from '../../base/errors.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { seconds } from '../headers/header-values.js'
@@ -29,20 +30,16 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** @throws {ConfigError} when an option is wrong */
 export function checkRetryOptions({ retryJitterMs, maxRetryAfterMs }: RetryOptions): void {
-  if (retryJitterMs !== undefined && !isWithin(retryJitterMs, 0, LONGEST_JITTER_MS)) {
+  if (retryJitterMs !== undefined && !isWhole(retryJitterMs, 0, LONGEST_JITTER_MS)) {
     throw ConfigError.wrong(
       'retryJitterMs',
       retryJitterMs,
       `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`,
     )
   }
-  if (maxRetryAfterMs !== undefined && !isWithin(maxRetryAfterMs, 1000, Number.MAX_SAFE_INTEGER)) {
+  if (maxRetryAfterMs !== undefined && !isWhole(maxRetryAfterMs, 1000)) {
     throw ConfigError.wrong('maxRetryAfterMs', maxRetryAfterMs, 'a whole number of ms from 1000')
   }
-}
-
-function isWithin(given: unknown, least: number, most: number): boolean {
-  return Number.isSafeInteger(given) && (given as number) >= least && (given as number) <= most
 }
 
 /** Undefined when waiting would not help. */

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../base/promises.js'
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, nearestOf, needOptions } from '../../base/options.js'
+import { isOptions, nearestOf, needOptions, isWhole } from '../../base/options.js'
 import type { Bounds } from './shedder.js'
 
 /** What is refused while this process is overloaded. */
@@ -89,6 +89,6 @@ function needNames(given: unknown, path: string): void {
 }
 
 function needWithin(name: string, given: unknown, least: number, most: number): void {
-  if (Number.isSafeInteger(given) && (given as number) >= least && (given as number) <= most) return
+  if (isWhole(given, least, most)) return
   throw ConfigError.wrong(`shed.${name}`, given, `a whole number from ${least} to ${most}`)
 }

@@ -1,5 +1,5 @@
 import { atCaller, fromCaller, ConfigError, show, TollgateError } from '../../base/errors.js'
-import { needOptions } from '../../base/options.js'
+import { needOptions, isWhole } from '../../base/options.js'
 import type { MaybePromise } from '../../base/promises.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { createHash } from 'node:crypto'
@@ -108,7 +108,7 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
 function checkByIp(options: ByIpOptions): void {
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
-  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+  if (!isWhole(ipv6Prefix, 32, 128)) {
     throw ConfigError.wrong(
       'byIp.ipv6Prefix',
       ipv6Prefix,

@@ -5,7 +5,7 @@ import type { LocalOptions } from '../../failure/local/local-limiter.js'
 import { needRememberOptions, type RememberOptions } from '../../features/denials/denials.js'
 import type { PlanOf, PlanCacheOptions } from '../../requests/plan/plan-cache.js'
 import { needName } from '../../requests/scope.js'
-import { needOptions, type KnownOptions } from '../../base/options.js'
+import { needOptions, type KnownOptions, isWhole } from '../../base/options.js'
 import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
 import { processWide, isSilent, type Warn } from '../../base/warnings.js'
@@ -129,9 +129,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)
   if (local !== undefined) checkLocalOptions(local)
-  const isDeadline =
-    Number.isInteger(deadlineMs) && (deadlineMs as number) >= 1 && (deadlineMs as number) <= 60_000
-  if (deadlineMs !== undefined && !isDeadline) {
+  if (deadlineMs !== undefined && !isWhole(deadlineMs, 1, 60_000)) {
     throw ConfigError.wrong('deadlineMs', deadlineMs, 'a whole number of ms from 1 to 60000')
   }
   if (denials !== undefined) needRememberOptions('denials', denials)
@@ -184,10 +182,10 @@ function needSecret(given: unknown): void {
 function checkLocalOptions(local: LocalOptions): void {
   needOptions(local, ['instances', 'maxSubjects'], 'local')
   const { instances = 1, maxSubjects = 1 } = local
-  if (!(Number.isSafeInteger(instances) && instances >= 1 && instances <= 10_000)) {
+  if (!isWhole(instances, 1, 10_000)) {
     throw ConfigError.wrong('local.instances', instances, 'a whole number of processes from 1 to 10000')
   }
-  if (!(Number.isSafeInteger(maxSubjects) && maxSubjects >= 1)) {
+  if (!isWhole(maxSubjects, 1)) {
     throw ConfigError.wrong('local.maxSubjects', maxSubjects, 'a whole number from 1, such as 10000')
   }
 }

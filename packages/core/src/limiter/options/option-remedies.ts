@@ -1,6 +1,6 @@
 import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../../base/duration.js'
 import { ConfigError, pageOf, show } from '../../base/errors.js'
-import { isUnits, isOptions } from '../../base/options.js'
+import { isUnits, isOptions, isWhole } from '../../base/options.js'
 import { attempt, pathIn, showKind } from '../../base/show.js'
 import { isRedisClient } from '../../stores/store-check.js'
 import { remedyOf } from './remedies.js'
@@ -95,7 +95,7 @@ function replacements(names: readonly string[]): string[] {
 function limitOf({ windowMs }: OtherPackage, given: Given): string {
   const quota = [given.limit, given.max, given.points].find(isUnits)
   const ms = windowMs(given)
-  const isLength = ms !== undefined && Number.isSafeInteger(ms) && ms >= 1 && ms <= LONGEST_WINDOW_MS
+  const isLength = ms !== undefined && isWhole(ms, 1, LONGEST_WINDOW_MS)
   const limit = `limit: '${quota ?? 100}/${isLength ? notationOf(ms) : 'min'}'`
   return quota === undefined || !isLength ? `write a limit such as ${limit}` : `write ${limit}`
 }

@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, nearestOf, needOptions, type KnownOptions } from '../../base/options.js'
+import { isOptions, nearestOf, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
 import type { ConcurrentLimitOptions, Limit } from './limit-options.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
 import { CONCURRENT_REMEDIES, meansNoLimit } from './limit-remedies.js'
@@ -45,7 +45,7 @@ export function readConcurrent(input: string | ConcurrentLimitOptions, path: str
       expected + (meansNoLimit(concurrent) ? NO_SUCH_LIMIT : ''),
     )
   }
-  if (!(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 1 && retryAfterMs <= LONGEST_HINT_MS)) {
+  if (!isWhole(retryAfterMs, 1, LONGEST_HINT_MS)) {
     const expected = `a whole number of ms from 1 to ${LONGEST_HINT_MS}, such as 1000`
     throw ConfigError.wrong(`${path}.retryAfterMs`, retryAfterMs, expected)
   }
@@ -110,6 +110,6 @@ function numberOf(digits: string): number {
   return Number(digits.replace(/[,_']/g, '') || Number.NaN)
 }
 
-function isSlots(given: unknown): boolean {
-  return Number.isSafeInteger(given) && (given as number) >= 1 && (given as number) <= MOST
+function isSlots(given: unknown): given is number {
+  return isWhole(given, 1, MOST)
 }

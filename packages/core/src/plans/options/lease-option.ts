@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, needOptions } from '../../base/options.js'
+import { isOptions, needOptions, isWhole } from '../../base/options.js'
 import type { LeaseTerms } from '../limit/limit-set.js'
 import type { Limit } from '../limit/limit.js'
 
@@ -81,7 +81,7 @@ function needLeaseOption({ given, path }: LeaseSaid): void {
   }
   needOptions(given, ['maxMs', 'maxShare', 'mode'], path)
   const { maxMs = MAX_MS, maxShare = MAX_SHARE, mode = 'exact' } = given
-  if (!(Number.isInteger(maxMs) && maxMs >= LEAST_MS && maxMs <= 1000)) {
+  if (!isWhole(maxMs, LEAST_MS, 1000)) {
     throw ConfigError.wrong(
       `${path}.maxMs`,
       maxMs,

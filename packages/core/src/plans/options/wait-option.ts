@@ -1,6 +1,6 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError, show } from '../../base/errors.js'
-import { isUnits, isOptions, needOptions, type KnownOptions } from '../../base/options.js'
+import { isUnits, isOptions, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
 import { lengthTextOf, rateTextOf } from '../limit/limit-options.js'
 import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
 import type { Limit } from '../limit/limit.js'
@@ -85,7 +85,7 @@ function needWaitOption(given: unknown, path: string): WaitOptions {
   if (maxDelay === undefined) {
     throw new ConfigError(`${path}.maxDelay`, `the longest that a request waits is missing: write ${example}`)
   }
-  if (!(Number.isInteger(maxWaiting) && maxWaiting >= 1 && maxWaiting <= MOST_WAITING)) {
+  if (!isWhole(maxWaiting, 1, MOST_WAITING)) {
     const expected = `a whole number of requests from 1 to ${MOST_WAITING}, such as ${MAX_WAITING}`
     throw ConfigError.wrong(`${path}.maxWaiting`, maxWaiting, expected)
   }

@@ -1,7 +1,7 @@
 import { LruMap } from '../../base/caches.js'
 import { steadyMs } from '../../base/clocks.js'
 import { ConfigError, TollgateError, isA, show } from '../../base/errors.js'
-import { givenOf, needOptions, type Given, isOptions } from '../../base/options.js'
+import { givenOf, needOptions, type Given, isOptions, isWhole } from '../../base/options.js'
 import { isPromise, type MaybePromise, quiet } from '../../base/promises.js'
 import { clearTimeout, setTimeout } from '../../base/timers.js'
 import { thrownText } from '../../base/warnings.js'
@@ -174,7 +174,7 @@ export function readCacheOptions(options: PlanCacheOptions): Required<Given<Plan
   const all = { ...DEFAULTS, ...givenOf(options) }
   for (const [name, [least, most]] of Object.entries(LIMITS) as [keyof typeof LIMITS, [number, number]][]) {
     const value = all[name]
-    if (Number.isInteger(value) && value >= least && value <= most) continue
+    if (isWhole(value, least, most)) continue
     throw ConfigError.wrong(
       `planCache.${name}`,
       value,

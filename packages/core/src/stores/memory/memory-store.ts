@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { atCaller, ConfigError } from '../../base/errors.js'
-import { needClock, needOptions } from '../../base/options.js'
+import { needClock, needOptions, isWhole } from '../../base/options.js'
 import { warn } from '../../base/warnings.js'
 import type { Store } from '../contract.js'
 import { ProcessStore } from './process-store.js'
@@ -29,7 +29,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 function makeStore(options: MemoryStoreOptions): Store {
   needOptions(options, ['maxSubjects', 'now'], 'memoryStore')
   const { maxSubjects = 100_000, now } = options
-  if (!Number.isSafeInteger(maxSubjects) || maxSubjects < 1) {
+  if (!isWhole(maxSubjects, 1)) {
     throw ConfigError.wrong('maxSubjects', maxSubjects, 'a whole number from 1, such as 100000')
   }
   needClock(now)

@@ -1,3 +1,4 @@
+import { isWhole } from '../../base/options.js'
 import { ConfigError } from '../../base/errors.js'
 
 const DEFAULT_SHARDS = 16
@@ -53,7 +54,7 @@ export function layoutOf(prefix: string, isCluster: boolean, shards: number | un
 }
 
 function needShards(shards: number): number {
-  if (Number.isSafeInteger(shards) && shards >= 1 && shards <= MOST_SHARDS) return shards
+  if (isWhole(shards, 1, MOST_SHARDS)) return shards
   throw ConfigError.wrong('shards', shards, `a whole number from 1 to ${MOST_SHARDS}`)
 }
 

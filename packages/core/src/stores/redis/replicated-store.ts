@@ -1,5 +1,5 @@
 import { ConfigError, type StoreError } from '../../base/errors.js'
-import { needOptions } from '../../base/options.js'
+import { needOptions, isWhole } from '../../base/options.js'
 import type {
   Answer,
   Call,
@@ -36,7 +36,7 @@ export class ReplicatedStore implements Store {
   constructor(store: Store, port: RedisPort, options: WaitForReplicasOptions) {
     needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
     for (const name of ['count', 'timeoutMs'] as const) {
-      if (Number.isSafeInteger(options[name]) && options[name] >= 1) continue
+      if (isWhole(options[name], 1)) continue
       throw ConfigError.wrong(
         `waitForReplicas.${name}`,
         options[name],
