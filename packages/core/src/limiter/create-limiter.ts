@@ -30,7 +30,7 @@ import { Pipeline } from './pipeline/pipeline.js'
 import { Events, type LimiterEvents } from './report/events.js'
 import type { LimiterHealth, LimiterStats } from './report/stats.js'
 import { StoreWarning } from './report/store-warning.js'
-import { Telling } from './report/telling.js'
+import { Reporter } from './report/reporter.js'
 import type { Reservation } from './reservation.js'
 import { ScopedConsumer } from './scoped-consumer.js'
 import { Settling } from './settle/settling.js'
@@ -99,9 +99,9 @@ class StoreLimiter implements Limiter {
     this.#builder = new RequestBuilder({ plans: this.#plans, hide, begin, shards, isAtomic, warn: warnOf })
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
-    const telling = new Telling(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
+    const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
     const fastPaths = fastPathsOf(options, store, failure.deadlineMs)
-    this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, fastPaths }, telling)
+    this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, fastPaths }, reporter)
     this.#settling = new Settling(this.#pipeline)
     const face = StoreLimiter.prototype
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, { scope: COMMON, face })
@@ -113,7 +113,7 @@ class StoreLimiter implements Limiter {
       ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
       planNames: () => this.#plans.names,
       planOf: (subject) => this.#plans.nameOf(subject),
-      shed: (shed) => telling.shed(shed),
+      shed: (shed) => reporter.shed(shed),
       ...this.#forRoutes(),
     }
   }

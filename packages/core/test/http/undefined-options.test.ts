@@ -3,7 +3,7 @@ import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { headerWriter } from '../../src/http/headers/headers.js'
 import { createLimiter, type RateLimitOptions } from '../../src/index.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../../src/limiter/options/limiter-options.js'
-import { readCacheOptions } from '../../src/requests/plan/plan-cache.js'
+import { readCacheOptions } from '../../src/requests/plan/plan-lookup.js'
 
 const adapter = {
   framework: 'framework of this test',

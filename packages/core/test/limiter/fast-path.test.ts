@@ -7,7 +7,7 @@ import { Events } from '../../src/limiter/report/events.js'
 import { settleDecision } from '../../src/limiter/settle/settlement.js'
 import { Pipeline } from '../../src/limiter/pipeline/pipeline.js'
 import { StoreWarning } from '../../src/limiter/report/store-warning.js'
-import { Telling } from '../../src/limiter/report/telling.js'
+import { Reporter } from '../../src/limiter/report/reporter.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Request } from '../../src/requests/request.js'
 import { asyncStore } from '../support/stores.js'
@@ -87,8 +87,8 @@ function start(make: (asked: string[]) => Store): {
     warn: keepSilent,
     fastPaths: paths,
   } as const
-  const telling = new Telling(new Events({}, keepSilent), new StoreWarning(keepSilent, 'closed'))
-  return { pipeline: new Pipeline(options, telling), paths, asked }
+  const reporter = new Reporter(new Events({}, keepSilent), new StoreWarning(keepSilent, 'closed'))
+  return { pipeline: new Pipeline(options, reporter), paths, asked }
 }
 
 /** A memory store that records its calls. */

@@ -7,7 +7,7 @@ import type { InFlight } from '../../src/features/in-flight/in-flight.js'
 import type { Decision } from '../../src/limiter/decision/decision.js'
 import { Holds } from '../../src/limiter/holds/holds.js'
 import type { PathHost } from '../../src/limiter/pipeline/backing.js'
-import type { Telling } from '../../src/limiter/report/telling.js'
+import type { Reporter } from '../../src/limiter/report/reporter.js'
 import { UnitsBack } from '../../src/limiter/settle/units-back.js'
 import { waitingHostOf } from '../../src/limiter/pipeline/pipeline.js'
 import type { WaitingChange } from '../../src/limiter/waiting/waiting-change.js'
@@ -105,7 +105,7 @@ export class CheckedProcess {
     const send: PathHost['send'] = (request, onAnswer) =>
       this.#post({ request }, (told) => onAnswer(told?.outcome))
     this.#holds = new Holds({
-      ...{ host: { send } as PathHost, telling: {} as Telling, canHold: true },
+      ...{ host: { send } as PathHost, reporter: {} as Reporter, canHold: true },
       ...{ giveBack, timing },
     })
     const fallback = { revoke: () => {} } as unknown as Fallback

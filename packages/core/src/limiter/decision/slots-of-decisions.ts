@@ -4,16 +4,16 @@ import type { RequestSlots } from '../../requests/request.js'
 import { sendInBackground } from '../pipeline/backing.js'
 import type { Decision } from './decision.js'
 import type { StoreAccess } from '../pipeline/store-access.js'
-import type { Telling } from '../report/telling.js'
+import type { Reporter } from '../report/reporter.js'
 
 /** Makes what counts requests in flight, with a store to tell of them. */
-export function inFlightOf(store: StoreAccess, telling: Telling): InFlight {
+export function inFlightOf(store: StoreAccess, reporter: Reporter): InFlight {
   return new InFlight(newHolderId(), {
     answersAtOnce: store.answersAtOnce,
-    send: (request, onAnswer) => sendInBackground(store, telling, request, onAnswer),
+    send: (request, onAnswer) => sendInBackground(store, reporter, request, onAnswer),
     charge: (batch, onAnswers) => void store.charge(batch).then(onAnswers),
     isRefused: (shard) => store.refusal(shard) !== undefined,
-    onDeclaredAgain: (subjects, slots) => telling.declaredAgain(subjects, slots),
+    onDeclaredAgain: (subjects, slots) => reporter.declaredAgain(subjects, slots),
   })
 }
 

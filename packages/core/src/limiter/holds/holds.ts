@@ -2,7 +2,7 @@ import { ConfigError } from '../../base/errors.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Timing } from '../../base/clocks.js'
 import type { PathHost } from '../pipeline/backing.js'
-import type { Telling } from '../report/telling.js'
+import type { Reporter } from '../report/reporter.js'
 import type { Request } from '../../requests/request.js'
 import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
@@ -10,7 +10,7 @@ import { HoldReports, refundOfTaken } from './hold-reports.js'
 
 export interface HoldsOptions {
   readonly host: PathHost
-  readonly telling: Telling
+  readonly reporter: Reporter
   /** Whether the store can hold units. */
   readonly canHold: boolean
   /** Gives back units that the store took. Never rejects. */
@@ -52,6 +52,6 @@ export class Holds {
 
   /** Counts a reservation. Returns what counts its end. */
   reserved(lengthMs: number): (how: 'committed' | 'cancelled') => void {
-    return this.#options.telling.reserved(elapsedMs() + lengthMs)
+    return this.#options.reporter.reserved(elapsedMs() + lengthMs)
   }
 }

@@ -9,7 +9,7 @@ import type { Request } from '../../requests/request.js'
 import type { Store, StoreRequest, Outcome } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { Holds } from '../holds/holds.js'
-import type { Telling } from '../report/telling.js'
+import type { Reporter } from '../report/reporter.js'
 import { StoreAccess, type StoreAccessOptions } from './store-access.js'
 
 export interface BackingOptions {
@@ -50,22 +50,22 @@ export interface BackingListener {
  */
 export function makeBacking(
   options: BackingOptions,
-  telling: Telling,
+  reporter: Reporter,
   { onChanged, onRecovery, onLate }: BackingListener,
 ): Backing {
   const { onStoreFailure, local } = options
   const deadlines = new Deadlines(options.deadlineMs)
   const store: StoreAccess = new StoreAccess(options.store, {
     deadlines,
-    onFailure: (error, requests) => telling.storeError(error, requests),
+    onFailure: (error, requests) => reporter.storeError(error, requests),
     onLate: (batch, answers) => {
       fallback.late(batch, answers)
       holds.late(batch, answers)
       onLate(batch)
     },
     onChanged,
-    onBreaker: (state, shard, error) => telling.breaker({ state, shard, error }),
-    onFailedProbe: (error, isNews) => telling.failedProbe(error, isNews),
+    onBreaker: (state, shard, error) => reporter.breaker({ state, shard, error }),
+    onFailedProbe: (error, isNews) => reporter.failedProbe(error, isNews),
     recover: async (shard) => {
       await Promise.all([giveBacks.recover(shard), fallback.recover(shard), onRecovery(shard)])
     },
@@ -78,11 +78,11 @@ export function makeBacking(
     warn: options.warn,
     store,
     giveBack: async (request) => (await giveBacks.give(request)) === 'given',
-    onReconciled: (reconciled, shard) => telling.reconciled(reconciled, shard),
+    onReconciled: (reconciled, shard) => reporter.reconciled(reconciled, shard),
   })
-  const host = new PathHost(store, fallback, telling)
+  const host = new PathHost(store, fallback, reporter)
   const holds: Holds = new Holds({
-    ...{ host, telling, canHold: options.store.holds ?? false },
+    ...{ host, reporter, canHold: options.store.holds ?? false },
     giveBack: (request) => giveBacks.give(request),
   })
   return { store, fallback, giveBacks, holds, deadlines }
@@ -93,17 +93,17 @@ export class PathHost implements FastPathHost {
   readonly told: LeaseListener
   readonly #store: StoreAccess
   readonly #fallback: Fallback
-  readonly #telling: Telling
+  readonly #reporter: Reporter
 
-  constructor(store: StoreAccess, fallback: Fallback, telling: Telling) {
+  constructor(store: StoreAccess, fallback: Fallback, reporter: Reporter) {
     this.#store = store
     this.#fallback = fallback
-    this.#telling = telling
-    this.told = telling
+    this.#reporter = reporter
+    this.told = reporter
   }
 
   send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
-    sendInBackground(this.#store, this.#telling, request, (outcome, sentAtMs) => {
+    sendInBackground(this.#store, this.#reporter, request, (outcome, sentAtMs) => {
       if (outcome) this.#fallback.note(request, outcome, sentAtMs)
       onAnswer(outcome)
     })
@@ -117,7 +117,7 @@ export class PathHost implements FastPathHost {
  */
 export function sendInBackground(
   store: StoreAccess,
-  telling: Telling,
+  reporter: Reporter,
   request: Request,
   onAnswer: (outcome: Outcome | undefined, sentAtMs: number) => void,
 ): void {
@@ -125,7 +125,7 @@ export function sendInBackground(
   if (store.refusal(request.shard)) return onAnswer(undefined, 0)
   void store.consume(request, (_, given, sentAtMs) => {
     const isAnswer = isOutcome(given, request)
-    if (!isAnswer) telling.errorOf(given)
+    if (!isAnswer) reporter.errorOf(given)
     onAnswer(isAnswer ? given : undefined, sentAtMs)
   })
 }

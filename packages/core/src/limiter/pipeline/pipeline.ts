@@ -17,7 +17,7 @@ import type { Holds } from '../holds/holds.js'
 import type { PeekOptions } from '../limiter.js'
 import type { EventContext } from '../report/events.js'
 import type { LimiterHealth, LimiterStats } from '../report/stats.js'
-import type { Telling } from '../report/telling.js'
+import type { Reporter } from '../report/reporter.js'
 import { Amending } from '../settle/amending.js'
 import { ByKey } from '../settle/by-key.js'
 import { unitsBackOf, type Settlement } from '../settle/settlement.js'
@@ -41,7 +41,7 @@ export class Pipeline {
   readonly holds: Holds
   readonly byKey: ByKey
   readonly amending: Amending
-  readonly #telling: Telling
+  readonly #reporter: Reporter
   readonly #fastPaths: FastPaths
   readonly #store: StoreAccess
   readonly #verdicts: StoreVerdicts
@@ -57,21 +57,21 @@ export class Pipeline {
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
   #closing: Promise<void> | undefined
 
-  constructor(options: PipelineOptions, telling: Telling) {
-    this.#telling = telling
-    const backing = makeBacking(options, this.#telling, {
+  constructor(options: PipelineOptions, reporter: Reporter) {
+    this.#reporter = reporter
+    const backing = makeBacking(options, this.#reporter, {
       onChanged: (keys) => this.#fastPaths.forget('changed', keys),
       onRecovery: (shard) => new Promise((resolve) => this.#inFlight.recover(shard, resolve)),
       onLate: (batch) => this.#inFlight.late(batch),
     })
     const { store, fallback, holds } = backing
-    this.#inFlight = inFlightOf(store, this.#telling)
-    this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#telling))
+    this.#inFlight = inFlightOf(store, this.#reporter)
+    this.#fastPaths = new FastPaths(options.fastPaths, new PathHost(store, fallback, this.#reporter))
     this.#store = store
     this.#fallback = fallback
     this.holds = holds
     const learning = { fastPaths: this.#fastPaths, inFlight: this.#inFlight }
-    this.#verdicts = new StoreVerdicts({ ...backing, ...learning, telling })
+    this.#verdicts = new StoreVerdicts({ ...backing, ...learning, reporter })
     this.byKey = new ByKey({ ...backing, ...learning })
     this.#unitsBack = new UnitsBack(backing, options.store.testClock ?? elapsedMs)
     this.#steps = stepsOptionsOf(backing, this.#unitsBack, { fastPaths: this.#fastPaths, ask: this.#ask })
@@ -79,7 +79,7 @@ export class Pipeline {
       isRefused: ({ shard }) => this.#verdicts.isEnded || store.refusal(shard) !== undefined,
       ask: (request) => askTwice(request, this.#steps),
       conclude: (request, verdict) => this.#conclude(request, [verdict]),
-      told: this.#telling,
+      told: this.#reporter,
     })
     this.#room = new WaitingRoom(host, newLeaseId, timingOf(options.store.testClock))
     this.amending = new Amending({
@@ -93,7 +93,7 @@ export class Pipeline {
       conclude: (request, verdicts) => this.#conclude(request, verdicts),
       track: (asked) => this.#track(asked),
     })
-    this.#unobserve = options.store.observe?.(this.#telling)
+    this.#unobserve = options.store.observe?.(this.#reporter)
   }
 
   consume(request: Request): MaybePromise<Decision> {
@@ -144,7 +144,7 @@ export class Pipeline {
   }
 
   stats(): LimiterStats {
-    return this.#telling.stats({
+    return this.#reporter.stats({
       pending: this.#store.pending,
       held: this.#fastPaths.held,
       inFlight: this.#inFlight.held,
@@ -211,7 +211,7 @@ export class Pipeline {
     const room = decision.allowed ? undefined : this.#fastPaths.makeRoom(request, given)
     if (room) return this.#askAfter(room, verdictOf('store', request, given), sentAtMs)
     if (request.inFlight) holdSlots(decision, request.inFlight)
-    this.#telling.decision(decision, undefined, request.context as EventContext)
+    this.#reporter.decision(decision, undefined, request.context as EventContext)
     return decision
   }
 
@@ -221,7 +221,7 @@ export class Pipeline {
       this.#verdicts.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     }
-    const error = this.#telling.errorOf(given, this.#store.answersAtOnce)
+    const error = this.#reporter.errorOf(given, this.#store.answersAtOnce)
     this.holds.reports.cancel(step)
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
@@ -231,7 +231,7 @@ export class Pipeline {
   #conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = decisionOf(request, { isPeek: false, by: this, verdicts })
     if (request.inFlight) holdSlots(decision, request.inFlight)
-    this.#telling.decision(decision, errorIn(verdicts), request.context as EventContext)
+    this.#reporter.decision(decision, errorIn(verdicts), request.context as EventContext)
     return decision
   }
 

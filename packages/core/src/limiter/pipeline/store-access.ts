@@ -21,7 +21,7 @@ import type {
   Outcome,
 } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
-import type { Telling } from '../report/telling.js'
+import type { Reporter } from '../report/reporter.js'
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
@@ -221,7 +221,7 @@ interface StoreVerdictsOptions {
   readonly fallback: Fallback
   readonly fastPaths: FastPaths
   readonly inFlight: InFlight
-  readonly telling: Telling
+  readonly reporter: Reporter
 }
 
 /** Asks the store for verdicts, unless it is not asked now, and has all learn from its outcomes. */
@@ -244,10 +244,10 @@ export class StoreVerdicts {
 
   /** Why the store must not be asked; undefined if it can be. */
   refusal({ shard }: Request): StoreError | undefined {
-    const { store, telling } = this.#options
+    const { store, reporter } = this.#options
     if (!this.#isEnded) return store.refusal(shard)
     const error = closedError()
-    telling.storeError(error, 1)
+    reporter.storeError(error, 1)
     return error
   }
 
@@ -267,7 +267,7 @@ export class StoreVerdicts {
 
   /** Has the store decide one step; the error if it cannot. */
   take(step: Request): MaybePromise<Verdict | StoreError> {
-    const { store, telling } = this.#options
+    const { store, reporter } = this.#options
     const failed = (error: StoreError): StoreError => {
       step.inFlight?.conclude(false)
       return error
@@ -275,7 +275,7 @@ export class StoreVerdicts {
     const refused = this.refusal(step)
     if (refused) return failed(refused)
     return this.ask(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return failed(telling.errorOf(given, store.answersAtOnce))
+      if (!isOutcome(given, step)) return failed(reporter.errorOf(given, store.answersAtOnce))
       this.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     })
@@ -283,11 +283,11 @@ export class StoreVerdicts {
 
   /** The verdict that a request would get, by the failure policy if the store cannot say. */
   peek(step: Request): MaybePromise<Verdict> {
-    const { store, fallback, telling } = this.#options
+    const { store, fallback, reporter } = this.#options
     const refused = this.refusal(step)
     if (refused) return fallback.peek(step, refused)
     return store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return fallback.peek(step, telling.errorOf(given, store.answersAtOnce))
+      if (!isOutcome(given, step)) return fallback.peek(step, reporter.errorOf(given, store.answersAtOnce))
       this.learn(step, given, sentAtMs, true)
       return verdictOf('store', step, given)
     })

@@ -7,7 +7,7 @@ import type { Algorithm } from '../../plans/limit/limit.js'
 import { compileOwnLimits, contentOf, MOST_LIMITS } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
 import { copyInput } from '../../plans/plans.js'
-import { planError } from './plan-cache.js'
+import { planError } from './plan-lookup.js'
 
 /** The most different limits that are certainly remembered; twice as many may be. */
 const MOST = 10_000

@@ -10,7 +10,7 @@ import type { Subject } from '../../plans/subject.js'
 import { asWritten } from '../subject/address.js'
 import { noPlans, isNone } from '../subject/subject.js'
 import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
-import { readPlan, type Found, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-cache.js'
+import { readPlan, type Found, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-lookup.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined

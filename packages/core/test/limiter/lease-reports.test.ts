@@ -5,13 +5,13 @@ import { createLimiter, type LeaseChange } from '../../src/index.js'
 import { Events } from '../../src/limiter/report/events.js'
 import { weakestOf, CountedDecision } from '../../src/limiter/decision/counted-decision.js'
 import { StoreWarning } from '../../src/limiter/report/store-warning.js'
-import { Telling } from '../../src/limiter/report/telling.js'
+import { Reporter } from '../../src/limiter/report/reporter.js'
 import type { Verdict } from '../../src/requests/verdict.js'
 import { asServedFromLease } from '../support/leased.js'
 
 const warn = jest.fn()
 const events = new Events({}, warn)
-const telling = (): Telling => new Telling(events, new StoreWarning(warn, 'local'))
+const reporter = (): Reporter => new Reporter(events, new StoreWarning(warn, 'local'))
 const change = (kind: LeaseChange['kind'], units: number): LeaseChange => ({
   kind,
   subject: { id: 'acme' },
@@ -28,7 +28,7 @@ test('a limiter has leased nothing at first', () => {
 })
 
 test('each kind of change is counted by its leases or its units', () => {
-  const told = telling()
+  const told = reporter()
   told.lease(change('granted', 100))
   told.lease(change('granted', 50), true)
   told.lease(change('refused', 0), true)
@@ -51,7 +51,7 @@ test('each kind of change is counted by its leases or its units', () => {
 })
 
 test('counts that were read do not change afterwards', () => {
-  const told = telling()
+  const told = reporter()
   const before = told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 })
   told.lease(change('granted', 100))
   expect(before.leases).toEqual(NONE)
@@ -63,10 +63,10 @@ test('listeners and subscribers of the channel get the change', () => {
   const subscriber = (message: unknown): void => void heard.push(message)
   events.on('lease', listener)
   subscribe(channelOf('lease'), subscriber)
-  telling().lease(change('returned', 20))
+  reporter().lease(change('returned', 20))
   unsubscribe(channelOf('lease'), subscriber)
   events.off('lease', listener)
-  telling().lease(change('returned', 30))
+  reporter().lease(change('returned', 30))
   const told = change('returned', 20)
   expect(channelOf('lease')).toBe('tollgate:lease')
   expect(heard).toEqual([told, { limiter: {}, ...told }])
@@ -79,7 +79,7 @@ test('a limiter takes listeners of leases', () => {
 })
 
 test('a decision from a lease is counted under its source', async () => {
-  const told = telling()
+  const told = reporter()
   const decision = await createLimiter({ limit: '5/min' }).consume('acme')
   told.decision(asServedFromLease(decision), undefined, undefined)
   expect(told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 }).decisions).toMatchObject({

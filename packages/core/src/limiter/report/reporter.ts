@@ -11,7 +11,7 @@ import { errorOf } from '../pipeline/store-access.js'
 import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
-export class Telling implements LeaseListener, WaitingListener, StoreListener {
+export class Reporter implements LeaseListener, WaitingListener, StoreListener {
   readonly #events: Events
   readonly #warning: StoreWarning
   readonly #stats = new Stats()
