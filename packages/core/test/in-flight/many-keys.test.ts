@@ -6,7 +6,7 @@ import { InFlight } from '../../src/features/in-flight/in-flight.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import type { Request } from '../../src/requests/request.js'
 import { limitSetOf, type Outcome, type StoreRequest } from '../../src/store.js'
-import { LARGEST_BATCH } from '../../src/stores/batch/batcher.js'
+import { LARGEST_BATCH } from '../../src/stores/batcher.js'
 
 let mockSkippedMs = 0
 /** Set: the time stands still there, since a slow machine would take longer than the half second of a recovery. */

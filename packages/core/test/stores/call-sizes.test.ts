@@ -1,6 +1,6 @@
 // How much one call asks of a store: bounded in requests and in limits, whatever is asked for at a time.
 import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store } from '../../src/index.js'
-import { limitsIn, MOST_LIMITS_A_CALL, type Sized } from '../../src/stores/batch/batcher.js'
+import { limitsIn, MOST_LIMITS_A_CALL, type Sized } from '../../src/stores/batcher.js'
 import { asyncStore } from '../support/stores.js'
 
 const limiters: Limiter[] = []

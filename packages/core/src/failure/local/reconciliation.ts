@@ -1,7 +1,7 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import { isA, StoreError, pageOf } from '../../base/errors.js'
 import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
-import { LARGEST_BATCH } from '../../stores/batch/batcher.js'
+import { LARGEST_BATCH } from '../../stores/batcher.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { newId, Outbox } from '../outbox/outbox.js'
 import type { LocalLimiter } from './local-limiter.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isA, StoreError, pageOf } from '../../base/errors.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import { inCalls, Batcher, limitsIn } from '../../stores/batch/batcher.js'
+import { inCalls, Batcher, limitsIn } from '../../stores/batcher.js'
 import { ID_KEPT_MS, type RefundAnswer, type RefundRequest } from '../../stores/contract.js'
 
 interface Waiting<Item> {

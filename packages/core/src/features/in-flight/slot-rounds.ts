@@ -1,6 +1,6 @@
 import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../../base/timers.js'
 import { SLOTS_KEPT_MS } from '../../stores/contract.js'
-import { LARGEST_BATCH } from '../../stores/batch/batcher.js'
+import { LARGEST_BATCH } from '../../stores/batcher.js'
 import type { KeySlots } from './key-slots.js'
 import type { SlotReports, SlotsHost } from './slot-reports.js'
 

@@ -11,7 +11,7 @@ import type { InFlight } from '../../features/in-flight/in-flight.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
 import { verdictOf, type Verdict } from '../../requests/verdict.js'
-import { Batcher, type Conclude } from '../../stores/batch/batcher.js'
+import { Batcher, type Conclude } from '../../stores/batcher.js'
 import type {
   Answer,
   RefundAnswer,

@@ -1,7 +1,7 @@
-import type { MaybePromise } from '../../base/promises.js'
-import { elapsedMs, setImmediate } from '../../base/timers.js'
-import type { LimitSet } from '../../plans/limit/limit-set.js'
-import type { Hold, LeaseOrder } from '../contract.js'
+import type { MaybePromise } from '../base/promises.js'
+import { elapsedMs, setImmediate } from '../base/timers.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
+import type { Hold, LeaseOrder } from './contract.js'
 
 export type { Conclude }
 
