@@ -14,18 +14,18 @@ const denied = (slot: number): LimitOutcome => ({ wait: 1000, remaining: 0, rese
 
 test('a request that is let in tells of what ended before, so no report is due', () => {
   const slots = slotsOf()
-  slots.given(slots.ask(), given(1), 0)
+  slots.granted(slots.ask(), given(1), 0)
   slots.hold(-1)
   expect(slots.isDue).toBe(true)
   const next = slots.ask()
   expect(slots.isDue).toBe(false)
-  slots.given(next, given(2), 0)
+  slots.granted(next, given(2), 0)
   expect([slots.isDue, slots.isUntold, slots.held, slots.known]).toEqual([false, false, 1, 2])
 })
 
 test('a denied request need not tell of it: then a report is due, however many requests follow', () => {
   const slots = slotsOf()
-  slots.given(slots.ask(), given(1), 0)
+  slots.granted(slots.ask(), given(1), 0)
   slots.hold(-1)
   slots.denied(slots.ask(), denied(1))
   expect(slots.isDue).toBe(true)
@@ -49,7 +49,7 @@ test('requests in the order in which they were sent cost no report, whatever bec
     const sent = [slots.ask(), slots.ask(), slots.ask()]
     for (const [at, each] of sent.entries()) {
       if ((i + at) % 3 === 0) slots.denied(each, denied(number))
-      else slots.given(each, given((number += 1)), 0)
+      else slots.granted(each, given((number += 1)), 0)
     }
     running.push(slots.held)
     expect([slots.isUntold, slots.known]).toEqual([false, number])

@@ -83,7 +83,7 @@ export class Denials implements FastPath {
     }
   }
 
-  /** Denied if any part is: those that are known to be are told, and the longest of their waits. */
+  /** Denies if any part is known to be denied. Reports those parts and their longest wait. */
   #answerJoint(request: Request): Verdict | undefined {
     let now: number | undefined
     let due: RememberedDenial[] | undefined

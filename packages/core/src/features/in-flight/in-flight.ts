@@ -82,7 +82,7 @@ export class InFlight implements SlotsOwner {
       if (slots instanceof KeySlots) {
         const own = outcome.limits[next + (set.slots as number)] as LimitOutcome
         slots.look(own)
-        const isHeard = isGiven ? inFlight.given(slots, own, atMs) : inFlight.denied(slots, own)
+        const isHeard = isGiven ? inFlight.granted(slots, own, atMs) : inFlight.denied(slots, own)
         if (!isHeard) isLate = true
       }
       next += set.limits.length

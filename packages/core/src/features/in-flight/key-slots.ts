@@ -101,7 +101,7 @@ export class KeySlots implements SlotHolder {
    * @param at       the time of its request
    * @param sentAtMs when that was sent, in ms since the process started
    */
-  given(at: number, { slot = 0 }: LimitOutcome, sentAtMs: number): void {
+  granted(at: number, { slot = 0 }: LimitOutcome, sentAtMs: number): void {
     this.held += 1
     this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
     // The next slot has the next number.
@@ -246,9 +246,9 @@ export class HeldSlots implements RequestSlots {
    *
    * @param sentAtMs when it was asked, in ms since the process started
    */
-  given(slots: KeySlots, outcome: LimitOutcome, sentAtMs: number): boolean {
+  granted(slots: KeySlots, outcome: LimitOutcome, sentAtMs: number): boolean {
     const at = this.#answered(slots, GIVEN)
-    if (at > NOT_ASKED) slots.given(at, outcome, sentAtMs)
+    if (at > NOT_ASKED) slots.granted(at, outcome, sentAtMs)
     return at > NOT_ASKED
   }
 

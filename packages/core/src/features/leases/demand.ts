@@ -49,8 +49,8 @@ export class Demand {
   read(nowMs: number): void {
     const elapsed = nowMs - this.#sinceMs
     if (elapsed < SHORTEST_MS) return
-    this.requestsPerMs = risen(this.requestsPerMs, this.#requests / elapsed)
-    this.unitsPerMs = risen(this.unitsPerMs, this.#units / elapsed)
+    this.requestsPerMs = smoothedRate(this.requestsPerMs, this.#requests / elapsed)
+    this.unitsPerMs = smoothedRate(this.unitsPerMs, this.#units / elapsed)
     this.#requests = 0
     this.#units = 0
     this.#sinceMs = nowMs
@@ -63,7 +63,7 @@ export class Demand {
 }
 
 /** The average of both, unless the rate has more than doubled: a steady rate varies, and is not to be taken for more. */
-function risen(before: number, now: number): number {
+function smoothedRate(before: number, now: number): number {
   return now > 2 * before ? now : (before + now) / 2
 }
 

@@ -85,14 +85,14 @@ function limitAfter(
   const floor = isLate ? LATE_FLOOR : FLOOR
   if (limit === Infinity) {
     const isQueue = isLate ? slow > 0 : slow >= SLOW_WINDOWS
-    return isQueue && inFlight > floor ? moved(inFlight, slope, isLate) : limit
+    return isQueue && inFlight > floor ? nextLimit(inFlight, slope, isLate) : limit
   }
   // The limit is not what holds so few back, and their latency says nothing about it.
-  return inFlight < limit / 2 ? limit : moved(limit, slope, isLate)
+  return inFlight < limit / 2 ? limit : nextLimit(limit, slope, isLate)
 }
 
 /** Slowly, since latencies vary by themselves; at once while the event loop is late. */
-function moved(limit: number, slope: number, isLate: boolean): number {
+function nextLimit(limit: number, slope: number, isLate: boolean): number {
   const smoothing = isLate ? 1 : SMOOTHING
   const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing
   // One that is below the floor already stays there: it came down while the event loop was late.

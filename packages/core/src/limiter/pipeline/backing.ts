@@ -125,7 +125,7 @@ export function sendInBackground(
   if (store.refusal(request.shard)) return onAnswer(undefined, 0)
   void store.consume(request, (_, given, sentAtMs) => {
     const isAnswer = isOutcome(given, request)
-    if (!isAnswer) reporter.errorOf(given)
+    if (!isAnswer) reporter.invalidAnswerError(given)
     onAnswer(isAnswer ? given : undefined, sentAtMs)
   })
 }

@@ -221,7 +221,7 @@ export class Pipeline {
       this.#verdicts.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     }
-    const error = this.#reporter.errorOf(given, this.#store.answersAtOnce)
+    const error = this.#reporter.invalidAnswerError(given, this.#store.answersAtOnce)
     this.holds.reports.cancel(step)
     // The policy has decided this step already when its deadline passed.
     if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }

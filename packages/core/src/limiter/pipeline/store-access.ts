@@ -206,7 +206,7 @@ function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
 }
 
 /** The error for a store's answer that is not an outcome. */
-export function errorOf(given: unknown): StoreError {
+export function toAnswerError(given: unknown): StoreError {
   if (isA(given, StoreError)) return given
   // Such as of a store that claims to be synchronous.
   quiet(given)
@@ -275,7 +275,7 @@ export class StoreVerdicts {
     const refused = this.refusal(step)
     if (refused) return failed(refused)
     return this.ask(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return failed(reporter.errorOf(given, store.answersAtOnce))
+      if (!isOutcome(given, step)) return failed(reporter.invalidAnswerError(given, store.answersAtOnce))
       this.learn(step, given, sentAtMs)
       return verdictOf('store', step, given)
     })
@@ -287,7 +287,8 @@ export class StoreVerdicts {
     const refused = this.refusal(step)
     if (refused) return fallback.peek(step, refused)
     return store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return fallback.peek(step, reporter.errorOf(given, store.answersAtOnce))
+      if (!isOutcome(given, step))
+        return fallback.peek(step, reporter.invalidAnswerError(given, store.answersAtOnce))
       this.learn(step, given, sentAtMs, true)
       return verdictOf('store', step, given)
     })

@@ -7,7 +7,7 @@ import type { WaitingChange, WaitingListener } from '../waiting/waiting-change.j
 import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../../stores/contract.js'
 import { Outages, type StoreWarning } from './store-warning.js'
-import { errorOf } from '../pipeline/store-access.js'
+import { toAnswerError } from '../pipeline/store-access.js'
 import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
@@ -40,12 +40,12 @@ export class Reporter implements LeaseListener, WaitingListener, StoreListener {
   }
 
   /**
-   * The error for a store's answer to one request that is none.
+   * Turns an invalid answer into an error. Reports it, unless the guard did.
    *
-   * @param isNew whether nothing can have told of it. Errors that the guard gave have been told, once for a batch
+   * @param isNew whether nothing can have reported it. What the guard gave was reported, once for a batch
    */
-  errorOf(given: unknown, isNew = false): StoreError {
-    const error = errorOf(given)
+  invalidAnswerError(given: unknown, isNew = false): StoreError {
+    const error = toAnswerError(given)
     if (isNew || error !== given) this.storeError(error, 1)
     return error
   }

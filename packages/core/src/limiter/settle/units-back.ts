@@ -52,7 +52,7 @@ export class UnitsBack {
     return this.#giveBacks.give(refundOf(step, outcome, units))
   }
 
-  /** The rest of a place counts as used at once; of a reservation nothing is left then. */
+  /** Ends a hold. What is not given back counts as used now. */
   async #giveHeld(verdict: Verdict, units: number): Promise<GivenBack> {
     if (this.#isOver) return 'unknown'
     const { step, outcome } = verdict

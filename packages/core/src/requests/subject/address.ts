@@ -120,7 +120,7 @@ function toGroups(text: string): number[] {
 /** For each subject that is counted under another id than was given, the subject as it was given. */
 const written = new WeakMap<Subject, Subject>()
 
-/** The subject that is counted where one was given: of an address its client or network; any other stays. */
+/** Normalises a subject: an address becomes its client or network. */
 export function atAddress(given: Subject): Subject {
   const { id, kind } = given
   if (typeof id !== 'string' || kind === 'id') return given

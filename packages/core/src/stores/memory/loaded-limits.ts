@@ -55,7 +55,7 @@ export class LoadedLimits {
   }
 
   /** How many units fit all limits now. */
-  fitting(): number {
+  unitsThatFitAll(): number {
     let least = Number.MAX_SAFE_INTEGER
     for (const limit of this.limits) if (!limit.isInFlight) least = Math.min(least, limit.remaining())
     return least
@@ -120,7 +120,7 @@ export class LoadedLimits {
     if (living) return { units: living.out, endsInUs: living.endUs - now, isNew: false }
     const { id, lagUs, lengthUs, most, least, share } = wish
     const endUs = endAfter(now, lengthUs)
-    const units = Math.min(most, Math.floor(this.fitting() * share))
+    const units = Math.min(most, Math.floor(this.unitsThatFitAll() * share))
     if (units < Math.max(least, 1) || endUs <= now) return NOTHING_GRANTED
     const ends = { endUs, lagUs, expiresUs: endUs + ttlUs }
     this.leases = addLease(this.leases, { id, units }, { kind: 'lease', ...ends, stateIds: this.leasedIds() })

@@ -158,7 +158,7 @@ export class ProcessStore implements Store {
       if (set.slots !== undefined) subject.declare(slots)
       if (!subject.wait(cost, limits, first)) fits = false
       first += subject.limitCount
-      if (grant === 'upTo') most = Math.min(most, cost, subject.fitting())
+      if (grant === 'upTo') most = Math.min(most, cost, subject.unitsThatFitAll())
     }
     if (hold && mayTake) return this.#hold({ hold, parts, subjects: this.#loaded, limits }, now)
     first = 0

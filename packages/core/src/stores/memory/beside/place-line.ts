@@ -76,7 +76,7 @@ export function keepOfPlace(
 }
 
 /**
- * When a cost can have a place of one limit, in µs from now: before all places that can have their units by their time even so.
+ * When a cost can have a place of one limit, in µs from now: in front of every queued request that still gets its units in time.
  * Units of leases and of reservations are never waited for. The twin of openings.lua and level-openings.lua in stores/redis/scripts/beside: change both.
  */
 export interface Opening {
