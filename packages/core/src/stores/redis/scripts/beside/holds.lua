@@ -1,5 +1,5 @@
 -- Requests with a hold: a cost that is put beside the limits, as a reservation or in a place. The twin of
--- stores/memory/beside/hold-book.ts and hold-decision.ts: change both, law 5 (one truth) compares them.
+-- stores/memory/beside/hold-decision.ts: change both, law 5 (one truth) compares them.
 -- @include beside/lease-rows.lua
 local count_leased, complete, RESERVED = leasing.count, leasing.complete, leasing.RESERVED
 

@@ -1,7 +1,7 @@
 --[[
   When a cost can have a place of one limit, in µs from now: before all places that can have their units by their time
-  even so. Units of leases and of reservations are never waited for. The twin of stores/memory/beside/openings.ts and
-  places-beside.ts, which explain it: change both.
+  even so. Units of leases and of reservations are never waited for. The twin of stores/memory/beside/level-openings.ts and
+  place-line.ts, which explain it: change both.
 
   An opening has `least`: it has none before; and `from(us)`: the first at or after that, or NEVER. It is called with
   growing times.
