@@ -1,3 +1,4 @@
+import { elapsedMs } from '../../base/timers.js'
 import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Part, Request } from '../../requests/request.js'
@@ -38,6 +39,8 @@ export class LeaseHolder {
   readonly #options: HolderOptions
   readonly #leases: HeldLeases
   #asked: Asked | undefined
+  /** The units that went back last, and when the store had confirmed that, in ms since the process started. */
+  #cameBack = { units: 0, atMs: 0 }
   /** Wishes whose answer did not come: they may have been granted, and are given back with the next message. */
   #unanswered: { readonly id: string; readonly most: number; readonly endsAtMs: number }[] = []
   #pausedUntilMs = -Infinity
@@ -116,6 +119,15 @@ export class LeaseHolder {
     return unanswered.reduce((sum, { most }) => sum + most, this.#leases.idle(nowMs) + asked)
   }
 
+  /**
+   * Units that the store may not have had back yet when it decided a request, though it has by now.
+   *
+   * @param sentAtMs when the request was sent, or before, in ms since the process started; 0: it was decided just now
+   */
+  cameBackSince(sentAtMs: number): number {
+    return sentAtMs > 0 && sentAtMs <= this.#cameBack.atMs ? this.#cameBack.units : 0
+  }
+
   /** A request that no lease served took so long to the store and back. */
   noteTrip(tripMs: number): void {
     this.#tripMs = tripMs > this.#tripMs ? tripMs : (3 * this.#tripMs + tripMs) / 4
@@ -155,6 +167,8 @@ export class LeaseHolder {
     this.#asked = undefined
     this.noteTrip(nowMs - sentAtMs)
     this.#unanswered = []
+    const units = asked.reported.reduce((sum, [, returned]) => sum + returned, 0)
+    if (units > 0) this.#cameBack = { units, atMs: elapsedMs() }
     this.#leases.confirm(asked.reported, outcome)
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
     // What was given back may be needed by a request that is asked for again.

@@ -95,6 +95,27 @@ describe('what it costs', () => {
     ])
   })
 
+  test('units that came back while a denial was on its way are there for the denied request', async () => {
+    const world = start(makeStore())
+    const { limiter } = world
+    await untilLeased(limiter, 'acme')
+    const beside = (await remaining(limiter)) as number
+    await limiter.consume({ id: 'acme', plan: 'plain' }, { cost: beside - 10 })
+    const both = ['acme', { id: 'user', plan: 'plain' }]
+    const late = deferred()
+    let isHeld = false
+    world.onAnswers = () => {
+      if (isHeld) return undefined
+      isHeld = true
+      return late.promise
+    }
+    const first = limiter.consume(both, { cost: 12 })
+    await eventually(() => expect(isHeld).toBe(true))
+    expect((await limiter.consume(both, { cost: 15 })).allowed).toBe(true)
+    late.resolve()
+    expect(await first).toMatchObject({ allowed: true, source: 'store' })
+  })
+
   test('what went back for a request is not leased again before that request has it', async () => {
     const world = start(makeStore())
     const { limiter, asked } = world
