@@ -31,9 +31,9 @@ function importsAtDepth({ folder, folders, modules }, depth) {
   const own = Array.from({ length: depth - 1 }, (_, i) => [`!${up(i + 1)}[a-z]*`, `!${up(i + 1)}[a-z]*/**`])
   const others = folders.map((name) => `!${up(depth)}${name}/**`)
   // Of a store on Redis nobody else knows anything.
-  const private_ = folders.includes('stores') ? [`${up(depth)}stores/redis/**`] : []
+  const hidden = folders.includes('stores') ? [`${up(depth)}stores/redis/**`] : []
   const files = `packages/core/src/${folder}/${'*/'.repeat(depth - 1)}*.ts`
-  const patterns = ['!./**', ...own.flat(), ...others, ...private_, ...modules.map((name) => `!${name}`)]
+  const patterns = ['!./**', ...own.flat(), ...others, ...hidden, ...modules.map((name) => `!${name}`)]
   return imports(files, patterns, message)
 }
 

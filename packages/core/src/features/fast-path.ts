@@ -51,10 +51,9 @@ export interface FastPath {
    * Called with the store's outcome for a request that it denied, or gave less than was asked for. If that is because of units which
    * the path took in advance, it gives them back.
    *
-   * @param sentAtMs as in `learn`, or before
    * @returns resolves when they are back, and never rejects; undefined: the request would be denied again
    */
-  makeRoom?(request: Request, outcome: Outcome, sentAtMs: number): Promise<unknown> | undefined
+  makeRoom?(request: Request, outcome: Outcome): Promise<unknown> | undefined
   /** Called when something happened in this process after which what is known of these keys (of all) may be wrong. */
   forget?(reason: ForgetReason, keys?: readonly string[]): void
 }
@@ -95,9 +94,9 @@ export class FastPaths {
   }
 
   /** Has units given back that stand in the way of a request: see FastPath. */
-  makeRoom(request: Request, outcome: Outcome, sentAtMs: number): Promise<unknown> | undefined {
+  makeRoom(request: Request, outcome: Outcome): Promise<unknown> | undefined {
     for (const path of this.#learning) {
-      const room = path.makeRoom?.(request, outcome, sentAtMs)
+      const room = path.makeRoom?.(request, outcome)
       if (room) return room
     }
     return undefined

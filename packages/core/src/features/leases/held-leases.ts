@@ -61,8 +61,8 @@ export class HeldLeases {
     return { reports, reported }
   }
 
-  /** The store's answer to a report. */
-  confirm(reported: readonly Reported[], outcome: Outcome): void {
+  /** The store's answer to a report. Returns the units that it has back by then. */
+  confirm(reported: readonly Reported[], outcome: Outcome): number {
     const isKnown = outcome.lease?.isKnown === true
     let [returned, late] = [0, 0]
     for (const [lease, units] of reported) {
@@ -73,6 +73,7 @@ export class HeldLeases {
     this.#remove(({ isClosed }) => isClosed)
     this.#tell('returned', returned)
     this.#tell('lost', late)
+    return returned
   }
 
   /** A report that got no answer. */

@@ -1,4 +1,3 @@
-import { elapsedMs } from '../../base/timers.js'
 import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Part, Request } from '../../requests/request.js'
@@ -39,8 +38,8 @@ export class LeaseHolder {
   readonly #options: HolderOptions
   readonly #leases: HeldLeases
   #asked: Asked | undefined
-  /** The units that went back last, and when the store had confirmed that, in ms since the process started. */
-  #cameBack = { units: 0, atMs: 0 }
+  /** The units that went back last, and when the store had them back, by its clock. */
+  #cameBack = { units: 0, at: -Infinity }
   /** Wishes whose answer did not come: they may have been granted, and are given back with the next message. */
   #unanswered: { readonly id: string; readonly most: number; readonly endsAtMs: number }[] = []
   #pausedUntilMs = -Infinity
@@ -120,12 +119,12 @@ export class LeaseHolder {
   }
 
   /**
-   * Units that the store may not have had back yet when it decided a request, though it has by now.
+   * Units that the store has by now, and may not have had when it decided a request: answers can arrive in another order.
    *
-   * @param sentAtMs when the request was sent, or before, in ms since the process started; 0: it was decided just now
+   * @param at when it decided that, by its clock
    */
-  cameBackSince(sentAtMs: number): number {
-    return sentAtMs > 0 && sentAtMs <= this.#cameBack.atMs ? this.#cameBack.units : 0
+  cameBackSince(at: number): number {
+    return at <= this.#cameBack.at ? this.#cameBack.units : 0
   }
 
   /** A request that no lease served took so long to the store and back. */
@@ -167,9 +166,8 @@ export class LeaseHolder {
     this.#asked = undefined
     this.noteTrip(nowMs - sentAtMs)
     this.#unanswered = []
-    const units = asked.reported.reduce((sum, [, returned]) => sum + returned, 0)
-    if (units > 0) this.#cameBack = { units, atMs: elapsedMs() }
-    this.#leases.confirm(asked.reported, outcome)
+    const units = this.#leases.confirm(asked.reported, outcome)
+    if (units > 0) this.#cameBack = { units, at: outcome.at }
     if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
     // What was given back may be needed by a request that is asked for again.
     else this.#pause(nowMs)

@@ -73,7 +73,7 @@ export class Leases implements FastPath {
   }
 
   /** Gives back what is idle here of those keys that lack units, if all of them then have enough. */
-  makeRoom({ parts, grant }: Request, { limits }: Outcome, sentAtMs: number): Promise<unknown> | undefined {
+  makeRoom({ parts, grant }: Request, { at, limits }: Outcome): Promise<unknown> | undefined {
     if (this.#holders.size === 0 || !parts.some((part) => this.#holders.has(part.key))) return undefined
     const inTheWay: LeaseHolder[] = []
     let next = 0
@@ -82,8 +82,7 @@ export class Leases implements FastPath {
       const lacking = lackingUnits(part, grant, own)
       if (lacking === 0) continue
       const holder = this.#holders.get(part.key)
-      // The answer may be older than that to a message which gave units back.
-      if (!holder || lacking > this.idleUnits(part.key) + holder.cameBackSince(sentAtMs)) return undefined
+      if (!holder || lacking > this.idleUnits(part.key) + holder.cameBackSince(at)) return undefined
       inTheWay.push(holder)
     }
     return inTheWay.length > 0 ? Promise.all(inTheWay.map((holder) => this.#giveAllBack(holder))) : undefined

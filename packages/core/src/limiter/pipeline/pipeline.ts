@@ -208,7 +208,7 @@ export class Pipeline {
       return this.#conclude(request, [this.#readAnswer(request, given, sentAtMs)])
     this.#verdicts.learn(request, given, sentAtMs)
     const decision = new CountedDecision(request, given, this.#origin)
-    const room = decision.allowed ? undefined : this.#fastPaths.makeRoom(request, given, sentAtMs)
+    const room = decision.allowed ? undefined : this.#fastPaths.makeRoom(request, given)
     if (room) return this.#askAfter(room, verdictOf('store', request, given), sentAtMs)
     if (request.inFlight) holdSlots(decision, request.inFlight)
     this.#reporter.decision(decision, undefined, request.context as EventContext)
@@ -289,8 +289,8 @@ function stepsOptionsOf(
   return {
     deadlines,
     ask,
-    makeRoom: ({ source, step, outcome }, sinceMs) =>
-      source === 'store' && outcome ? fastPaths.makeRoom(step, outcome, sinceMs) : undefined,
+    makeRoom: ({ source, step, outcome }) =>
+      source === 'store' && outcome ? fastPaths.makeRoom(step, outcome) : undefined,
     fallBack: (step, error) => fallback.decide(step, error),
     onLate: ({ source, step, outcome }) => {
       if (source !== 'store' || !outcome) return

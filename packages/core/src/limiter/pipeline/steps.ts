@@ -73,7 +73,7 @@ function askingUpTo(step: Request, cost: number): Request {
 export function askTwice(step: Request, options: StepsOptions): MaybePromise<Verdict> {
   const beganMs = elapsedMs()
   return chain(options.ask(step), (first) => {
-    const room = first.allowed ? undefined : options.makeRoom(first, beganMs)
+    const room = first.allowed ? undefined : options.makeRoom(first)
     return room ? askAfter(room, first, { ...options, beganMs }) : first
   })
 }
@@ -117,10 +117,8 @@ interface StepsOptions {
   /**
    * Has units given back that this process holds on lease, if they are why the store denied a step, or gave it less than it asked
    * for. Resolves when they are back; undefined: the step would be denied again.
-   *
-   * @param sinceMs before the step was sent, in ms since the process started
    */
-  readonly makeRoom: (verdict: Verdict, sinceMs: number) => Promise<unknown> | undefined
+  readonly makeRoom: (verdict: Verdict) => Promise<unknown> | undefined
 }
 
 /** The deadline that all asking for a request shares: for each of its steps, and for what is asked again. */
@@ -167,7 +165,7 @@ class TurnClock implements Timed {
 
   /** Asks once more where units that this process holds on lease were in the way. Else, or when time is up, the first verdict stands. */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
-    const room = this.#turn.isOver ? undefined : this.#options.makeRoom(first, this.sinceMs)
+    const room = this.#turn.isOver ? undefined : this.#options.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first
   }
 

@@ -114,6 +114,12 @@ describe('what it costs', () => {
     expect((await limiter.consume(both, { cost: 15 })).allowed).toBe(true)
     late.resolve()
     expect(await first).toMatchObject({ allowed: true, source: 'store' })
+    // What is decided after that has been denied without them.
+    clock.now += 1
+    world.asked.length = 0
+    const left = (await remaining(limiter)) as number
+    expect((await limiter.consume(both, { cost: left + 1 })).allowed).toBe(false)
+    expect(world.asked).toEqual(['all'])
   })
 
   test('what went back for a request is not leased again before that request has it', async () => {
