@@ -16,36 +16,25 @@ export type { OwnLimits } from './plans/own-limits.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject/subject.js'
 export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision/decision.js'
-export type {
-  BreakerChange,
-  EventContext,
-  InFlightChange,
-  LimiterEvents,
-  Shed,
-} from './limiter/report/events.js'
+export type { BreakerChange, EventContext, LimiterEvents, Shed } from './limiter/report/events.js'
 export type { FailurePolicy, FailurePolicyOption } from './plans/failure-policy.js'
 export type { BreakerState } from './failure/guard/breaker.js'
 export type { LocalOptions } from './failure/local/local-limiter.js'
-export type {
-  DecisionCounts,
-  LeaseStats,
-  LimiterHealth,
-  LimiterStats,
-  ReservationStats,
-  WaitingStats,
-} from './limiter/report/stats.js'
+export type { DecisionCounts, LimiterHealth, LimiterStats } from './limiter/report/stats.js'
+export type { ReservationStats } from './features/holds/holds.js'
+export type { InFlightChange } from './features/in-flight/slot-reports.js'
 export type { Reconciled } from './failure/local/reconciliation.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter/limiter.js'
 export type { Reservation } from './limiter/reservation.js'
 export type { ReserveOptions } from './limiter/options/consume-options.js'
-export type { WaitingChange } from './limiter/waiting/waiting-change.js'
+export type { WaitingChange, WaitingStats } from './limiter/waiting/waiting-change.js'
 export type { WaitOptions } from './plans/options/wait-option.js'
 export type { LimiterOptions } from './limiter/options/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'
 export type { PlanAnswer, PlanCacheOptions, PlanOf, PlanlessSubject } from './requests/plan/plan-lookup.js'
 export type { RememberOptions } from './features/denials/denials.js'
-export type { LeaseChange } from './features/leases/lease-change.js'
+export type { LeaseChange, LeaseStats } from './features/leases/lease-reporter.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export type { WaitForReplicasOptions } from './stores/redis/replica-wait.js'
 export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.js'

@@ -3,28 +3,28 @@ import { onceAMinute, thrownText, type Warn } from '../base/warnings.js'
 import { choosePolicy, type FailurePolicy, type FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Subject } from '../plans/subject.js'
 import { refundOf } from '../stores/receipts.js'
+import type { Feature, FeatureHost, ForgetReason, GivenBack } from '../requests/feature.js'
 import type { Part, Request } from '../requests/request.js'
 import { isTaken, unitsTaken, type Verdict } from '../requests/verdict.js'
-import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
+import type { Answer, Outcome, StoreRequest } from '../stores/contract.js'
 import { isOutcome } from '../stores/outcome-check.js'
 import { InstanceCounter } from './local/instance-counter.js'
 import { LocalLimiter, type LocalOptions } from './local/local-limiter.js'
 import { Reconciliation, type ReconciliationOptions } from './local/reconciliation.js'
 
-export interface FallbackOptions extends ReconciliationOptions {
-  readonly policy: FailurePolicyOption
+export interface FallbackOptions extends Pick<ReconciliationOptions, 'onReconciled'> {
+  readonly onStoreFailure: FailurePolicyOption
   readonly local: LocalOptions
   /** What all keys of the limiter begin with. */
   readonly begin: string
   readonly warn: Warn
-  /** Gives back units that the store took for a request after it was answered otherwise. Never rejects. */
-  readonly giveBack: (request: RefundRequest) => Promise<boolean>
 }
 
 const MOST_SUBJECTS = 10_000
 
 /** Decides what the store could not, by the failure policy, and reconciles that with the store when it is back. */
-export class Fallback {
+export class Fallback implements Feature {
+  readonly #host: FeatureHost
   readonly #options: FallbackOptions
   readonly #warn: Warn
   readonly #local: LocalLimiter
@@ -37,19 +37,26 @@ export class Fallback {
   #sentAtMs = -1
   #answeredAtMs = 0
 
-  constructor(options: FallbackOptions) {
+  constructor(options: FallbackOptions, host: FeatureHost) {
+    const charge = (batch: readonly StoreRequest[]): Promise<readonly Answer[]> =>
+      new Promise((resolve) => host.charge(batch, resolve))
+    this.#host = host
     this.#options = options
     this.#warn = onceAMinute(options.warn)
     this.#local = new LocalLimiter(options.local.maxSubjects ?? MOST_SUBJECTS)
-    this.#reconciliation = new Reconciliation(this.#local, options)
+    this.#reconciliation = new Reconciliation(this.#local, {
+      charge,
+      // A store that answers at once is never charged for an outage.
+      isRefused: (shard) => host.answersAtOnce || host.isRefused(shard),
+      onReconciled: options.onReconciled,
+    })
     const { instances } = options.local
     const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
-      const { begin, store, giveBack } = options
       this.#instances = new InstanceCounter({
-        begin,
-        consume: (batch) => store.charge(batch),
-        giveBack,
+        begin: options.begin,
+        charge,
+        giveBack: async (request) => (await host.refund(request)) === 'given',
         onCount,
       })
     } else {
@@ -62,7 +69,7 @@ export class Fallback {
    *
    * @param sentAtMs when its batch was sent, in ms since the process started
    */
-  note(request: Request, outcome: Outcome, sentAtMs: number): void {
+  learn(request: Request, outcome: Outcome, sentAtMs: number): void {
     if (!this.#mayLimitAny(request.parts)) return
     // The answers of a batch come together, so the clock is read once for them: to read it for each takes longer than all
     // else here. If one is remembered as a little older than it is, a newer answer only counts the more.
@@ -109,21 +116,16 @@ export class Fallback {
       const answer: unknown = answers[i]
       if (this.#letPass.has(request) || !isOutcome(answer, request)) return
       const units = unitsTaken(request, answer)
-      if (units > 0) void this.#options.giveBack(refundOf(request, answer, unitsOfEach(request, units)))
+      if (units > 0) void this.#host.refund(refundOf(request, answer, unitsOfEach(request, units)))
     })
   }
 
-  /**
-   * Called when a request that was let pass here is denied by another step. If the store counts it late, its units go
-   * back.
-   */
-  revoke(request: StoreRequest): void {
-    this.#letPass.delete(request)
-  }
-
-  /** Gives back units of a request that was decided here. Returns whether any were given. */
-  refund(request: Request, units: number): boolean {
-    return this.#local.refund(request, units)
+  /** After the store was charged for a local decision, its units cannot be given back. */
+  giveBack({ source, step }: Verdict, units: number): Promise<GivenBack> | undefined {
+    if (source === 'local') return Promise.resolve(this.#local.refund(step, units) ? 'given' : 'unknown')
+    // If it was let pass, and the store counts it late, its units go back then.
+    this.#letPass.delete(step)
+    return undefined
   }
 
   /** Called when all steps of a request have been decided. */
@@ -132,13 +134,13 @@ export class Fallback {
     this.#reconciliation.due(request)
   }
 
-  forget(keys: readonly string[]): void {
-    for (const key of keys) this.#local.forget(key)
+  forget(reason: ForgetReason, keys: readonly string[] = []): void {
+    if (reason === 'reset') for (const key of keys) this.#local.forget(key)
   }
 
-  /** Charges a shard for what was admitted without it. Called before it decides requests again. */
-  recover(shard: number): Promise<void> {
-    return this.#reconciliation.recover(shard)
+  /** Charges a shard for what was admitted without it. */
+  recover(shard: number, onDone: () => void): void {
+    void this.#reconciliation.recover(shard).then(onDone)
   }
 
   /** Charges all shards that answer a last time. */
@@ -152,7 +154,7 @@ export class Fallback {
   }
 
   #policyOf({ onStoreFailure }: Part): FailurePolicyOption {
-    return onStoreFailure ?? this.#options.policy
+    return onStoreFailure ?? this.#options.onStoreFailure
   }
 
   /** The policy for a part. If the user's policy function throws or returns something else, the policy is `local`. */

@@ -3,7 +3,7 @@ import { needCost } from '../requests/cost.js'
 import type { Request } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
 import type { Decision } from './decision/decision.js'
-import type { Settling } from './settle/settling.js'
+import type { Settling } from './settle/settlement.js'
 import { hasSlots } from './decision/slots-of-decisions.js'
 
 /**

@@ -17,8 +17,9 @@ import {
   readReserveOptions,
   type ReserveOptions,
 } from './options/consume-options.js'
+import { needHolds } from './options/supported-plans.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
-import { Settling } from './settle/settling.js'
+import { Settling } from './settle/settlement.js'
 
 /** A method that decides: its name, and what reads its options. */
 interface Asking<Options> {
@@ -95,7 +96,7 @@ export class ScopedConsumer implements Consumer {
   async reserve(subjects: Subjects, options: ReserveOptions): Promise<Reservation> {
     const { cost, lengthMs, context } = atCaller(this.#face.reserve, () => {
       const read = readReserveOptions(options)
-      this.#pipeline.holds.need()
+      needHolds(this.#pipeline.store)
       return read
     })
     const request = await this.#build(subjects, options, { name: 'reserve', costOf: () => cost })
@@ -124,7 +125,7 @@ export class ScopedConsumer implements Consumer {
     try {
       needUnitsBack(units)
       const request = await this.#builder.build(needSubject(subject), units, this.#scope)
-      return await this.#pipeline.byKey.refund(request, units)
+      return await this.#pipeline.refundByKey(request, units)
     } catch (error) {
       quiet(subject)
       throw error
@@ -132,7 +133,7 @@ export class ScopedConsumer implements Consumer {
   }
 
   async reset(subject: Subject | string): Promise<boolean> {
-    return this.#pipeline.byKey.reset(this.#builder.keysOf(subject, this.#scope))
+    return this.#pipeline.reset(this.#builder.keysOf(subject, this.#scope))
   }
 }
 

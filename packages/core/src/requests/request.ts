@@ -2,7 +2,7 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
-import type { StoreRequest, SubRequest } from '../stores/contract.js'
+import type { Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
 
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
@@ -61,6 +61,14 @@ export function ownersOf(parts: readonly Part[]): Subject[] {
 
 /** The slots of one request. */
 export interface RequestSlots {
+  /** Called when the request, or a step of it, is sent to the store. */
+  sent(step: Request): void
+  /**
+   * Called with the store's outcome for it.
+   *
+   * @param sentAtMs when its batch was sent, in ms since the process started; not used where answers are values
+   */
+  answered(step: Request, outcome: Outcome, sentAtMs: number): void
   /** Called when the request is decided: only the first call counts. */
   conclude(isAllowed: boolean): void
   /** Gives the slots back. Returns whether there were any: true once. */

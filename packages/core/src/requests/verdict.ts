@@ -1,5 +1,12 @@
 import type { StoreError } from '../base/errors.js'
-import type { Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
+import type {
+  Grant,
+  LimitOutcome,
+  Outcome,
+  RefundRequest,
+  StoreRequest,
+  SubRequest,
+} from '../stores/contract.js'
 import type { Part, Request } from './request.js'
 
 /** Units that a request was served with from a lease. */
@@ -65,6 +72,27 @@ export function unitsTaken(
   if (grant === 'lease' || (outcome.hold && outcome.hold.endsInUs > 0)) return 0
   if (grant === 'upTo') return outcome.limits[0]?.granted ?? 0
   return isTaken(outcome) ? (parts[0]?.cost ?? 0) : 0
+}
+
+/**
+ * How many more units each limit of a part would need for its cost; with the grant `upTo`, for one more unit. Infinity where units
+ * would not help: too many requests are in flight, or too many reservations are open.
+ *
+ * @param limits what the store said of them
+ */
+export function lackingUnits(
+  { set, cost }: SubRequest,
+  grant: Grant,
+  limits: readonly LimitOutcome[],
+): number {
+  const needed = grant === 'upTo' ? 1 : cost
+  let lacking = 0
+  for (const [i, { wait, remaining }] of limits.entries()) {
+    const denies = grant === 'all' && wait !== 0
+    if (denies && (i === set.slots || remaining >= needed)) return Infinity
+    if (i !== set.slots) lacking = Math.max(lacking, needed - remaining)
+  }
+  return lacking
 }
 
 /** The error because of which the store did not decide all of them. */

@@ -23,7 +23,7 @@ function fleet(size: number): {
     (_, i) =>
       new InstanceCounter({
         begin: '',
-        consume: async (batch) => {
+        charge: async (batch) => {
           await turn()
           return (await store.consume(batch)) as readonly Answer[]
         },

@@ -1,4 +1,4 @@
-import { lackingUnits } from '../../src/features/fast-path.js'
+import { lackingUnits } from '../../src/requests/verdict.js'
 import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
 import type { Grant } from '../../src/stores/contract.js'
 

@@ -75,7 +75,7 @@ export class CheckedProcess {
   }
 
   ask(): void {
-    const request = this.#run(() => this.inFlight.begin(this.#newRequest()))
+    const request = this.#run(() => this.inFlight.prepare(this.#newRequest()))
     const keys = request.parts.map(({ key }) => key as Key)
     const ask: Ask = { request, keys, steps: request.steps ?? [request], state: 'undecided' }
     this.asks.push(ask)
@@ -100,7 +100,7 @@ export class CheckedProcess {
   }
 
   reset(): void {
-    this.#run(() => this.inFlight.declareAgain(KEYS))
+    this.#run(() => this.inFlight.forget('reset', KEYS))
   }
 
   /** The store answers again: it is told of all slots before it is asked. */
@@ -152,7 +152,7 @@ export class CheckedProcess {
               },
             }),
           isRefused: () => this.isDown,
-          onDeclaredAgain: () => {},
+          emit: () => {},
         }),
     )
   }
@@ -161,21 +161,21 @@ export class CheckedProcess {
     const [step, ...others] = ask.steps as [Request, ...Request[]]
     const isStep = ask.steps.length > 1 || ask.request.steps !== undefined
     ask.steps = others
-    this.#run(() => this.inFlight.ask(step))
+    this.#run(() => step.inFlight?.sent(step))
     const sentAtMs = this.timers.nowMs
     this.#send({
       requests: [step],
       ask,
       onAnswer: ([outcome] = []) => {
         if (!outcome) return
-        this.#run(() => this.inFlight.learn(step, outcome, sentAtMs))
+        this.#run(() => step.inFlight?.answered(step, outcome, sentAtMs))
         if (isTaken(outcome) && others.length > 0) this.#askNext(ask)
         else this.#decide(ask, isTaken(outcome))
       },
       // The deadline of a request in several steps is over before that of its last call.
       onLate: ([outcome]) =>
         this.#run(() =>
-          isStep && outcome ? this.inFlight.learn(step, outcome, sentAtMs) : this.inFlight.late([step]),
+          isStep && outcome ? step.inFlight?.answered(step, outcome, sentAtMs) : this.inFlight.late([step]),
         ),
     })
   }

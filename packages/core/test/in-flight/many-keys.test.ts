@@ -46,17 +46,17 @@ class Process {
     send: (request, onAnswer) => void this.#take([request]).then(([outcome]) => onAnswer(outcome)),
     charge: (batch, onAnswers) => void this.#take(batch).then(onAnswers),
     isRefused: () => this.isRefused,
-    onDeclaredAgain: (subjects) => this.toldAgain.push(subjects),
+    emit: (_event, { subjects }) => this.toldAgain.push(subjects),
   })
   #sent = 0
 
   /** A request that is let in by the failure policy if the store is not asked, else by the store. */
   begin(key: string): () => void {
-    const request = this.inFlight.begin(requestOf(key))
+    const request = this.inFlight.prepare(requestOf(key))
     if (!this.isRefused) {
-      this.inFlight.ask(request)
+      request.inFlight?.sent(request)
       const slot = (request.parts[0]?.slots?.known ?? 0) + 1
-      this.inFlight.learn(request, { at: 0, limits: [{ wait: 0, remaining: 4, reset: 0, slot }] }, 0)
+      request.inFlight?.answered(request, { at: 0, limits: [{ wait: 0, remaining: 4, reset: 0, slot }] }, 0)
     }
     request.inFlight?.conclude(true)
     return () => void request.inFlight?.release()
@@ -99,8 +99,8 @@ test('while the store is not asked, a request leaves nothing behind, and nothing
 test('a request that was under way when the store failed is told of, unless the store has dropped its slot by then', async () => {
   const process = new Process()
   const begin = (key: string): void => {
-    const request = process.inFlight.begin(requestOf(key))
-    process.inFlight.ask(request)
+    const request = process.inFlight.prepare(requestOf(key))
+    request.inFlight?.sent(request)
     request.inFlight?.conclude(false)
   }
   process.isRefused = true

@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/stores/contract.js'
 
 export const KEY = 'tenant'
 const PLAN = compilePlan('big', '1/s', 'plans.big')
-const LISTENER = { lease: () => {}, leaseUsed: () => {} }
+const REPORTER = { lease: () => {}, leaseUsed: () => {} }
 
 /** A demand that never changes, of units so cheap that leases are small. */
 class SteadyDemand extends Demand {
@@ -133,7 +133,7 @@ export class CheckedProcess {
       plan: PLAN,
       demand: new SteadyDemand(this.#unitsPerMs),
       newId: () => `lease-${this.number}-${(this.#ids += 1)}`.padEnd(12, '_'),
-      listener: LISTENER,
+      reporter: REPORTER,
     })
   }
 }

@@ -1,17 +1,18 @@
 // What is told of leases: the event, its channel, and the counts.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { channelOf } from '../../src/adapter.js'
+import { Reporter } from '../../src/limiter/report/reporter.js'
+import { LeaseReporter } from '../../src/features/leases/lease-reporter.js'
 import { createLimiter, type LeaseChange } from '../../src/index.js'
 import { Events } from '../../src/limiter/report/events.js'
 import { weakestOf, CountedDecision } from '../../src/limiter/decision/counted-decision.js'
 import { StoreWarning } from '../../src/limiter/report/store-warning.js'
-import { Reporter } from '../../src/limiter/report/reporter.js'
 import type { Verdict } from '../../src/requests/verdict.js'
 import { asServedFromLease } from '../support/leased.js'
 
 const warn = jest.fn()
 const events = new Events({}, warn)
-const reporter = (): Reporter => new Reporter(events, new StoreWarning(warn, 'local'))
+const reporter = (): LeaseReporter => new LeaseReporter((given) => events.emit('lease', given))
 const change = (kind: LeaseChange['kind'], units: number): LeaseChange => ({
   kind,
   subject: { id: 'acme' },
@@ -38,7 +39,7 @@ test('each kind of change is counted by its leases or its units', () => {
   told.lease(change('returned', 5))
   told.lease(change('lost', 7))
   told.lease(change('lost', 0))
-  expect(told.stats({ pending: 0, held: 3, inFlight: 0, waiting: 0 }).leases).toEqual({
+  expect(told.stats(3)).toEqual({
     granted: 2,
     refused: 1,
     renewals: 1,
@@ -52,9 +53,9 @@ test('each kind of change is counted by its leases or its units', () => {
 
 test('counts that were read do not change afterwards', () => {
   const told = reporter()
-  const before = told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 })
+  const before = told.stats(0)
   told.lease(change('granted', 100))
-  expect(before.leases).toEqual(NONE)
+  expect(before).toEqual(NONE)
 })
 
 test('listeners and subscribers of the channel get the change', () => {
@@ -79,10 +80,10 @@ test('a limiter takes listeners of leases', () => {
 })
 
 test('a decision from a lease is counted under its source', async () => {
-  const told = reporter()
+  const told = new Reporter(events, new StoreWarning(warn, 'local'))
   const decision = await createLimiter({ limit: '5/min' }).consume('acme')
   told.decision(asServedFromLease(decision), undefined, undefined)
-  expect(told.stats({ pending: 0, held: 0, inFlight: 0, waiting: 0 }).decisions).toMatchObject({
+  expect(told.stats().decisions).toMatchObject({
     lease: { allowed: 1, denied: 0 },
     store: { allowed: 0 },
   })

@@ -1,19 +1,13 @@
 // One process of the checker: the real waiting room, and what gives units back, with the requests, the answers and the time that
 // the checker gives them.
 import type { Timing } from '../../src/base/clocks.js'
-import type { Fallback } from '../../src/failure/fallback.js'
-import type { GiveBacks, GivenBack } from '../../src/failure/outbox/outbox.js'
-import type { InFlight } from '../../src/features/in-flight/in-flight.js'
+import { Holds } from '../../src/features/holds/holds.js'
 import type { Decision } from '../../src/limiter/decision/decision.js'
-import { Holds } from '../../src/limiter/holds/holds.js'
-import type { PathHost } from '../../src/limiter/pipeline/backing.js'
-import type { Reporter } from '../../src/limiter/report/reporter.js'
-import { UnitsBack } from '../../src/limiter/settle/units-back.js'
-import { waitingHostOf } from '../../src/limiter/pipeline/pipeline.js'
 import type { WaitingChange } from '../../src/limiter/waiting/waiting-change.js'
 import { WaitingRoom, type WaitingHost } from '../../src/limiter/waiting/waiting-room.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { compilePlan } from '../../src/plans/plan.js'
+import type { FeatureHost, GivenBack } from '../../src/requests/feature.js'
 import type { Request } from '../../src/requests/request.js'
 import { verdictOf, type Verdict } from '../../src/requests/verdict.js'
 import type { Outcome, RefundRequest } from '../../src/stores/contract.js'
@@ -93,7 +87,6 @@ export class CheckedProcess {
   }
   readonly #world: Surroundings
   readonly #holds: Holds
-  readonly #unitsBack: UnitsBack
   #alarms: readonly Alarm[] = []
   #asked: readonly Message[] = []
 
@@ -101,17 +94,14 @@ export class CheckedProcess {
     this.name = name
     this.#world = world
     const timing: Timing = { now: () => world.now(), after: (ms, act) => this.#after(ms, act) }
-    const giveBack = (request: RefundRequest): Promise<GivenBack> => this.#giveBack(request)
-    const send: PathHost['send'] = (request, onAnswer) =>
+    const send: FeatureHost['send'] = (request, onAnswer) =>
       this.#post({ request }, (told) => onAnswer(told?.outcome))
-    this.#holds = new Holds({
-      ...{ host: { send } as PathHost, reporter: {} as Reporter, canHold: true },
-      ...{ giveBack, timing },
+    this.#holds = new Holds({ send, refund: (request) => this.#refund(request) }, timing)
+    this.room = new WaitingRoom(this.#host(), {
+      newId: () => world.newId(),
+      timing,
+      emit: ({ kind }) => void (this.counts[kind] += 1),
     })
-    const fallback = { revoke: () => {} } as unknown as Fallback
-    const giveBacks = { give: giveBack } as GiveBacks
-    this.#unitsBack = new UnitsBack({ fallback, giveBacks, holds: this.#holds }, () => world.now())
-    this.room = new WaitingRoom(this.#host(), () => world.newId(), timing)
   }
 
   /** Those that have a place and wait. */
@@ -170,7 +160,7 @@ export class CheckedProcess {
 
   /** Gives back what was let in last. */
   refund(): void {
-    if (this.newest) void this.#unitsBack.give(this.newest.verdict, 1)
+    if (this.newest) void this.#giveBack(this.newest.verdict, 1)
     this.newest = undefined
   }
 
@@ -187,20 +177,23 @@ export class CheckedProcess {
   }
 
   #host(): WaitingHost {
-    const inFlight = { begin: (request: Request) => request } as InFlight
-    const host = waitingHostOf(inFlight, this.#unitsBack, {
+    return {
       isRefused: () => false,
       ask: (request) => this.#ask(request),
-      conclude: (request, verdict) => this.#conclude(request, verdict),
-      told: { waiting: ({ kind }) => void (this.counts[kind] += 1), refusedPlace: () => {} },
-    })
-    const giveBack: WaitingHost['giveBack'] = (verdict) => {
-      const visit = verdict.step.context as Visit
-      if (visit.place) this.left.push(visit.place)
-      visit.place = undefined
-      return host.giveBack(verdict)
+      conclude: (request, [verdict]) => this.#conclude(request, verdict as Verdict),
+      giveBack: (verdict, units) => {
+        const visit = verdict.step.context as Visit
+        if (visit.place) this.left.push(visit.place)
+        visit.place = undefined
+        return this.#giveBack(verdict, units)
+      },
     }
-    return { ...host, giveBack }
+  }
+
+  /** As the pipeline gives units back. */
+  #giveBack(verdict: Verdict, units: number): Promise<GivenBack> {
+    const { step, outcome } = verdict
+    return this.#holds.giveBack(verdict, units) ?? this.#refund(refundOf(step, outcome as Outcome, units))
   }
 
   #after(ms: number, act: () => void): () => void {
@@ -239,7 +232,7 @@ export class CheckedProcess {
     return new Promise((resolve) => {
       const onAnswer = (told: Told | undefined): void => {
         if (told?.outcome) return resolve(this.#learn(step, told.outcome, { ...told, sentAtMs }))
-        this.#holds.reports.cancel(step)
+        this.#holds.failed(step)
         resolve({ source: 'closed', allowed: false, step })
       }
       this.#post({ request: step }, onAnswer, ({ outcome }) => outcome && this.#late(step, outcome))
@@ -270,7 +263,7 @@ export class CheckedProcess {
   #late(step: Request, outcome: Outcome): void {
     this.#holds.late([step], [outcome])
     const isTaken = verdictOf('store', step, outcome).allowed && !outcome.hold?.endsInUs
-    if (isTaken) void this.#giveBack(refundOf(step, outcome, 1))
+    if (isTaken) void this.#refund(refundOf(step, outcome, 1))
   }
 
   #conclude(request: Request, verdict: Verdict): Decision {
@@ -289,7 +282,7 @@ export class CheckedProcess {
   }
 
   /** Is repeated until it is answered, as long as the process lives. */
-  #giveBack(request: RefundRequest): Promise<GivenBack> {
+  #refund(request: RefundRequest): Promise<GivenBack> {
     const refund = { ...request, id: `refund-${this.#world.newId()}` }
     return new Promise((resolve) => {
       const send = (): void =>

@@ -97,8 +97,8 @@ export class WaitingWorld implements SlowWorld {
     for (const process of this.#processes) {
       const { counts, room, visits } = process
       const { booked, admitted, left, late, closed } = counts
-      if (booked - admitted - left - late - closed !== room.waiting)
-        throw new Violation('counts', `${room.waiting} wait of ${JSON.stringify(counts)}`)
+      if (booked - admitted - left - late - closed !== room.stats().now)
+        throw new Violation('counts', `${room.stats().now} wait of ${JSON.stringify(counts)}`)
       if (room.seated !== visits.length)
         throw new Violation('counts', `${room.seated} seats for ${visits.length} requests`)
       for (const { place } of process.waiting) this.#judgePlace(place)

@@ -17,7 +17,7 @@ export interface InstanceCounterOptions {
   /** What all keys of its limiter begin with. */
   readonly begin: string
   /** Never rejects. */
-  readonly consume: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
+  readonly charge: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
   /** Never rejects. */
   readonly giveBack: (request: RefundRequest) => Promise<boolean>
   readonly onCount: (instances: number) => void
@@ -66,7 +66,7 @@ export class InstanceCounter {
   /** Takes the new unit before it gives the old one back: for a moment it counts twice, but it is never missed. */
   async #count(): Promise<void> {
     const before = this.#held
-    const [answer] = await this.#options.consume([this.#request])
+    const [answer] = await this.#options.charge([this.#request])
     if (!isOutcome(answer, this.#request)) return
     this.#held = refundOf(this.#request, answer, 1)
     const isGiven = before && (await this.#options.giveBack(before))

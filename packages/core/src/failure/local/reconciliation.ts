@@ -8,16 +8,11 @@ import type { LocalLimiter } from './local-limiter.js'
 import { usageOf, type Owed } from './owed-levels.js'
 import { unitsOf } from './usage-ledger.js'
 
-/** The part of the store that reconciliation needs. */
-export interface ChargedStore {
-  /** Charges one shard, also while its breaker is open. Never rejects. */
-  charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]>
-  /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
-  isOpen(shard: number): boolean
-}
-
 export interface ReconciliationOptions {
-  readonly store: ChargedStore
+  /** Charges one shard, also while it is refused. Never rejects. */
+  readonly charge: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
+  /** Whether a shard is not charged now. */
+  readonly isRefused: (shard: number) => boolean
   /** @param shard the one that was charged; undefined of units that were dropped when their subject was forgotten */
   readonly onReconciled: (reconciled: Reconciled, shard?: number) => void
 }
@@ -59,7 +54,7 @@ export class Reconciliation {
     this.#outbox = new Outbox<Charge, Outcome>({
       send: (charges) => this.#send(charges),
       limitsOf: chargedLimits,
-      isOpen: (shard) => options.store.isOpen(shard),
+      isOpen: options.isRefused,
       onDelivered: (charge, answer) => this.#settle(charge, isA(answer, StoreError) ? undefined : answer),
       onDropped: (charge) => this.#settle(charge, undefined),
     })
@@ -68,7 +63,7 @@ export class Reconciliation {
   /** Called when units were admitted without the store. Charges them soon if the shard answers other requests. */
   due({ shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>): void {
     if (this.#isEnded) this.#drop(this.#local.dropOwed(parts))
-    else if (!this.#options.store.isOpen(shard)) this.#chargeSoon()
+    else if (!this.#options.isRefused(shard)) this.#chargeSoon()
   }
 
   /** Charges a shard that answers again. */
@@ -93,7 +88,7 @@ export class Reconciliation {
     if (this.#isEnding) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      void this.#charge((shard) => !this.#options.store.isOpen(shard))
+      void this.#charge((shard) => !this.#options.isRefused(shard))
     }, DUE_AFTER_MS).unref()
   }
 
@@ -130,7 +125,7 @@ export class Reconciliation {
       const part = { key: owed.key, set: owed.used.set, cost: 1, used: usageOf(owed, nowUs) }
       return { shard, id, grant: 'force', parts: [part] }
     })
-    const answers = await this.#options.store.charge(batch)
+    const answers = await this.#options.charge(batch)
     return batch.map((request, i) => {
       const answer: unknown = answers[i]
       if (isOutcome(answer, request)) return answer

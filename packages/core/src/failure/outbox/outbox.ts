@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isA, StoreError, pageOf } from '../../base/errors.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import type { Feature, GivenBack } from '../../requests/feature.js'
 import { inCalls, Batcher, limitsIn } from '../../stores/batcher.js'
 import { ID_KEPT_MS, type RefundAnswer, type RefundRequest } from '../../stores/contract.js'
 
@@ -184,25 +185,23 @@ interface RefundingStore {
   readonly answersAtOnce: boolean
   /** Sends refunds of one shard; if forced, also while its breaker is open. Never rejects. */
   refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]>
-  /** Whether the shard's breaker is not closed, so that requests are not sent to it. */
-  isOpen(shard: number): boolean
+  /** Why requests are not sent to a shard; undefined when they are. */
+  refusal(shard: number): StoreError | undefined
 }
 
-/** The result of a refund. `gone`: the units had come back by themselves. `unknown`: the store has not answered yet. */
-export type GivenBack = 'given' | 'gone' | 'unknown'
-
 /** Gives units back to the store: one call per shard and tick, each refund counted once, even if replies are lost. */
-export class GiveBacks {
+export class GiveBacks implements Feature {
   readonly #store: RefundingStore
   readonly #outbox: Outbox<RefundRequest, boolean>
   readonly #batcher: Batcher<RefundRequest>
+  #isEnded = false
 
   constructor(store: RefundingStore) {
     this.#store = store
     this.#outbox = new Outbox<RefundRequest, boolean>({
       send: (batch, isForced) => store.refund(batch, isForced),
       limitsOf: limitsIn,
-      isOpen: (shard) => store.isOpen(shard),
+      isOpen: (shard) => store.refusal(shard) !== undefined,
       onDelivered: () => {},
       onDropped: () => {},
     })
@@ -211,9 +210,10 @@ export class GiveBacks {
 
   /**
    * Gives units back. Without an answer of the store it resolves to `unknown`, and is repeated for five minutes: so it has an id,
-   * which the store keeps. A request without units is not sent. Never rejects.
+   * which the store keeps. A request without units is not sent, and nothing is after `end`. Never rejects.
    */
   async give(request: RefundRequest): Promise<GivenBack> {
+    if (this.#isEnded) return 'unknown'
     if (!request.parts.some(({ receipts }) => receipts.some(({ units }) => units > 0))) return 'gone'
     if (!this.#store.answersAtOnce) {
       return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
@@ -223,13 +223,14 @@ export class GiveBacks {
   }
 
   /** Repeats the waiting refunds of a shard that answers again. */
-  recover(shard: number): Promise<void> {
-    return this.#outbox.recover(shard)
+  recover(shard: number, onDone: () => void): void {
+    void this.#outbox.recover(shard).then(onDone)
   }
 
   async end(): Promise<void> {
     this.#batcher.flush()
     await this.#outbox.end()
+    this.#isEnded = true
   }
 }
 

@@ -2,10 +2,10 @@ import { GenerationalCache, LruMap } from '../../base/caches.js'
 import { ConfigError } from '../../base/errors.js'
 import { needOptions, isWhole } from '../../base/options.js'
 import { elapsedMs } from '../../base/timers.js'
+import type { Feature, ForgetReason } from '../../requests/feature.js'
 import type { Part, Request } from '../../requests/request.js'
-import { unitsTaken, type Verdict } from '../../requests/verdict.js'
+import { lackingUnits, unitsTaken, type Verdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
-import { type FastPath, type ForgetReason, lackingUnits } from '../fast-path.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
@@ -19,7 +19,7 @@ const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
  * Only of limits that count in time, where time alone gives units back. Slots come back when a request ends, in any
  * process: what a limit of requests in flight said is never remembered.
  */
-export class Denials implements FastPath {
+export class Denials implements Feature {
   readonly #denials: DenialsByKey
   /** When keys were last forgotten: an outcome of before that can come after it, on another connection. */
   readonly #forgottenAt: GenerationalCache<number>

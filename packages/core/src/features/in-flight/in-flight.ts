@@ -1,16 +1,17 @@
 import { elapsedMs } from '../../base/timers.js'
+import type { Feature, ForgetReason } from '../../requests/feature.js'
 import { takesSlots, type Part, type Request } from '../../requests/request.js'
 import { isTaken } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, StoreRequest } from '../../stores/contract.js'
 import { HeldSlots, type SlotsOwner, KeySlots } from './key-slots.js'
-import { SlotReports, type SlotsHost } from './slot-reports.js'
+import { type InFlightHost, SlotReports } from './slot-reports.js'
 import { SlotRounds } from './slot-rounds.js'
 
 /**
  * Knows which requests of this process are in flight, for subjects whose plan limits that. Each key has one count. It goes
  * along with every request of the subject; where none follows, it is reported.
  */
-export class InFlight implements SlotsOwner {
+export class InFlight implements Feature, SlotsOwner {
   readonly #holder: string
   readonly #answersAtOnce: boolean
   readonly #keys = new Map<string, KeySlots>()
@@ -21,7 +22,7 @@ export class InFlight implements SlotsOwner {
   #held = 0
 
   /** @param holder 6 letters, digits, `_` or `-`, of this process and limiter alone */
-  constructor(holder: string, host: SlotsHost) {
+  constructor(holder: string, host: InFlightHost) {
     this.#holder = holder
     this.#answersAtOnce = host.answersAtOnce
     this.#reports = new SlotReports(this.#keys, host)
@@ -29,8 +30,8 @@ export class InFlight implements SlotsOwner {
   }
 
   /** Requests in flight that take a slot. One counts once for each of its keys. */
-  get held(): number {
-    return this.#held
+  stats(): { readonly inFlight: number } {
+    return { inFlight: this.#held }
   }
 
   /** What is remembered of each key, for tests. */
@@ -39,7 +40,7 @@ export class InFlight implements SlotsOwner {
   }
 
   /** The same request with the slots that it asks for, to be concluded once; if it asks for none, the request itself. */
-  begin(request: Request): Request {
+  prepare(request: Request): Request {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
     const parts = request.parts.map((part) => {
@@ -55,9 +56,7 @@ export class InFlight implements SlotsOwner {
     return { ...request, parts, steps, inFlight }
   }
 
-  /** Called when a request that was begun, or a step of it, is sent to the store. */
-  ask({ parts, inFlight }: Request): void {
-    if (!(inFlight instanceof HeldSlots)) return
+  sent(inFlight: HeldSlots, { parts }: Request): void {
     for (const { slots } of parts) {
       if (!(slots instanceof KeySlots)) continue
       this.#asked += 1
@@ -66,14 +65,8 @@ export class InFlight implements SlotsOwner {
     }
   }
 
-  /**
-   * Learns from the store's answer to a request or a step.
-   *
-   * @param sentAtMs when its batch was sent, in ms since the process started; not used where answers are values
-   */
-  learn(step: Request, outcome: Outcome, sentAtMs: number): void {
-    const { parts, inFlight } = step
-    if (!(inFlight instanceof HeldSlots)) return
+  answered(inFlight: HeldSlots, step: Request, outcome: Outcome, sentAtMs: number): void {
+    const { parts } = step
     const isGiven = isTaken(outcome)
     const atMs = this.#answersAtOnce ? elapsedMs() : sentAtMs
     let isLate = false
@@ -102,18 +95,17 @@ export class InFlight implements SlotsOwner {
     }
   }
 
-  /** Tells a shard that answers again of all that is in flight. `onTold` is called after half a second at the latest. */
-  recover(shard: number, onTold: () => void): void {
-    this.#rounds.recover(shard, onTold)
+  /** Tells the shard of all that is in flight. `onDone` is called after half a second at the latest. */
+  recover(shard: number, onDone: () => void): void {
+    this.#rounds.recover(shard, onDone)
   }
 
-  /** Tells of some keys anew, after the store has forgotten them. */
-  declareAgain(keys: readonly string[]): void {
-    this.#reports.declareAgain(keys)
+  forget(reason: ForgetReason, keys: readonly string[] = []): void {
+    if (reason === 'reset' || reason === 'perhaps-reset') this.#reports.declareAgain(keys)
   }
 
   /** Nothing is renewed from now on. What is to be told is told at once. */
-  beginEnd(): void {
+  stop(): void {
     this.#rounds.end()
     this.#reports.hurry()
   }

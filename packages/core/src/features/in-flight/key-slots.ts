@@ -1,6 +1,6 @@
 import { elapsedMs } from '../../base/timers.js'
 import type { Part, Request, RequestSlots } from '../../requests/request.js'
-import type { LimitOutcome, SlotHolder } from '../../stores/contract.js'
+import type { LimitOutcome, Outcome, SlotHolder } from '../../stores/contract.js'
 import { SlotNumbers } from './slot-numbers.js'
 
 /** A share of the slots of a limit. With fewer left, others may be waiting for one. */
@@ -204,6 +204,9 @@ export class KeySlots implements SlotHolder {
 
 /** What counts the slots that are held. */
 export interface SlotsOwner {
+  /** As RequestSlots. */
+  sent(inFlight: HeldSlots, step: Request): void
+  answered(inFlight: HeldSlots, step: Request, outcome: Outcome, sentAtMs: number): void
   /**
    * A request is decided.
    *
@@ -230,6 +233,14 @@ export class HeldSlots implements RequestSlots {
     this.#owner = owner
   }
 
+  sent(step: Request): void {
+    this.#owner.sent(this, step)
+  }
+
+  answered(step: Request, outcome: Outcome, sentAtMs: number): void {
+    this.#owner.answered(this, step, outcome, sentAtMs)
+  }
+
   add(slots: KeySlots): void {
     slots.pending += 1
     this.#all.push(slots)
@@ -247,14 +258,14 @@ export class HeldSlots implements RequestSlots {
    * @param sentAtMs when it was asked, in ms since the process started
    */
   granted(slots: KeySlots, outcome: LimitOutcome, sentAtMs: number): boolean {
-    const at = this.#answered(slots, GIVEN)
+    const at = this.#answeredBy(slots, GIVEN)
     if (at > NOT_ASKED) slots.granted(at, outcome, sentAtMs)
     return at > NOT_ASKED
   }
 
   /** The store has given no slot. Returns as `given` does. */
   denied(slots: KeySlots, outcome: LimitOutcome): boolean {
-    const at = this.#answered(slots, NOT_GIVEN)
+    const at = this.#answeredBy(slots, NOT_GIVEN)
     if (at > NOT_ASKED) slots.denied(at, outcome)
     return at > NOT_ASKED
   }
@@ -280,7 +291,7 @@ export class HeldSlots implements RequestSlots {
     return true
   }
 
-  #answered(slots: KeySlots, how: number): number {
+  #answeredBy(slots: KeySlots, how: number): number {
     const i = this.#all.indexOf(slots)
     const at = this.#asked[i] as number
     if (at > NOT_ASKED) this.#asked[i] = how

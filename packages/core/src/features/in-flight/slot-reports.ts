@@ -1,6 +1,7 @@
 import { clearTimeout, setImmediate, setTimeout } from '../../base/timers.js'
+import type { FeatureHost } from '../../requests/feature.js'
 import type { Request } from '../../requests/request.js'
-import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
+import type { Outcome } from '../../stores/contract.js'
 import type { KeySlots, Report } from './key-slots.js'
 
 /** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
@@ -8,23 +9,20 @@ const GATHER_MS = 5
 /** Of how many keys one turn of the event loop reports. */
 const KEYS_A_TURN = 1000
 
-export interface SlotsHost {
-  /** Sends a request to the store that no caller waits for. `onAnswer` gets no outcome if there was none. */
-  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
-  /** Sends to a shard that is not asked for decisions yet. */
-  charge(batch: readonly StoreRequest[], onAnswers: (answers: readonly Answer[]) => void): void
-  /** Whether nothing can be sent to a shard now. */
-  isRefused(shard: number): boolean
-  /** Whether answers of the store are values. */
-  readonly answersAtOnce: boolean
-  /** Slots were told again that the store had lost, or may have lost. */
-  onDeclaredAgain(subjects: number, slots: number): void
+/** What this process told the store about its requests in flight. */
+export interface InFlightChange {
+  readonly kind: 'declared'
+  /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
+  readonly subjects: number
+  readonly slots: number
 }
+
+export type InFlightHost = Omit<FeatureHost<{ inFlight: InFlightChange }>, 'refund'>
 
 /** Tells the store of slots where no request does, soon after some were given back. Keys of which nothing is left are forgotten. */
 export class SlotReports {
   readonly #keys: Map<string, KeySlots>
-  readonly #host: SlotsHost
+  readonly #host: InFlightHost
   /** Those to be reported soon: at the end of this turn, or a little later. */
   readonly #due = new Set<KeySlots>()
   #isFlushing = false
@@ -32,7 +30,7 @@ export class SlotReports {
   #isHurried = false
   #isEnded = false
 
-  constructor(keys: Map<string, KeySlots>, host: SlotsHost) {
+  constructor(keys: Map<string, KeySlots>, host: InFlightHost) {
     this.#keys = keys
     this.#host = host
   }

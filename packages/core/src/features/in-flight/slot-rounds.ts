@@ -2,7 +2,7 @@ import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../../base/ti
 import { SLOTS_KEPT_MS } from '../../stores/contract.js'
 import { LARGEST_BATCH } from '../../stores/batcher.js'
 import type { KeySlots } from './key-slots.js'
-import type { SlotReports, SlotsHost } from './slot-reports.js'
+import type { InFlightHost, SlotReports } from './slot-reports.js'
 
 /** How often the slots of long requests are told again: three times before the store would drop them. */
 const RENEW_AFTER_MS = 4500
@@ -28,14 +28,14 @@ interface Round {
 export class SlotRounds {
   readonly #keys: ReadonlyMap<string, KeySlots>
   readonly #reports: SlotReports
-  readonly #host: SlotsHost
+  readonly #host: InFlightHost
   /** When each shard began to answer again: what it was told before may be lost. */
   readonly #answersSinceMs = new Map<number, number>()
   #sweeping: NodeJS.Timeout | undefined
   #isSweeping = false
   #isEnded = false
 
-  constructor(keys: ReadonlyMap<string, KeySlots>, reports: SlotReports, host: SlotsHost) {
+  constructor(keys: ReadonlyMap<string, KeySlots>, reports: SlotReports, host: InFlightHost) {
     this.#keys = keys
     this.#reports = reports
     this.#host = host
@@ -103,7 +103,7 @@ export class SlotRounds {
     const keys = this.#keys.values()
     let [subjects, held] = [0, 0]
     const end = (isDone: boolean): void => {
-      if (subjects > 0) this.#host.onDeclaredAgain(subjects, held)
+      if (subjects > 0) this.#host.emit('inFlight', { kind: 'declared', subjects, slots: held })
       onEnd(isDone)
     }
     const goOn = (): void => {

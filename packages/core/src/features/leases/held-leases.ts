@@ -1,5 +1,5 @@
 import type { LeaseReport, Outcome } from '../../stores/contract.js'
-import type { LeaseChange } from './lease-change.js'
+import type { LeaseChange } from './lease-reporter.js'
 import type { HeldLease } from './held-lease.js'
 
 /** Receives what becomes of the units of one subject. */

@@ -4,11 +4,10 @@ import type { Part, Request } from '../../requests/request.js'
 import type { LeasedUnits } from '../../requests/verdict.js'
 import type { LeaseOrder, LeaseWish, Outcome, RefundRequest } from '../../stores/contract.js'
 import { refundOf } from '../../stores/receipts.js'
-import type { LeaseListener } from '../fast-path.js'
 import { type Demand, isHot, isInTime, leadMsOf, pauseMsOf, wishOf } from './demand.js'
 import { HeldLease, type LeaseState } from './held-lease.js'
 import { HeldLeases, type Reported } from './held-leases.js'
-import type { LeaseChange } from './lease-change.js'
+import type { LeaseChange, LeaseReporter } from './lease-reporter.js'
 
 export interface HolderOptions {
   /** Any request's part for the subject: its key, limits, shard and plan. */
@@ -17,7 +16,7 @@ export interface HolderOptions {
   readonly plan: Plan
   readonly demand: Demand
   readonly newId: () => string
-  readonly listener: LeaseListener
+  readonly reporter: Pick<LeaseReporter, 'lease' | 'leaseUsed'>
 }
 
 /** The message that is under way. */
@@ -60,7 +59,7 @@ export class LeaseHolder {
     this.lengthMs = this.terms.lengthUs / 1000
     this.#leases = new HeldLeases({
       changed: (kind, units) => this.#tell(kind, units),
-      used: (units) => options.listener.leaseUsed(units),
+      used: (units) => options.reporter.leaseUsed(units),
     })
   }
 
@@ -249,8 +248,8 @@ export class LeaseHolder {
   }
 
   #tell(kind: LeaseChange['kind'], units: number, isRenewal = false): void {
-    const { listener, plan } = this.#options
-    listener.lease({ kind, subject: this.part.subject, plan: plan.name, units }, isRenewal)
+    const { reporter, plan } = this.#options
+    reporter.lease({ kind, subject: this.part.subject, plan: plan.name, units }, isRenewal)
   }
 }
 

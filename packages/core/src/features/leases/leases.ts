@@ -1,10 +1,17 @@
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
+import {
+  combineGivenBack,
+  type Feature,
+  type FeatureHost,
+  type ForgetReason,
+  type GivenBack,
+} from '../../requests/feature.js'
 import type { Part, Request } from '../../requests/request.js'
-import { isTaken, type Verdict } from '../../requests/verdict.js'
+import { isTaken, lackingUnits, type LeasedUnits, type Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
-import { type FastPath, type FastPathHost, type ForgetReason, lackingUnits } from '../fast-path.js'
 import { Demand, isGrantable, HOT_REQUESTS } from './demand.js'
 import { LeaseHolder, type LeaseUse } from './lease-holder.js'
+import { type LeaseChange, LeaseReporter, type LeaseStats } from './lease-reporter.js'
 
 /** The most subjects that can hold leases. */
 const MOST_HOLDERS = 1000
@@ -16,7 +23,9 @@ const [SHORTEST_SWEEP_MS, LONGEST_SWEEP_MS] = [2, 25]
  * Serves busy subjects from units that were taken in advance, on plans with `lease`. A subject on any other plan, or with
  * few requests, is never asked for.
  */
-export class Leases implements FastPath {
+export class Leases implements Feature {
+  readonly #host: FeatureHost<{ lease: LeaseChange }>
+  readonly #reporter: LeaseReporter
   readonly #newId: () => string
   readonly #clock: () => number
   readonly #watches: Watches
@@ -24,26 +33,26 @@ export class Leases implements FastPath {
   readonly #holders = new Map<string, LeaseHolder>()
   /** Resolved when the message of a holder that is under way has its answer, or has none. */
   readonly #underWay = new Map<LeaseHolder, Promise<void>>()
-  #host: FastPathHost | undefined
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
 
   /** @param clock in ms, never goes back: a test's, by which the store counts; default: the time since the process started */
-  constructor(newId: () => string, clock: () => number = elapsedMs) {
+  constructor(
+    host: FeatureHost<{ lease: LeaseChange }>,
+    newId: () => string,
+    clock: () => number = elapsedMs,
+  ) {
+    this.#host = host
+    this.#reporter = new LeaseReporter((change) => host.emit('lease', change))
     this.#newId = newId
     this.#clock = clock
     this.#watches = new Watches(clock)
   }
 
-  start(host: FastPathHost): void {
-    this.#host = host
-  }
-
-  /** How many leases are held. */
-  get held(): number {
+  stats(): { readonly leases: LeaseStats } {
     let held = 0
     for (const holder of this.#holders.values()) held += holder.open
-    return held
+    return { leases: this.#reporter.stats(held) }
   }
 
   answer(request: Request, isPeek: boolean): Verdict | undefined {
@@ -95,15 +104,31 @@ export class Leases implements FastPath {
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
     if (reason === 'changed') return
-    if (reason === 'closed') this.#isEnded = true
+    if (reason === 'plans') return this.#endAll()
     const now = this.#clock()
-    for (const key of keys ?? [...this.#holders.keys()]) {
-      const holder = this.#holders.get(key)
-      if (!holder) continue
-      if (reason === 'reset') holder.forget(now)
-      else this.#giveBack(key, holder)
-    }
-    if (this.#isEnded) clearTimeout(this.#timer)
+    for (const key of keys ?? []) this.#holders.get(key)?.forget(now)
+  }
+
+  stop(): void {
+    this.#isEnded = true
+    this.#endAll()
+    clearTimeout(this.#timer)
+  }
+
+  giveBack({ source, uses = [] }: Verdict, units: number): Promise<GivenBack> | undefined {
+    return source === 'lease' ? this.#giveUsesBack(uses, units) : undefined
+  }
+
+  async #giveUsesBack(uses: readonly LeasedUnits[], units: number): Promise<GivenBack> {
+    const nowMs = this.#clock()
+    const all = await Promise.all(
+      uses.map((use): GivenBack | Promise<GivenBack> => {
+        const given = use.giveBack(units, nowMs)
+        if (given === true) return 'given'
+        return given ? this.#host.refund(given) : 'gone'
+      }),
+    )
+    return combineGivenBack(all)
   }
 
   /** All parts must be served, or none is. */
@@ -174,8 +199,7 @@ export class Leases implements FastPath {
     const { requests, units, sinceMs } = this.#watches.take(part.key)
     const demand = new Demand(sinceMs)
     demand.begin(requests, units)
-    const { told } = this.#host as FastPathHost
-    const holder = new LeaseHolder({ part, plan, demand, newId: this.#newId, listener: told })
+    const holder = new LeaseHolder({ part, plan, demand, newId: this.#newId, reporter: this.#reporter })
     this.#holders.set(part.key, holder)
     const now = this.#clock()
     this.#noteTrip(holder, sentAtMs, now)
@@ -191,6 +215,10 @@ export class Leases implements FastPath {
     if (holder.isEmpty) this.#holders.delete(key)
   }
 
+  #endAll(): void {
+    for (const [key, holder] of this.#holders) this.#giveBack(key, holder)
+  }
+
   async #giveAllBack(holder: LeaseHolder): Promise<void> {
     // What is under way may bring another lease.
     await this.#underWay.get(holder)
@@ -204,7 +232,7 @@ export class Leases implements FastPath {
     const sentAt = this.#clock()
     let isAnswered = false
     const answered = new Promise<void>((resolve) => {
-      this.#host?.send(request, (outcome) => {
+      this.#host.send(request, (outcome) => {
         const now = this.#clock()
         if (outcome) holder.answered(outcome, sentAt, now)
         else holder.failed(now)

@@ -9,7 +9,7 @@ import { needOptions, type KnownOptions, isWhole } from '../../base/options.js'
 import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
 import { processWide, isSilent, type Warn } from '../../base/warnings.js'
-import type { BackingOptions } from '../pipeline/backing.js'
+import type { VerdictsOptions } from '../pipeline/verdicts.js'
 import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
@@ -193,7 +193,7 @@ function checkLocalOptions(local: LocalOptions): void {
 /** What decides where the store does not, with defaults. */
 export function failureOptions(
   options: LimiterOptions,
-): Pick<BackingOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
+): Pick<VerdictsOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {
   const { onStoreFailure = 'local', local = {}, deadlineMs = 100 } = options
   return { onStoreFailure, local, deadlineMs }
 }

@@ -63,3 +63,10 @@ function cannotCount(
   const same = `${limit.quota}/${notationOf(limit.windowMs)}`
   return `${problem}: write '${same}', which it counts by algorithm: '${defaultAlgorithm}'`
 }
+
+/** @throws {ConfigError} when the store cannot hold units */
+export function needHolds({ holds }: StoreAbilities): void {
+  if (holds) return
+  const remedy = 'use redisStore or memoryStore, or consume and settle'
+  throw new ConfigError('store', `this store makes no reservations: ${remedy}`)
+}

@@ -1,11 +1,10 @@
 import { StoreError } from '../../base/errors.js'
 import { chain, type MaybePromise, isPromise } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
-import type { Deadlines, Timed } from '../../failure/guard/deadlines.js'
+import type { Timed } from '../../failure/guard/deadlines.js'
 import type { Request, Turn } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'
-
-export type { StepsOptions }
+import type { Verdicts } from './verdicts.js'
 
 /**
  * Asks the steps of a request one after another. When one denies, the units of the steps before it go back, and its own
@@ -14,20 +13,20 @@ export type { StepsOptions }
  *
  * @returns the verdict on each step; a denial is the last
  */
-export async function consumeInTurn(request: Request, options: StepsOptions): Promise<readonly Verdict[]> {
-  const verdicts: Verdict[] = []
-  const clock = new TurnClock(options)
+export async function consumeInTurn(request: Request, verdicts: Verdicts): Promise<readonly Verdict[]> {
+  const all: Verdict[] = []
+  const clock = new TurnClock(verdicts)
   for (const step of request.steps ?? [request]) {
     const first = await clock.ask(step)
     const verdict = first.allowed ? first : await clock.askAgain(first, step)
-    verdicts.push(verdict)
+    all.push(verdict)
     if (verdict.allowed) continue
-    for (const taken of verdicts.slice(0, -1)) options.giveBack(taken, taken.step.cost)
+    for (const taken of all.slice(0, -1)) void verdicts.giveBack(taken, taken.step.cost)
     break
   }
   clock.stop()
-  verdicts.forEach(options.onDecided)
-  return verdicts
+  for (const verdict of all) verdicts.decided(verdict)
+  return all
 }
 
 /**
@@ -36,30 +35,29 @@ export async function consumeInTurn(request: Request, options: StepsOptions): Pr
  *
  * @returns the units taken from every limit
  */
-export async function takeUpTo(request: Request, cost: number, options: StepsOptions): Promise<number> {
-  /** Of each step. */
-  const verdicts: Verdict[][] = []
-  const clock = new TurnClock(options)
+export async function takeUpTo(request: Request, cost: number, verdicts: Verdicts): Promise<number> {
+  const ofSteps: Verdict[][] = []
+  const clock = new TurnClock(verdicts)
   let least = cost
   for (const step of request.steps ?? [request]) {
     const first = await clock.ask(askingUpTo(step, least))
     const lacking = least - takenBy(first)
     const again = lacking > 0 ? await clock.askAgain(first, askingUpTo(step, lacking)) : first
     const all = again === first ? [first] : [first, again]
-    verdicts.push(all)
+    ofSteps.push(all)
     least = Math.min(least, sumTaken(all))
     if (least === 0) break
   }
   clock.stop()
-  for (const all of verdicts) {
+  for (const all of ofSteps) {
     let excess = sumTaken(all) - least
     for (const verdict of all) {
       const units = Math.min(takenBy(verdict), excess)
-      if (units > 0) options.giveBack(verdict, units)
+      if (units > 0) void verdicts.giveBack(verdict, units)
       excess -= units
     }
   }
-  verdicts.flat().forEach(options.onDecided)
+  for (const verdict of ofSteps.flat()) verdicts.decided(verdict)
   return least
 }
 
@@ -70,11 +68,11 @@ function askingUpTo(step: Request, cost: number): Request {
 }
 
 /** Asks for one step, and once more where units that this process holds on lease were in the way. */
-export function askTwice(step: Request, options: StepsOptions): MaybePromise<Verdict> {
+export function askTwice(step: Request, verdicts: Verdicts): MaybePromise<Verdict> {
   const beganMs = elapsedMs()
-  return chain(options.ask(step), (first) => {
-    const room = first.allowed ? undefined : options.makeRoom(first)
-    return room ? askAfter(room, first, { ...options, beganMs }) : first
+  return chain(verdicts.ask(step), (denied) => {
+    const room = denied.allowed ? undefined : verdicts.makeRoom(denied)
+    return room ? askAfter({ room, denied, beganMs }, verdicts) : denied
   })
 }
 
@@ -82,16 +80,20 @@ export function askTwice(step: Request, options: StepsOptions): MaybePromise<Ver
  * Asks once more for a step that the store denied, when there is room. All ends by the deadline of the first time: then the denial
  * stands.
  */
-export async function askAfter(
-  room: Promise<unknown>,
-  denied: Verdict,
-  options: StepsOptions & { readonly beganMs: number },
-): Promise<Verdict> {
-  const clock = new TurnClock(options, options.beganMs)
+export async function askAfter({ room, denied, beganMs }: Denied, verdicts: Verdicts): Promise<Verdict> {
+  const clock = new TurnClock(verdicts, beganMs)
   const verdict = await clock.askAfter(room, denied, denied.step)
   clock.stop()
-  options.onDecided(verdict)
+  verdicts.decided(verdict)
   return verdict
+}
+
+interface Denied {
+  /** Resolves when there is room. */
+  readonly room: Promise<unknown>
+  readonly denied: Verdict
+  /** When the request was asked for, in ms since the process started. */
+  readonly beganMs: number
 }
 
 function sumTaken(verdicts: readonly Verdict[]): number {
@@ -102,44 +104,25 @@ function takenBy({ step, outcome }: Verdict): number {
   return outcome ? unitsTaken(step, outcome) : 0
 }
 
-interface StepsOptions {
-  readonly deadlines: Deadlines
-  /** Has one step decided, by the store or its fallback. Never rejects. */
-  readonly ask: (step: Request) => MaybePromise<Verdict>
-  /** The failure policy's verdict on a step that the store can no longer decide. */
-  readonly fallBack: (step: Request, error: StoreError) => Verdict
-  /** Called when the store answers a step after the deadline. */
-  readonly onLate: (late: Verdict) => void
-  /** Gives back units that a step took from each limit. */
-  readonly giveBack: (verdict: Verdict, units: number) => void
-  /** Called for each step when the request is decided, after excess units were given back. */
-  readonly onDecided: (verdict: Verdict) => void
-  /**
-   * Has units given back that this process holds on lease, if they are why the store denied a step, or gave it less than it asked
-   * for. Resolves when they are back; undefined: the step would be denied again.
-   */
-  readonly makeRoom: (verdict: Verdict) => Promise<unknown> | undefined
-}
-
 /** The deadline that all asking for a request shares: for each of its steps, and for what is asked again. */
 class TurnClock implements Timed {
   readonly isAwaited = true
   sinceMs = 0
   older: Timed | undefined = undefined
   newer: Timed | undefined = undefined
-  readonly #options: StepsOptions
+  readonly #verdicts: Verdicts
   readonly #turn: Turn = { isOver: false }
   /** Answers the step that is being asked for, when time is up. */
   #onOver = (): void => {}
 
   /** @param beganMs when the request was asked for, in ms since the process started */
-  constructor(options: StepsOptions, beganMs = elapsedMs()) {
-    this.#options = options
-    options.deadlines.add(this, beganMs)
+  constructor(verdicts: Verdicts, beganMs = elapsedMs()) {
+    this.#verdicts = verdicts
+    verdicts.deadlines.add(this, beganMs)
   }
 
   stop(): void {
-    if (!this.#turn.isOver) this.#options.deadlines.remove(this)
+    if (!this.#turn.isOver) this.#verdicts.deadlines.remove(this)
   }
 
   expire(): void {
@@ -151,13 +134,13 @@ class TurnClock implements Timed {
     const turn = this.#turn
     const step = { ...given, turn }
     if (turn.isOver) return this.#fallBack(step)
-    const asked = this.#options.ask(step)
+    const asked = this.#verdicts.ask(step)
     if (!isPromise(asked)) return asked
     return new Promise((resolve) => {
       this.#onOver = () => resolve(this.#fallBack(step))
       void asked.then((verdict) => {
         // The store may still decide it late.
-        if (turn.isOver) this.#options.onLate(verdict)
+        if (turn.isOver) this.#verdicts.late(verdict)
         else resolve(verdict)
       })
     })
@@ -165,7 +148,7 @@ class TurnClock implements Timed {
 
   /** Asks once more where units that this process holds on lease were in the way. Else, or when time is up, the first verdict stands. */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
-    const room = this.#turn.isOver ? undefined : this.#options.makeRoom(first)
+    const room = this.#turn.isOver ? undefined : this.#verdicts.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first
   }
 
@@ -175,15 +158,15 @@ class TurnClock implements Timed {
       this.#onOver = () => resolve(first)
       void room.then(async () => {
         if (turn.isOver) return
-        const verdict = await this.#options.ask({ ...step, turn })
-        if (turn.isOver) this.#options.onLate(verdict)
+        const verdict = await this.#verdicts.ask({ ...step, turn })
+        if (turn.isOver) this.#verdicts.late(verdict)
         else resolve(verdict)
       })
     })
   }
 
   #fallBack(step: Request): Verdict {
-    const message = `the store did not answer within ${this.#options.deadlines.deadlineMs} ms`
-    return this.#options.fallBack(step, new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+    const message = `the store did not answer within ${this.#verdicts.deadlines.deadlineMs} ms`
+    return this.#verdicts.fallBack(step, new StoreError(message, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
   }
 }

@@ -2,26 +2,13 @@ import { toStoreError, StoreError, isA, show } from '../../base/errors.js'
 import { type MaybePromise, quiet, quietEach } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import { processWide } from '../../base/warnings.js'
-import type { Fallback } from '../../failure/fallback.js'
 import type { BreakerState } from '../../failure/guard/breaker.js'
 import { StoreGuard, type StoreGuardOptions } from '../../failure/guard/store-guard.js'
 import { readRefundAnswers, RefundFailures } from '../../failure/outbox/refund-answers.js'
-import type { FastPaths } from '../../features/fast-path.js'
-import type { InFlight } from '../../features/in-flight/in-flight.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
-import { verdictOf, type Verdict } from '../../requests/verdict.js'
 import { Batcher, type Conclude } from '../../stores/batcher.js'
-import type {
-  Answer,
-  RefundAnswer,
-  RefundRequest,
-  Store,
-  StoreRequest,
-  Outcome,
-} from '../../stores/contract.js'
-import { isOutcome } from '../../stores/outcome-check.js'
-import type { Reporter } from '../report/reporter.js'
+import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
 
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
@@ -80,11 +67,6 @@ export class StoreAccess {
   /** Why requests are not sent to a shard; undefined when they are. */
   refusal(shard: number): StoreError | undefined {
     return this.#guard?.refusal(shard)
-  }
-
-  /** Whether requests are not sent to a shard. True for a synchronous store: it is never charged for an outage. */
-  isOpen(shard: number): boolean {
-    return this.#guard?.isOpen(shard) ?? true
   }
 
   /** The breaker of every shard that has been used. */
@@ -213,91 +195,4 @@ export function toAnswerError(given: unknown): StoreError {
   if (isA(given, Error)) return toStoreError(given)
   const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
-}
-
-/** What the store's verdicts are made of, and who learns from them. */
-interface StoreVerdictsOptions {
-  readonly store: StoreAccess
-  readonly fallback: Fallback
-  readonly fastPaths: FastPaths
-  readonly inFlight: InFlight
-  readonly reporter: Reporter
-}
-
-/** Asks the store for verdicts, unless it is not asked now, and has all learn from its outcomes. */
-export class StoreVerdicts {
-  readonly #options: StoreVerdictsOptions
-  #isEnded = false
-
-  constructor(options: StoreVerdictsOptions) {
-    this.#options = options
-  }
-
-  /** Whether the limiter was closed, so that the store is not asked any more. */
-  get isEnded(): boolean {
-    return this.#isEnded
-  }
-
-  end(): void {
-    this.#isEnded = true
-  }
-
-  /** Why the store must not be asked; undefined if it can be. */
-  refusal({ shard }: Request): StoreError | undefined {
-    const { store, reporter } = this.#options
-    if (!this.#isEnded) return store.refusal(shard)
-    const error = closedError()
-    reporter.storeError(error, 1)
-    return error
-  }
-
-  learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
-    const { store, fallback, inFlight, fastPaths } = this.#options
-    if (!store.answersAtOnce) fallback.note(step, outcome, sentAtMs)
-    if (step.inFlight) inFlight.learn(step, outcome, sentAtMs)
-    fastPaths.learn(step, outcome, sentAtMs, isPeek)
-  }
-
-  /** Sends the store a request or a step. Nothing else does: what counts requests in flight must know of each. */
-  ask<T>(step: Request, conclude: Conclude<Request, MaybePromise<T>>): MaybePromise<T> {
-    const { store, inFlight } = this.#options
-    if (step.inFlight) inFlight.ask(step)
-    return store.consume(step, conclude)
-  }
-
-  /** Has the store decide one step; the error if it cannot. */
-  take(step: Request): MaybePromise<Verdict | StoreError> {
-    const { store, reporter } = this.#options
-    const failed = (error: StoreError): StoreError => {
-      step.inFlight?.conclude(false)
-      return error
-    }
-    const refused = this.refusal(step)
-    if (refused) return failed(refused)
-    return this.ask(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return failed(reporter.invalidAnswerError(given, store.answersAtOnce))
-      this.learn(step, given, sentAtMs)
-      return verdictOf('store', step, given)
-    })
-  }
-
-  /** The verdict that a request would get, by the failure policy if the store cannot say. */
-  peek(step: Request): MaybePromise<Verdict> {
-    const { store, fallback, reporter } = this.#options
-    const refused = this.refusal(step)
-    if (refused) return fallback.peek(step, refused)
-    return store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step))
-        return fallback.peek(step, reporter.invalidAnswerError(given, store.answersAtOnce))
-      this.learn(step, given, sentAtMs, true)
-      return verdictOf('store', step, given)
-    })
-  }
-}
-
-/** The error of what comes after `close`. */
-export function closedError(): StoreError {
-  return new StoreError('the limiter was closed: close it after the last request', {
-    code: 'ERR_TOLLGATE_CLOSED',
-  })
 }

@@ -6,7 +6,8 @@ import { onceAMinute, thrownText, type Warn } from '../../base/warnings.js'
 import type { BreakerState } from '../../failure/guard/breaker.js'
 import type { Outage } from './store-warning.js'
 import type { Reconciled } from '../../failure/local/reconciliation.js'
-import type { LeaseChange } from '../../features/leases/lease-change.js'
+import type { InFlightChange } from '../../features/in-flight/slot-reports.js'
+import type { LeaseChange } from '../../features/leases/lease-reporter.js'
 import type { Subject } from '../../plans/subject.js'
 import type { WaitingChange } from '../waiting/waiting-change.js'
 
@@ -49,12 +50,11 @@ export interface EventContext {
   readonly [name: string]: unknown
 }
 
-/** What a limiter told the store about its requests in flight. */
-export interface InFlightChange {
-  readonly kind: 'declared'
-  /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
-  readonly subjects: number
-  readonly slots: number
+/** The events of features, each with one argument. */
+export interface ChangeEvents {
+  lease: LeaseChange
+  inFlight: InFlightChange
+  waiting: WaitingChange
 }
 
 /** The events of a limiter and the arguments of their listeners. */

@@ -1,20 +1,35 @@
 import type { StoreError } from '../../base/errors.js'
 import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { Decision } from '../decision/decision.js'
-import type { LeaseListener } from '../../features/fast-path.js'
-import type { LeaseChange } from '../../features/leases/lease-change.js'
-import type { WaitingChange, WaitingListener } from '../waiting/waiting-change.js'
-import type { BreakerChange, EventContext, Events, LimiterEvents, Shed } from './events.js'
+import type { BreakerChange, ChangeEvents, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../../stores/contract.js'
 import { Outages, type StoreWarning } from './store-warning.js'
 import { toAnswerError } from '../pipeline/store-access.js'
-import { Stats, type LimiterStats, type StatsOfNow } from './stats.js'
+import type { LimiterStats } from './stats.js'
+
+type CountedHere = Pick<LimiterStats, 'decisions' | 'storeErrors' | 'reconciled' | 'evicted' | 'shed'>
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
-export class Reporter implements LeaseListener, WaitingListener, StoreListener {
+export class Reporter implements StoreListener {
   readonly #events: Events
   readonly #warning: StoreWarning
-  readonly #stats = new Stats()
+  readonly #counts = {
+    decisions: {
+      store: { allowed: 0, denied: 0 },
+      place: { allowed: 0, denied: 0 },
+      lease: { allowed: 0, denied: 0 },
+      cache: { allowed: 0, denied: 0 },
+      unlimited: { allowed: 0, denied: 0 },
+      blocked: { allowed: 0, denied: 0 },
+      local: { allowed: 0, denied: 0 },
+      open: { allowed: 0, denied: 0 },
+      closed: { allowed: 0, denied: 0 },
+    } satisfies LimiterStats['decisions'],
+    storeErrors: 0,
+    reconciled: { units: 0, dropped: 0 },
+    evicted: 0,
+    shed: 0,
+  }
   readonly #outages = new Outages()
 
   constructor(events: Events, warning: StoreWarning) {
@@ -31,12 +46,17 @@ export class Reporter implements LeaseListener, WaitingListener, StoreListener {
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
     if (failed) this.#events.emit('fallback', decision, failed)
     else if (this.#outages.isOut && decision.source === 'store') this.#mayBeOver()
-    this.#stats.decision(decision)
+    this.#count(decision)
     // Most often nobody listens.
     if (this.#events.hearsDecisions) this.#events.emit('decision', ...argsOf(decision, context))
     if (!decision.allowed && this.#events.hearsDenials) {
       this.#events.emit('limited', ...argsOf(decision, context))
     }
+  }
+
+  #count({ source, allowed }: Decision): void {
+    if (source === 'list' || source === 'shed') return
+    this.#counts.decisions[source][allowed ? 'allowed' : 'denied'] += 1
   }
 
   /**
@@ -51,7 +71,7 @@ export class Reporter implements LeaseListener, WaitingListener, StoreListener {
   }
 
   storeError(error: StoreError, requests: number): void {
-    this.#stats.storeError(requests)
+    this.#counts.storeErrors += requests
     this.#events.emit('storeError', error, requests)
   }
 
@@ -79,53 +99,30 @@ export class Reporter implements LeaseListener, WaitingListener, StoreListener {
   }
 
   reconciled(reconciled: Reconciled, shard?: number): void {
-    this.#stats.reconciled(reconciled)
+    this.#counts.reconciled.units += reconciled.units
+    this.#counts.reconciled.dropped += reconciled.dropped
     this.#outages.charge(shard, reconciled)
     this.#events.emit('reconciliation', reconciled)
   }
 
   onEvicted(subjects: number): void {
-    this.#stats.evicted(subjects)
+    this.#counts.evicted += subjects
     this.#events.emit('evicted', subjects)
   }
 
   shed(shed: Shed): void {
-    this.#stats.shed()
+    this.#counts.shed += 1
     this.#events.emit('shed', shed)
   }
 
-  /** @param isRenewal whether the process held a lease of the subject when it asked for this one */
-  lease(change: LeaseChange, isRenewal = false): void {
-    this.#stats.lease(change, isRenewal)
-    this.#events.emit('lease', change)
+  /** An event of a feature, which counts it itself. */
+  emit<Name extends keyof ChangeEvents>(name: Name, change: ChangeEvents[Name]): void {
+    this.#events.emit(name, ...([change] as LimiterEvents[Name]))
   }
 
-  /** Units of leases that requests used. No event, since that is every request served from one. */
-  leaseUsed(units: number): void {
-    this.#stats.leaseUsed(units)
-  }
-
-  waiting(change: WaitingChange): void {
-    this.#stats.waiting(change)
-    this.#events.emit('waiting', change)
-  }
-
-  refusedPlace(): void {
-    this.#stats.refusedPlace()
-  }
-
-  /** A reservation was made. Returns what counts how it ended. */
-  reserved(endsAtMs: number): (how: 'committed' | 'cancelled') => void {
-    return this.#stats.reservations.made(endsAtMs)
-  }
-
-  /** Slots were told again that the store had lost, or may have lost. */
-  declaredAgain(subjects: number, slots: number): void {
-    this.#events.emit('inFlight', { kind: 'declared', subjects, slots })
-  }
-
-  stats(now: StatsOfNow): LimiterStats {
-    return this.#stats.read(now)
+  stats(): CountedHere {
+    const { decisions, reconciled, ...numbers } = this.#counts
+    return { decisions: structuredClone(decisions), reconciled: { ...reconciled }, ...numbers }
   }
 }
 

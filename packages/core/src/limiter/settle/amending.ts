@@ -5,21 +5,19 @@ import type { Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
 import { CountedDecision } from '../decision/counted-decision.js'
 import type { Decision } from '../decision/decision.js'
-import { limitsOfParts } from '../holds/hold-reports.js'
+import { limitsOfParts } from '../../features/holds/hold.js'
 import { noteTaken, settleDecision, type Settlement } from './settlement.js'
 import { holdBoth } from '../decision/slots-of-decisions.js'
 
-/** What amending needs of the pipeline. */
+/** What amending needs of the pipeline, which has made the decisions. */
 export interface AmendingHost {
-  /** The pipeline itself, which has made the decisions. */
-  readonly by: object
-  /** Has the store decide a request in one step, without fast paths and waiting. Never rejects. */
+  /** Has the store decide a request in one step, without waiting and features that answer. Never rejects. */
   take(request: Request): MaybePromise<Verdict | StoreError>
   /** Has the failure policy decide a request. */
   fallBack(request: Request, error: StoreError): Decision
   /** Has a request decided as any other. */
   consume(request: Request): MaybePromise<Decision>
-  /** Makes the decision of verdicts, counts it and tells of it. */
+  /** Makes the decision of verdicts, counts it and emits it. */
   conclude(request: Request, verdicts: readonly Verdict[]): Decision
   /** Gives units back. Never rejects. */
   refund(settlement: Settlement): Promise<unknown>
@@ -55,7 +53,7 @@ export class Amending {
     if (CountedDecision.is(first) && isSame(CountedDecision.requestOf(first), asked)) return first
     const { waitedMs } = first
     const request = waitedMs === undefined ? asked : { ...asked, waitedMs }
-    const taken = settleDecision(first, 0, this.#host.by)
+    const taken = settleDecision(first, 0, this.#host)
     if (!taken) {
       // It has taken nothing, or was refunded.
       first.release()

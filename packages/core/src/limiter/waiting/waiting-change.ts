@@ -17,9 +17,15 @@ export interface WaitingChange {
   readonly delayMs: number
 }
 
-/** Receives what becomes of requests that wait. */
-export interface WaitingListener {
-  waiting(change: WaitingChange): void
-  /** A request of a plan that waits got no place. */
-  refusedPlace(): void
+/** Each request that was booked was admitted, has left, was late or denied as the limiter closed, or waits now. */
+export interface WaitingStats {
+  readonly now: number
+  /** Places that requests got. One that was late can get another. */
+  readonly booked: number
+  readonly admitted: number
+  readonly left: number
+  readonly late: number
+  readonly closed: number
+  /** Requests that did not fit and could not wait: the line was full or too long, or too many wait in this process. */
+  readonly refused: number
 }

@@ -5,9 +5,9 @@ import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { HoldOutcome } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
-import { isHeld } from '../holds/hold-reports.js'
+import { isHeld } from '../../features/holds/hold.js'
 import { Lines, type InLine, Seats } from './lines.js'
-import type { WaitingChange, WaitingListener } from './waiting-change.js'
+import type { WaitingChange, WaitingStats } from './waiting-change.js'
 
 /** What a waiting room can ask of the pipeline. */
 export interface WaitingHost {
@@ -15,11 +15,17 @@ export interface WaitingHost {
   isRefused(request: Request): boolean
   /** Has a request decided, by the store or its fallback. Never rejects. */
   ask(request: Request): MaybePromise<Verdict>
-  /** Makes the decision, counts it and tells of it. */
-  conclude(request: Request, verdict: Verdict): Decision
-  /** Gives all units of a place back. Never rejects. */
-  giveBack(verdict: Verdict): Promise<unknown>
-  readonly told: WaitingListener
+  /** Makes the decision, counts it and emits it. */
+  conclude(request: Request, verdicts: readonly Verdict[]): Decision
+  /** Gives units of a verdict back. Never rejects. */
+  giveBack(verdict: Verdict, units: number): Promise<unknown>
+}
+
+interface WaitingRoomOptions {
+  /** Makes the id of a place. */
+  readonly newId: () => string
+  readonly timing: Timing
+  readonly emit: (change: WaitingChange) => void
 }
 
 /** A request that came to wait. */
@@ -51,6 +57,8 @@ export class WaitingRoom {
   readonly #host: WaitingHost
   readonly #newId: () => string
   readonly #timing: Timing
+  readonly #emit: WaitingRoomOptions['emit']
+  readonly #counts = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0 }
   readonly #seats = new Seats()
   readonly #lines = new Lines<Waiter>()
   readonly #departures = new Departures()
@@ -60,15 +68,15 @@ export class WaitingRoom {
   readonly #underWay = new Set<Promise<unknown>>()
   #isClosed = false
 
-  constructor(host: WaitingHost, newId: () => string, timing: Timing) {
+  constructor(host: WaitingHost, { newId, timing, emit }: WaitingRoomOptions) {
     this.#host = host
     this.#newId = newId
     this.#timing = timing
+    this.#emit = emit
   }
 
-  /** How many requests wait. */
-  get waiting(): number {
-    return this.#lines.size
+  stats(): WaitingStats {
+    return { now: this.#lines.size, ...this.#counts }
   }
 
   /** How many requests wait or ask for a place, for tests. */
@@ -89,7 +97,7 @@ export class WaitingRoom {
     if (leftUs < SHORTEST_US) return undefined
     const key = lineOf(request)
     if (!this.#seats.take(key)) {
-      this.#host.told.refusedPlace()
+      this.#counts.refused += 1
       return undefined
     }
     const decided = this.#ask({ request, terms, key, sinceMs: this.#timing.now() - waitedMs }, leftUs)
@@ -117,7 +125,7 @@ export class WaitingRoom {
     const sentAtMs = this.#timing.now()
     return chain(this.#host.ask({ ...visit.request, hold }), (verdict) => {
       if (verdict.source === 'store' && isHeld(verdict)) return this.#book(visit, verdict, sentAtMs)
-      if (verdict.source === 'store' && !verdict.allowed) this.#host.told.refusedPlace()
+      if (verdict.source === 'store' && !verdict.allowed) this.#counts.refused += 1
       return this.#conclude(visit, verdict)
     })
   }
@@ -125,7 +133,18 @@ export class WaitingRoom {
   /** The end of one that has no place. */
   #conclude({ request, key }: Visit, verdict: Verdict): Decision {
     this.#seats.free(key)
-    return this.#host.conclude(request, verdict)
+    return this.#decide(request, verdict)
+  }
+
+  /** The request holds its slots while it waits. */
+  #decide(request: Request, verdict: Verdict): Decision {
+    const { inFlight, parts } = verdict.step
+    return this.#host.conclude(inFlight ? { ...request, parts, inFlight } : request, [verdict])
+  }
+
+  #giveBack(verdict: Verdict): Promise<unknown> {
+    verdict.step.inFlight?.conclude(false)
+    return this.#host.giveBack(verdict, verdict.step.cost)
   }
 
   #book(visit: Visit, verdict: Verdict, sentAtMs: number): Promise<Decision> {
@@ -141,7 +160,7 @@ export class WaitingRoom {
         ...{ visit, verdict, delayMs, resolve, reject },
         onAbort: () => this.#leave(waiter),
       }
-      this.#tell('booked', waiter)
+      this.#report('booked', waiter)
       this.#lines.add(waiter)
       const { signal } = visit.request
       if (signal) this.#departures.add(signal, waiter.onAbort)
@@ -174,7 +193,7 @@ export class WaitingRoom {
   #admit(waiter: Waiter, nowMs: number): void {
     const { visit, verdict } = waiter
     this.#goOut(waiter, 'admitted')
-    waiter.resolve(this.#host.conclude(visit.request, usedPlace(verdict, Math.round(nowMs - visit.sinceMs))))
+    waiter.resolve(this.#decide(visit.request, usedPlace(verdict, Math.round(nowMs - visit.sinceMs))))
   }
 
   #leave(waiter: Waiter): void {
@@ -182,7 +201,7 @@ export class WaitingRoom {
     this.#goOut(waiter, 'left')
     if (this.#lines.size === 0) this.#sleep()
     else this.#wakeLater()
-    this.#track(this.#host.giveBack(waiter.verdict))
+    this.#track(this.#giveBack(waiter.verdict))
     waiter.reject(waiter.visit.request.signal?.reason)
   }
 
@@ -191,8 +210,8 @@ export class WaitingRoom {
     this.#goOut(waiter, 'closed')
     const nowMs = this.#timing.now()
     const denial = deniedPlace(verdict, waiter.wakeAtMs - nowMs, Math.round(nowMs - visit.sinceMs))
-    waiter.resolve(this.#host.conclude(visit.request, denial))
-    this.#track(this.#host.giveBack(verdict))
+    waiter.resolve(this.#decide(visit.request, denial))
+    this.#track(this.#giveBack(verdict))
   }
 
   /** Its units may have entered the limits when the place ended, so they go back before it asks anew. */
@@ -201,7 +220,7 @@ export class WaitingRoom {
     const { request, terms, key, sinceMs } = visit
     const { signal } = request
     this.#goOut(waiter, 'late', true)
-    const again = this.#host.giveBack(verdict).then((): MaybePromise<Decision> => {
+    const again = this.#giveBack(verdict).then((): MaybePromise<Decision> => {
       const leftUs = terms.delayUs - (this.#timing.now() - sinceMs) * 1000
       if (!this.#isClosed && !signal?.aborted && leftUs >= SHORTEST_US) return this.#ask(visit, leftUs)
       if (signal?.aborted) this.#seats.free(key)
@@ -215,7 +234,7 @@ export class WaitingRoom {
     const { visit, onAbort } = waiter
     if (visit.request.signal) this.#departures.remove(visit.request.signal, onAbort)
     if (!isBack) this.#seats.free(visit.key)
-    this.#tell(kind, waiter)
+    this.#report(kind, waiter)
   }
 
   #sleep(): void {
@@ -223,9 +242,10 @@ export class WaitingRoom {
     this.#wakesAtMs = Infinity
   }
 
-  #tell(kind: WaitingChange['kind'], { visit, delayMs }: Waiter): void {
+  #report(kind: WaitingChange['kind'], { visit, delayMs }: Waiter): void {
     const { subject, plan } = visit.request
-    this.#host.told.waiting({ kind, subject, plan: plan.name, delayMs: Math.ceil(delayMs) })
+    this.#counts[kind] += 1
+    this.#emit({ kind, subject, plan: plan.name, delayMs: Math.ceil(delayMs) })
   }
 }
 

@@ -1,5 +1,5 @@
 import { Demand } from '../../../src/features/leases/demand.js'
-import type { LeaseChange } from '../../../src/features/leases/lease-change.js'
+import type { LeaseChange } from '../../../src/features/leases/lease-reporter.js'
 import { LeaseHolder, type LeaseUse } from '../../../src/features/leases/lease-holder.js'
 import { compilePlan } from '../../../src/plans/plan.js'
 import type { Part, Request } from '../../../src/requests/request.js'
@@ -43,7 +43,7 @@ export function hold(
     plan,
     demand,
     newId: () => `id${(ids += 1)}`,
-    listener: {
+    reporter: {
       lease(change, isRenewal) {
         told.push(change)
         if (isRenewal) totals.renewed += 1

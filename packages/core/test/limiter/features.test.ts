@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/testing'
 import { elapsedMs } from '../../src/base/timers.js'
 import { keepSilent } from '../../src/base/warnings.js'
-import type { FastPath, FastPathHost, ForgetReason } from '../../src/features/fast-path.js'
+import type { Feature, FeatureHost, ForgetReason } from '../../src/requests/feature.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { Events } from '../../src/limiter/report/events.js'
 import { settleDecision } from '../../src/limiter/settle/settlement.js'
@@ -32,29 +32,26 @@ const requestOf = (key: string, cost = 1): Request => {
 }
 
 /** Denies blocked subjects, and records what it learns. */
-class FakePath implements FastPath {
+class FakeFeature implements Feature {
   readonly learnt: string[] = []
   readonly forgotten: string[] = []
   readonly sentAtMs: number[] = []
   readonly answered: string[] = []
-  #host: FastPathHost | undefined
+  readonly #host: FeatureHost
   readonly #blocked: string
 
-  constructor(blocked: string) {
+  constructor(host: FeatureHost, blocked: string) {
+    this.#host = host
     this.#blocked = blocked
   }
 
-  answer(step: Request): ReturnType<FastPath['answer']> {
+  answer(step: Request): ReturnType<NonNullable<Feature['answer']>> {
     return keyOf(step) === this.#blocked ? { source: 'closed', allowed: false, step } : undefined
   }
 
-  learn(request: Request, { limits }: Parameters<NonNullable<FastPath['learn']>>[1], sentAtMs: number): void {
+  learn(request: Request, { limits }: Parameters<NonNullable<Feature['learn']>>[1], sentAtMs: number): void {
     this.sentAtMs.push(sentAtMs)
     this.learnt.push(`${keyOf(request)}: ${limits[0]?.remaining}`)
-  }
-
-  start(host: FastPathHost): void {
-    this.#host = host
   }
 
   forget(reason: ForgetReason, keys: readonly string[] = []): void {
@@ -62,7 +59,7 @@ class FakePath implements FastPath {
   }
 
   send(request: Request): void {
-    this.#host?.send(request, (outcome) => {
+    this.#host.send(request, (outcome) => {
       this.answered.push(`${keyOf(request)}: ${outcome?.limits[0]?.remaining}`)
     })
   }
@@ -70,14 +67,14 @@ class FakePath implements FastPath {
 
 const keyOf = ({ parts }: Request): string | undefined => parts[0]?.key
 
-/** A pipeline with two fast paths, and the calls of its store. */
+/** A pipeline with two features, and the calls of its store. */
 function start(make: (asked: string[]) => Store): {
   pipeline: Pipeline
-  paths: [FakePath, FakePath]
+  features: readonly FakeFeature[]
   asked: string[]
 } {
   const asked: string[] = []
-  const paths: [FakePath, FakePath] = [new FakePath('first'), new FakePath('second')]
+  let features: readonly FakeFeature[] = []
   const options = {
     store: make(asked),
     onStoreFailure: 'closed',
@@ -85,10 +82,11 @@ function start(make: (asked: string[]) => Store): {
     deadlineMs: 5000,
     begin: '',
     warn: keepSilent,
-    fastPaths: paths,
+    features: (host: FeatureHost) => (features = ['first', 'second'].map((id) => new FakeFeature(host, id))),
   } as const
   const reporter = new Reporter(new Events({}, keepSilent), new StoreWarning(keepSilent, 'closed'))
-  return { pipeline: new Pipeline(options, reporter), paths, asked }
+  const pipeline = new Pipeline(options, reporter)
+  return { pipeline, features, asked }
 }
 
 /** A memory store that records its calls. */
@@ -110,70 +108,72 @@ const kinds: [string, (asked: string[]) => Store][] = [
   ['answers later', (asked) => asyncStore({}, { synchronous: true, ...noting(asked) })],
 ]
 
-describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
-  test('the first path that knows the answer gives it, and the store is not asked', async () => {
-    const { pipeline, asked, paths } = start(make)
+describe.each(kinds)('features before a store that %s', (kind, make) => {
+  test('the first feature that knows the answer gives it, and the store is not asked', async () => {
+    const { pipeline, asked, features } = start(make)
     for (const key of ['first', 'second']) {
       expect(await pipeline.consume(requestOf(key))).toMatchObject({ allowed: false, source: 'closed' })
       expect(await pipeline.peek(requestOf(key))).toMatchObject({ allowed: false, source: 'closed' })
     }
     expect(asked).toEqual([])
-    expect(paths.map(({ learnt }) => learnt)).toEqual([[], []])
+    expect(features.map(({ learnt }) => learnt)).toEqual([[], []])
     expect(pipeline.stats().decisions.closed.denied).toBe(2)
   })
 
-  test("paths learn the store's outcomes of requests and peeks, allowed or not", async () => {
-    const { pipeline, asked, paths } = start(make)
+  test("features learn the store's outcomes of requests and peeks, allowed or not", async () => {
+    const { pipeline, asked, features } = start(make)
     expect(await pipeline.consume(requestOf('acme', 4))).toMatchObject({ allowed: true, source: 'store' })
     expect((await pipeline.consume(requestOf('acme', 4))).allowed).toBe(false)
     await pipeline.peek(requestOf('acme'))
-    for (const { learnt } of paths) expect(learnt).toEqual(['acme: 1', 'acme: 1', 'acme: 1'])
+    const learnt = kind === 'answers at once' ? [] : ['acme: 1', 'acme: 1', 'acme: 1']
+    for (const feature of features) expect(feature.learnt).toEqual(learnt)
     expect(asked).toEqual(['acme', 'acme'])
   })
 
-  test('paths learn when the call was sent that an outcome is of', async () => {
-    const { pipeline, paths } = start(make)
+  test('features learn when the call was sent that an outcome is of', async () => {
+    const { pipeline, features } = start(make)
     if (kind === 'answers at once') {
       await pipeline.consume(requestOf('acme'))
-      expect(paths[0].sentAtMs).toEqual([0])
+      expect(features[0]?.sentAtMs).toEqual([])
       return
     }
     const times = [elapsedMs()]
     for (const how of ['consume', 'peek'] as const) {
       await pipeline[how](requestOf('acme'))
-      times.push(paths[0].sentAtMs.at(-1) ?? NaN, elapsedMs())
+      times.push(features[0]?.sentAtMs.at(-1) ?? NaN, elapsedMs())
     }
     expect(times).toEqual(times.toSorted((a, b) => a - b))
     expect(times).toHaveLength(5)
   })
 
-  test('paths forget a subject that gets units back, after the store has given them', async () => {
-    const { pipeline, paths } = start(make)
+  test('features forget a subject that gets units back, after the store has given them', async () => {
+    const { pipeline, features } = start(make)
     const decision = await pipeline.consume(requestOf('acme'))
     const settlement = settleDecision(decision, 0, pipeline)
     if (!settlement) throw new Error('not settled')
     const given = pipeline.refund(settlement)
-    for (const { forgotten } of paths) expect(forgotten).toEqual([])
+    for (const { forgotten } of features) expect(forgotten).toEqual([])
     expect(await given).toEqual(['given'])
-    for (const { forgotten } of paths) expect(forgotten).toEqual(['changed acme'])
+    for (const { forgotten } of features) expect(forgotten).toEqual(['changed acme'])
     await pipeline.close()
   })
 
-  test('paths forget a subject that is reset', async () => {
-    const { pipeline, paths } = start(make)
-    await pipeline.byKey.reset({ shard: 0, keys: ['acme', 'acme*search'], sets: [] })
-    const once = ['reset acme', 'reset acme*search']
-    for (const { forgotten } of paths) expect(forgotten).toEqual([...once, ...once])
+  test('features forget a subject that is reset', async () => {
+    const { pipeline, features } = start(make)
+    await pipeline.reset({ shard: 0, keys: ['acme', 'acme*search'], sets: [] })
+    const all = ['resetting', 'reset'].flatMap((why) => [`${why} acme`, `${why} acme*search`])
+    for (const { forgotten } of features) expect(forgotten).toEqual(all)
   })
 
-  test('a request of a path is sent once, and only that path gets the answer', async () => {
-    const { pipeline, paths, asked } = start(make)
-    const [path, other] = paths
-    path.send(requestOf('lease', 3))
+  test('a request of a feature is sent once, and only that feature gets the answer', async () => {
+    const { pipeline, features, asked } = start(make)
+    const [feature, other] = features as [FakeFeature, FakeFeature]
+    feature.send(requestOf('lease', 3))
     await pipeline.consume(requestOf('acme'))
-    await eventually(() => expect(path.answered).toEqual(['lease: 2']))
-    expect(path.learnt).toEqual(['acme: 4'])
-    expect(other.learnt).toEqual(['acme: 4'])
+    await eventually(() => expect(feature.answered).toEqual(['lease: 2']))
+    const learnt = kind === 'answers at once' ? [] : ['acme: 4']
+    expect(feature.learnt).toEqual(learnt)
+    expect(other.learnt).toEqual(learnt)
     expect(other.answered).toEqual([])
     expect(asked.toSorted()).toEqual(['acme', 'lease'])
     // It is not counted as a decision, since no caller waited for it.
@@ -181,8 +181,8 @@ describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
     await pipeline.close()
   })
 
-  test('an unanswered request of a path is not a failed request of a caller', async () => {
-    const { pipeline, paths } = start((asked) => {
+  test('an unanswered request of a feature is not a failed request of a caller', async () => {
+    const { pipeline, features } = start((asked) => {
       const store = make(asked)
       const consume: Store['consume'] = (batch, call) => {
         if (batch.some((request) => keyOf(request as Request) === 'lease')) throw new Error('down')
@@ -190,11 +190,12 @@ describe.each(kinds)('fast paths before a store that %s', (kind, make) => {
       }
       return { ...store, consume }
     })
-    paths[0].send(requestOf('lease'))
-    await eventually(() => expect(paths[0].answered).toEqual(['lease: undefined']))
+    const [feature] = features as [FakeFeature]
+    feature.send(requestOf('lease'))
+    await eventually(() => expect(feature.answered).toEqual(['lease: undefined']))
     expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
     expect((await pipeline.consume(requestOf('acme'))).source).toBe('store')
-    expect(paths[0].learnt).toEqual(['acme: 4', 'acme: 3'])
+    expect(feature.learnt).toEqual(kind === 'answers at once' ? [] : ['acme: 4', 'acme: 3'])
     await pipeline.close()
   })
 })

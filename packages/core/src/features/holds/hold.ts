@@ -1,0 +1,79 @@
+import type { Part, Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import type { LimitOutcome, Outcome, RefundRequest } from '../../stores/contract.js'
+import { refundOf } from '../../stores/receipts.js'
+
+/** Whether units of a verdict were put beside the limits, as a reservation or a place. */
+export function isHeld({ allowed, outcome }: Verdict): boolean {
+  return allowed && outcome?.hold !== undefined && outcome.hold.endsInUs > 0
+}
+
+/** Whether they come back at the end, and never enter the limits unless they are reported as used. */
+export function isReserved(verdict: Verdict): boolean {
+  return isHeld(verdict) && verdict.step.hold?.kind === 'reservation'
+}
+
+/** The parts whose units are held. Of a place that is only those that can wait: the others are taken at once. */
+export function heldParts({ hold, parts }: Pick<Request, 'hold' | 'parts'>): readonly Part[] {
+  return hold?.kind === 'place' ? parts.filter(({ set }) => set.wait) : parts
+}
+
+/** The parts whose units were taken at once beside those that are held. */
+function takenParts(step: Pick<Request, 'hold' | 'parts'>): readonly Part[] {
+  const held = heldParts(step)
+  return step.parts.filter((part) => !held.includes(part))
+}
+
+/** What an outcome says of the limits of some parts. */
+export function limitsOfParts(
+  step: Pick<Request, 'parts'>,
+  { limits }: Pick<Outcome, 'limits'>,
+  parts: readonly Part[],
+): LimitOutcome[] {
+  let next = 0
+  return step.parts.flatMap((part) => {
+    const own = limits.slice(next, (next += part.set.limits.length))
+    return parts.includes(part) ? own : []
+  })
+}
+
+/** The same request without what it holds, to take more units as any other does. */
+export function withoutHold(request: Request): Request {
+  return { ...request, hold: undefined, steps: request.steps?.map(withoutHold) }
+}
+
+/**
+ * Gives units of a place back that has ended, so that they entered the limits then. Nobody told what else was in the limits at that
+ * moment. Of a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be
+ * there: what was told when it was booked is how long the next unit takes behind all that wait.
+ *
+ * @param parts those of the verdict's parts whose units entered
+ */
+export function refundOfPlace(
+  { step, outcome }: Verdict,
+  parts: readonly Part[],
+  units: number,
+): RefundRequest {
+  const { at = 0, hold } = outcome ?? {}
+  const { delayUs = 0, endsInUs = 0 } = hold ?? {}
+  const entered = parts.flatMap(({ limits }) =>
+    limits.map(({ capacity, quota, windowMs }) => ({
+      ...{ wait: 0, remaining: Math.max(capacity - step.cost, 0) },
+      // At the end of the place the first unit has drained since its time: below 0 it is gone, and so may be others.
+      reset: Math.floor((windowMs * 1000) / quota) - (endsInUs - delayUs),
+    })),
+  )
+  return refundOf({ shard: step.shard, parts }, { at: at + endsInUs, limits: entered }, units)
+}
+
+/** Gives units back that were taken at once beside a place; undefined if there are none. */
+export function refundOfTaken(
+  step: Pick<Request, 'shard' | 'hold' | 'parts'>,
+  outcome: Outcome,
+  units: number,
+): RefundRequest | undefined {
+  const parts = takenParts(step)
+  if (parts.length === 0) return undefined
+  const { at } = outcome
+  return refundOf({ shard: step.shard, parts }, { at, limits: limitsOfParts(step, outcome, parts) }, units)
+}

@@ -1,0 +1,103 @@
+import { NO_LEASES } from '../../features/leases/lease-reporter.js'
+import type { Feature, ForgetReason, GivenBack } from '../../requests/feature.js'
+import type { Request } from '../../requests/request.js'
+import type { Verdict } from '../../requests/verdict.js'
+import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
+import type { LimiterStats } from '../report/stats.js'
+
+/** What features count. */
+type FeatureStats = Pick<LimiterStats, 'leases' | 'inFlight' | 'reservations'>
+
+type With<Hook extends keyof Feature> = Feature & Required<Pick<Feature, Hook>>
+
+/** The features of a limiter, gathered by hook, in the order of its list. */
+export class Features {
+  readonly #all: readonly Feature[]
+  readonly #answer: readonly With<'answer'>[]
+  readonly #prepare: readonly With<'prepare'>[]
+  readonly #learn: readonly With<'learn'>[]
+  readonly #makeRoom: readonly With<'makeRoom'>[]
+  readonly #giveBack: readonly With<'giveBack'>[]
+  readonly #forget: readonly With<'forget'>[]
+  readonly #recover: readonly With<'recover'>[]
+
+  constructor(all: readonly Feature[]) {
+    const having = <Hook extends keyof Feature>(hook: Hook): readonly With<Hook>[] =>
+      all.filter((feature): feature is With<Hook> => feature[hook] !== undefined)
+    this.#all = all
+    this.#answer = having('answer')
+    this.#prepare = having('prepare')
+    this.#learn = having('learn')
+    this.#makeRoom = having('makeRoom')
+    this.#giveBack = having('giveBack')
+    this.#forget = having('forget')
+    this.#recover = having('recover')
+  }
+
+  answer(request: Request, isPeek: boolean): Verdict | undefined {
+    for (const feature of this.#answer) {
+      const known = feature.answer(request, isPeek)
+      if (known) return known
+    }
+    return undefined
+  }
+
+  prepare(request: Request): Request {
+    return this.#prepare.reduce((prepared, feature) => feature.prepare(prepared), request)
+  }
+
+  learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
+    for (const feature of this.#learn) feature.learn(request, outcome, sentAtMs, isPeek)
+  }
+
+  makeRoom(request: Request, outcome: Outcome): Promise<unknown> | undefined {
+    for (const feature of this.#makeRoom) {
+      const room = feature.makeRoom(request, outcome)
+      if (room) return room
+    }
+    return undefined
+  }
+
+  failed(request: Request): void {
+    for (const feature of this.#all) feature.failed?.(request)
+  }
+
+  late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
+    for (const feature of this.#all) feature.late?.(batch, answers)
+  }
+
+  giveBack(verdict: Verdict, units: number): Promise<GivenBack> | undefined {
+    for (const feature of this.#giveBack) {
+      const given = feature.giveBack(verdict, units)
+      if (given) return given
+    }
+    return undefined
+  }
+
+  forget(reason: ForgetReason, keys?: readonly string[]): void {
+    for (const feature of this.#forget) feature.forget(reason, keys)
+  }
+
+  async recover(shard: number): Promise<void> {
+    const recover = (feature: With<'recover'>): Promise<void> =>
+      new Promise((resolve) => feature.recover(shard, resolve))
+    await Promise.all(this.#recover.map(recover))
+  }
+
+  stop(): void {
+    for (const feature of this.#all) feature.stop?.()
+  }
+
+  /** @param drain waits for what a feature has sent */
+  async end(drain: () => Promise<void>): Promise<void> {
+    for (const feature of this.#all) {
+      await feature.end?.()
+      await drain()
+    }
+  }
+
+  stats(): FeatureStats {
+    const all = this.#all.map((feature) => feature.stats?.())
+    return Object.assign({ leases: NO_LEASES }, ...all) as FeatureStats
+  }
+}

@@ -1,0 +1,235 @@
+import { StoreError } from '../../base/errors.js'
+import type { MaybePromise } from '../../base/promises.js'
+import type { Warn } from '../../base/warnings.js'
+import { Fallback } from '../../failure/fallback.js'
+import { Deadlines } from '../../failure/guard/deadlines.js'
+import type { LocalOptions } from '../../failure/local/local-limiter.js'
+import { GiveBacks } from '../../failure/outbox/outbox.js'
+import { Holds } from '../../features/holds/holds.js'
+import type { FailurePolicyOption } from '../../plans/failure-policy.js'
+import type { Feature, FeatureHost, GivenBack } from '../../requests/feature.js'
+import type { SubjectKeys } from '../../requests/request-builder.js'
+import type { Request } from '../../requests/request.js'
+import { verdictOf, type Verdict } from '../../requests/verdict.js'
+import type { Conclude } from '../../stores/batcher.js'
+import type { Answer, Outcome, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
+import { isOutcome } from '../../stores/outcome-check.js'
+import { refundOf } from '../../stores/receipts.js'
+import type { ChangeEvents } from '../report/events.js'
+import type { Reporter } from '../report/reporter.js'
+import { Features } from './features.js'
+import { StoreAccess } from './store-access.js'
+
+export interface VerdictsOptions {
+  readonly store: Store
+  readonly onStoreFailure: FailurePolicyOption
+  readonly local: LocalOptions
+  readonly deadlineMs: number
+  /** What all keys begin with. */
+  readonly begin: string
+  readonly warn: Warn
+  /** Makes the limiter's features, in the order in which they are asked. They may call the host only later. */
+  readonly features: (host: FeatureHost<ChangeEvents>) => readonly Feature[]
+}
+
+/**
+ * Gives verdicts on steps: by a feature that knows them, else by the store, unless the shard's breaker is open. If the store cannot
+ * answer, the failure policy decides. Features learn from every outcome.
+ */
+export class Verdicts implements FeatureHost<ChangeEvents> {
+  readonly answersAtOnce: boolean
+  /**
+   * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
+   * else its next step would be sent.
+   */
+  readonly deadlines: Deadlines
+  readonly features: Features
+  readonly holds: Holds
+  readonly store: StoreAccess
+  readonly #fallback: Fallback
+  readonly #giveBacks: GiveBacks
+  readonly #reporter: Reporter
+  #isEnded = false
+
+  constructor(options: VerdictsOptions, reporter: Reporter) {
+    this.answersAtOnce = options.store.synchronous ?? false
+    this.#reporter = reporter
+    this.deadlines = new Deadlines(options.deadlineMs)
+    this.store = new StoreAccess(options.store, {
+      deadlines: this.deadlines,
+      onFailure: (error, requests) => reporter.storeError(error, requests),
+      onLate: (batch, answers) => this.features.late(batch, answers),
+      onChanged: (keys) => this.features.forget('changed', keys),
+      onBreaker: (state, shard, error) => reporter.breaker({ state, shard, error }),
+      onFailedProbe: (error, isNews) => reporter.failedProbe(error, isNews),
+      recover: (shard) => this.features.recover(shard),
+    })
+    this.#giveBacks = new GiveBacks(this.store)
+    const onReconciled: Reporter['reconciled'] = (reconciled, shard) => reporter.reconciled(reconciled, shard)
+    this.#fallback = new Fallback({ ...options, onReconciled }, this)
+    this.holds = new Holds(this)
+    // The last three end what the others may still give back or charge.
+    this.features = new Features([...options.features(this), this.holds, this.#fallback, this.#giveBacks])
+  }
+
+  /** Whether the limiter was closed, so that the store is not asked for callers any more. */
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  end(): void {
+    this.#isEnded = true
+  }
+
+  /** Why the store must not be asked; undefined if it can be. */
+  refusal({ shard }: Request): StoreError | undefined {
+    if (!this.#isEnded) return this.store.refusal(shard)
+    const error = closedError()
+    this.#reporter.storeError(error, 1)
+    return error
+  }
+
+  /** Sends the store a request or a step of a caller. Nothing else does: what counts requests in flight must know of each. */
+  consume<T>(step: Request, conclude: Conclude<Request, MaybePromise<T>>): MaybePromise<T> {
+    step.inFlight?.sent(step)
+    return this.store.consume(step, conclude)
+  }
+
+  learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
+    step.inFlight?.answered(step, outcome, sentAtMs)
+    if (!this.answersAtOnce) this.features.learn(step, outcome, sentAtMs, isPeek)
+  }
+
+  /** Has one step decided, by the store or the failure policy. Never rejects. */
+  ask(step: Request): MaybePromise<Verdict> {
+    const refused = this.refusal(step)
+    return refused ? this.fallBack(step, refused) : this.consume(step, this.read)
+  }
+
+  /** The verdict for a store's answer; if that is not an outcome, the failure policy's. Bound, to be made once. */
+  readonly read = (step: Request, given: unknown, sentAtMs: number): Verdict => {
+    if (isOutcome(given, step)) {
+      this.learn(step, given, sentAtMs)
+      return verdictOf('store', step, given)
+    }
+    const error = this.#reporter.invalidAnswerError(given, this.answersAtOnce)
+    this.features.failed(step)
+    // The policy has decided this step already when its deadline passed.
+    if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
+    return this.fallBack(step, error)
+  }
+
+  /** Has the store decide one step; the error if it cannot. Never rejects. */
+  take(step: Request): MaybePromise<Verdict | StoreError> {
+    const failed = (error: StoreError): StoreError => {
+      step.inFlight?.conclude(false)
+      return error
+    }
+    const refused = this.refusal(step)
+    if (refused) return failed(refused)
+    return this.consume(step, (_, given, sentAtMs) => {
+      if (!isOutcome(given, step)) return failed(this.#reporter.invalidAnswerError(given, this.answersAtOnce))
+      this.learn(step, given, sentAtMs)
+      return verdictOf('store', step, given)
+    })
+  }
+
+  /** The verdict that a request would get, by the failure policy if the store cannot say. */
+  peek(step: Request): MaybePromise<Verdict> {
+    const refused = this.refusal(step)
+    if (refused) return this.#fallback.peek(step, refused)
+    return this.store.peek(step, (_, given, sentAtMs) => {
+      if (!isOutcome(given, step))
+        return this.#fallback.peek(step, this.#reporter.invalidAnswerError(given, this.answersAtOnce))
+      this.learn(step, given, sentAtMs, true)
+      return verdictOf('store', step, given)
+    })
+  }
+
+  /** The failure policy's verdict on a step that the store cannot decide, or can no longer. */
+  fallBack(step: Request, error: StoreError): Verdict {
+    return this.#fallback.decide(step, error)
+  }
+
+  /** Has units given back that are in the way of a step: see Feature. */
+  makeRoom({ source, step, outcome }: Verdict): Promise<unknown> | undefined {
+    return source === 'store' && outcome ? this.features.makeRoom(step, outcome) : undefined
+  }
+
+  /** The store answered a step that was decided without it. Features have learnt from the outcome. */
+  late({ source, step, outcome }: Verdict): void {
+    if (source !== 'store' || !outcome) return
+    this.#fallback.late([step], [outcome])
+    this.holds.late([step], [outcome])
+  }
+
+  /** Called for each step when its request is decided, after excess units were given back. */
+  decided({ source, step }: Verdict): void {
+    if (source === 'local') this.#fallback.release(step)
+  }
+
+  /** Gives units of a verdict back to where they were taken from. Never rejects. */
+  async giveBack(verdict: Verdict, units: number): Promise<GivenBack> {
+    const { source, step, outcome } = verdict
+    const given = this.features.giveBack(verdict, units)
+    if (given) return given
+    return source === 'store' && outcome ? this.#giveBacks.give(refundOf(step, outcome, units)) : 'gone'
+  }
+
+  /**
+   * Forgets all counts of a subject. Returns whether there were any.
+   *
+   * @throws {StoreError} when the store failed, or the limiter was closed
+   */
+  async reset(subject: SubjectKeys): Promise<boolean> {
+    if (this.#isEnded) throw closedError()
+    const { keys } = subject
+    const { features } = this
+    // Before, too: nothing may be served that the store no longer counts.
+    features.forget('resetting', keys)
+    try {
+      const wasThere = await this.store.reset(subject, () => features.forget('reset', keys))
+      features.forget('reset', keys)
+      return wasThere
+    } catch (error) {
+      features.forget('perhaps-reset', keys)
+      throw error
+    }
+  }
+
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
+    // Users have been told of an open breaker.
+    if (this.isRefused(request.shard)) return onAnswer(undefined)
+    void this.store.consume(request, (_, given, sentAtMs) => {
+      if (!isOutcome(given, request)) {
+        this.#reporter.invalidAnswerError(given)
+        return onAnswer(undefined)
+      }
+      if (!this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
+      onAnswer(given)
+    })
+  }
+
+  charge(batch: readonly StoreRequest[], onAnswers: (answers: readonly Answer[]) => void): void {
+    void this.store.charge(batch).then(onAnswers)
+  }
+
+  isRefused(shard: number): boolean {
+    return this.store.refusal(shard) !== undefined
+  }
+
+  refund(request: RefundRequest): Promise<GivenBack> {
+    return this.#giveBacks.give(request)
+  }
+
+  emit<Name extends keyof ChangeEvents>(event: Name, change: ChangeEvents[Name]): void {
+    this.#reporter.emit(event, change)
+  }
+}
+
+/** The error of what comes after `close`. */
+function closedError(): StoreError {
+  return new StoreError('the limiter was closed: close it after the last request', {
+    code: 'ERR_TOLLGATE_CLOSED',
+  })
+}

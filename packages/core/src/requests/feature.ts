@@ -1,0 +1,81 @@
+import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
+import type { Request } from './request.js'
+import type { Verdict } from './verdict.js'
+
+/**
+ * Why what is known of some keys no longer holds.
+ * - `changed`: units came back to them, or were charged.
+ * - `resetting`: they are about to be reset.
+ * - `reset`: they were reset. `perhaps-reset`: the store failed meanwhile.
+ * - `plans`: the plans were replaced.
+ */
+export type ForgetReason = 'changed' | 'resetting' | 'reset' | 'perhaps-reset' | 'plans'
+
+/** The result of a refund. `gone`: the units had come back by themselves. `unknown`: the store has not answered yet. */
+export type GivenBack = 'given' | 'gone' | 'unknown'
+
+/** The result of several refunds of one request. */
+export function combineGivenBack(all: readonly GivenBack[]): GivenBack {
+  return all.includes('unknown') ? 'unknown' : all.includes('given') ? 'given' : 'gone'
+}
+
+/** What a feature can ask of the pipeline. */
+export interface FeatureHost<Events = object> {
+  /** Whether the answers of the store are values. */
+  readonly answersAtOnce: boolean
+  /** Sends a request that no caller waits for. `onAnswer` gets no outcome if the store gave none. */
+  send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void
+  /** Charges a shard, also while it is not asked for decisions. */
+  charge(batch: readonly StoreRequest[], onAnswers: (answers: readonly Answer[]) => void): void
+  /** Whether a shard is not asked for decisions now. */
+  isRefused(shard: number): boolean
+  /** Gives units back that the store took. Repeated until the store has answered. Never rejects. */
+  refund(request: RefundRequest): Promise<GivenBack>
+  /** Emits an event to users. */
+  emit<Name extends keyof Events>(event: Name, change: Events[Name]): void
+}
+
+/**
+ * What may answer, change or learn from requests in this process. All hooks are optional, and must be quick and never throw.
+ * The pipeline gathers them once, and calls them in the order of its list.
+ */
+export interface Feature {
+  /**
+   * The verdict if it is known without the store.
+   *
+   * @param isPeek whether the caller only looks: then it wants all that the store knows
+   */
+  answer?(request: Request, isPeek: boolean): Verdict | undefined
+  /** The request as it is sent, with what the feature adds. */
+  prepare?(request: Request): Request
+  /**
+   * Called with the store's outcome for any caller's request. Not where answers are values: such a store is memory itself.
+   *
+   * @param sentAtMs when its batch was sent, in ms since the process started (`elapsedMs`). The outcome is no older, so
+   *                 one that was sent before `forget` was called may be of before that
+   */
+  learn?(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void
+  /**
+   * Called with the store's outcome for a request that it denied, or gave less than was asked for. If that is because of units
+   * that the feature took in advance, it gives them back.
+   *
+   * @returns resolves when they are back, and never rejects; undefined: the request would be denied again
+   */
+  makeRoom?(request: Request, outcome: Outcome): Promise<unknown> | undefined
+  /** Called when the store's answer to a request was not an outcome. */
+  failed?(request: Request): void
+  /** Called when the store decided requests that were answered without it. */
+  late?(batch: readonly StoreRequest[], answers: readonly Answer[]): void
+  /** Gives units of a verdict back. Never rejects. Undefined: the feature does not have them. */
+  giveBack?(verdict: Verdict, units: number): Promise<GivenBack> | undefined
+  /** Called when what is known of these keys may be wrong. Undefined: of all keys. */
+  forget?(reason: ForgetReason, keys?: readonly string[]): void
+  /** Called when a shard answers again, before it is asked for decisions, which waits for `onDone`. */
+  recover?(shard: number, onDone: () => void): void
+  /** Begins nothing new. Called twice as the limiter closes: before and after the requests that are under way. */
+  stop?(): void
+  /** Sends what is still to be sent, and nothing after that. Called after the last request, one feature after another. */
+  end?(): void | Promise<void>
+  /** Its part of the limiter's stats. */
+  stats?(): object
+}
