@@ -32,13 +32,13 @@ export class Fleet {
   /** A tenant asks a process for a unit. */
   ask(tenant, number) {
     const process = this.#processes[number]
-    const verdict = process.paths.answer(tenant.request, false)
+    const verdict = process.features.answer(tenant.request, false)
     if (verdict) {
       if (verdict.source === 'lease') process.held -= 1
       return this.#onServed(tenant, number, verdict.allowed, verdict.source === 'lease')
     }
     this.#send(process, tenant.request, (outcome) => {
-      process.paths.learn(tenant.request, outcome, 0, false)
+      process.features.learn(tenant.request, outcome, 0, false)
       const isAllowed = outcome.limits.every(({ wait }) => wait === 0)
       this.#onServed(tenant, number, isAllowed, false)
     })
@@ -57,22 +57,21 @@ export class Fleet {
   }
 
   #start() {
-    const { FastPaths, Leases, Denials, newLeaseId } = this.#tollgate
+    const { Features, Leases, Denials, newLeaseId } = this.#tollgate
     const now = () => this.#clock.now
     const process = { held: 0, isOver: false, waiting: [] }
-    const told = {
-      lease: ({ kind, units }) => {
-        if (kind === 'granted') process.held += units
-        if (kind === 'returned' || kind === 'lost') process.held -= units
-      },
-      leaseUsed: () => {},
+    const emit = (event, { kind, units }) => {
+      if (kind === 'granted') process.held += units
+      if (kind === 'returned' || kind === 'lost') process.held -= units
     }
     const send = (request, onAnswer) => {
       this.renewals += 1
       this.#send(process, request, onAnswer)
     }
-    const paths = [new Leases(newLeaseId, now), new Denials({ deadlineMs: DEADLINE_MS, clock: now })]
-    process.paths = new FastPaths(paths, { send, told })
+    process.features = new Features([
+      new Leases({ send, emit }, newLeaseId, now),
+      new Denials({ deadlineMs: DEADLINE_MS, clock: now }),
+    ])
     return process
   }
 

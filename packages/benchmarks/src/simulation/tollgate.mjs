@@ -4,12 +4,12 @@ const core = new URL('../../../core/dist/esm/', import.meta.url)
 export async function loadTollgate(clock) {
   clock.takeTimers()
   const load = (path) => import(new URL(path, core).href)
-  const [{ FastPaths }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
+  const [{ Features }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
     await Promise.all(
       [
-        ...['features/fast-path.js', 'features/leases/leases.js', 'features/denials/denials.js'],
+        ...['limiter/pipeline/features.js', 'features/leases/leases.js', 'features/denials/denials.js'],
         ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/outbox.js'],
       ].map(load),
     )
-  return { FastPaths, Leases, Denials, ProcessStore, compilePlan, newLeaseId }
+  return { Features, Leases, Denials, ProcessStore, compilePlan, newLeaseId }
 }

@@ -1,7 +1,6 @@
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
 import { thrownText } from '../base/warnings.js'
-import type { Decision } from '../limiter/decision/decision.js'
-import { hasSlots } from '../limiter/decision/slots-of-decisions.js'
+import { type Decision, hasSlots } from '../limiter/decision/decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'

@@ -2,11 +2,6 @@ import { atCaller, ConfigError, show } from '../base/errors.js'
 import { isOptions, needOptions } from '../base/options.js'
 import type { MaybePromise } from '../base/promises.js'
 import { onceAMinute, keepSilent, warn, type Warn, processWide } from '../base/warnings.js'
-import { newHolderId, newLeaseId } from '../failure/outbox/outbox.js'
-import { Denials } from '../features/denials/denials.js'
-import { InFlight } from '../features/in-flight/in-flight.js'
-import { Leases } from '../features/leases/leases.js'
-import { plansWithoutLimits } from '../features/plans-without-limits.js'
 import type { PlansInput } from '../plans/plans.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { hideWith, keysOf } from '../requests/key.js'
@@ -25,16 +20,14 @@ import {
   warnOfUndefined,
   type LimiterOptions,
 } from './options/limiter-options.js'
-import type { ReserveOptions } from './options/consume-options.js'
+import { type ReserveOptions, ScopedConsumer } from './scoped-consumer.js'
 import { needSupported } from './options/supported-plans.js'
+import { featuresOf } from './pipeline/features.js'
 import { Pipeline } from './pipeline/pipeline.js'
-import type { VerdictsOptions } from './pipeline/verdicts.js'
 import { Events, type LimiterEvents } from './report/events.js'
 import type { LimiterHealth, LimiterStats } from './report/stats.js'
-import { StoreWarning } from './report/store-warning.js'
-import { Reporter } from './report/reporter.js'
+import { Reporter, StoreWarning } from './report/reporter.js'
 import type { Reservation } from './reservation.js'
-import { ScopedConsumer } from './scoped-consumer.js'
 import { Settling } from './settle/settlement.js'
 
 /**
@@ -102,7 +95,7 @@ class StoreLimiter implements Limiter {
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
     const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
-    const features = featuresOf(options, store, failure.deadlineMs)
+    const features = featuresOf({ ...options, ...failure, store })
     this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, features }, reporter)
     this.#settling = new Settling(this.#pipeline)
     const face = StoreLimiter.prototype
@@ -230,27 +223,6 @@ class StoreLimiter implements Limiter {
 function isByKey(of: Decision | SubjectOf, units: number | undefined): of is SubjectOf {
   if (units !== undefined || typeof of === 'string') return true
   return isOptions(of) && 'id' in of
-}
-
-/**
- * The features of a limiter. A store that answers at once is memory itself, which needs no leases and no remembered denials.
- * If a test sets the store's time, denials are remembered on demand.
- */
-function featuresOf(
-  { denials }: LimiterOptions,
-  { synchronous, testClock: clock }: Store,
-  deadlineMs: number,
-): VerdictsOptions['features'] {
-  const isOff = denials === false || (clock !== undefined && denials === undefined)
-  return (host) => {
-    const always = [plansWithoutLimits, new InFlight(newHolderId(), host)]
-    if (synchronous) return always
-    const leases = new Leases(host, newLeaseId, clock)
-    const idleUnits = (key: string): number => leases.idleUnits(key)
-    return isOff
-      ? [...always, leases]
-      : [...always, leases, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
-  }
 }
 
 /** The names in use, for each space of a store. A limiter without a name has the empty name. */

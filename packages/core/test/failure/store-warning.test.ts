@@ -13,7 +13,7 @@ import {
   type StoreErrorReason,
 } from '../../src/index.js'
 import { shardOf } from '../../src/requests/key.js'
-import { StoreWarning } from '../../src/limiter/report/store-warning.js'
+import { StoreWarning } from '../../src/limiter/report/reporter.js'
 import { compiledWith } from '../support/compiled.js'
 import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
 import { clusterStore, idsApart, SHARDS } from '../support/shards.js'

@@ -1,7 +1,7 @@
 import { StoreError, toStoreError } from '../../base/errors.js'
 import { isPromise, type MaybePromise } from '../../base/promises.js'
 import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../../base/timers.js'
-import type { Call } from '../../stores/contract.js'
+import type { Call, Store } from '../../stores/contract.js'
 
 /** Something that must end within the deadline. Held in a list with the others: the oldest is the next to be late. */
 export interface Timed {
@@ -203,4 +203,56 @@ export class DeadlineCall<T> implements Call, Timed {
 /** Copies a list, since reading a user's own list can throw. Here that is a fault; later, requests would hang. */
 function copied<T>(given: T): T {
   return Array.isArray(given) ? ([...(given as readonly unknown[])] as T) : given
+}
+
+interface Waiting {
+  send(): void
+  fail(error: unknown): void
+}
+
+/**
+ * Holds calls while a store is not ready. They do not wait on the store's promise itself: a promise keeps its
+ * callbacks, so calls that have reached their deadline would stay in memory while the store is down.
+ */
+export class ReadyQueue {
+  readonly #store: Store
+  readonly #waiting = new Set<Waiting>()
+  #becoming: Promise<void> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Sends the call now, or once the store is ready. */
+  enter(call: Waiting): void {
+    let ready
+    try {
+      ready = this.#store.ready?.()
+    } catch (error) {
+      call.fail(error)
+      return
+    }
+    if (!ready) {
+      call.send()
+      return
+    }
+    this.#waiting.add(call)
+    if (this.#becoming === ready) return
+    this.#becoming = ready
+    ready.then(
+      () => this.#release(ready, (waiting) => waiting.send()),
+      (error: unknown) => this.#release(ready, (waiting) => waiting.fail(error)),
+    )
+  }
+
+  leave(call: Waiting): void {
+    this.#waiting.delete(call)
+  }
+
+  #release(ready: Promise<void>, go: (waiting: Waiting) => void): void {
+    if (this.#becoming === ready) this.#becoming = undefined
+    const released = [...this.#waiting]
+    this.#waiting.clear()
+    for (const waiting of released) go(waiting)
+  }
 }

@@ -1,9 +1,8 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Part } from '../../requests/request.js'
-import { CountedDecision } from './counted-decision.js'
+import { CountedDecision, toMs } from './counted-decision.js'
 import type { Decision, LimitState } from './decision.js'
-import { toMs } from './told-limits.js'
 
 /** A limit that denied a request, with all that the text of the denial needs. */
 export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {

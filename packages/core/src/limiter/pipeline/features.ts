@@ -1,9 +1,50 @@
+import { newHolderId, newLeaseId } from '../../failure/outbox/outbox.js'
+import { Denials, type RememberOptions } from '../../features/denials/denials.js'
+import { InFlight } from '../../features/in-flight/in-flight.js'
 import { NO_LEASES } from '../../features/leases/lease-reporter.js'
-import type { Feature, ForgetReason, GivenBack } from '../../requests/feature.js'
+import { Leases } from '../../features/leases/leases.js'
+import type { Feature, FeatureHost, ForgetReason, GivenBack } from '../../requests/feature.js'
 import type { Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
-import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
+import type { Answer, Outcome, Store, StoreRequest } from '../../stores/contract.js'
+import type { ChangeEvents } from '../report/events.js'
 import type { LimiterStats } from '../report/stats.js'
+
+interface FeaturesOptions {
+  readonly store: Store
+  readonly denials?: RememberOptions | false | undefined
+  /** The longest that a request waits for the store, in ms. */
+  readonly deadlineMs: number
+}
+
+/** Makes the features of a limiter, in the order in which they are asked. They may call the host only later. */
+export type MakeFeatures = (host: FeatureHost<ChangeEvents>) => readonly Feature[]
+
+/**
+ * The list of features. A store that answers at once is memory itself, which needs no leases and no remembered denials. If a test
+ * sets the store's time, denials are remembered on demand.
+ */
+export function featuresOf({ store, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
+  const { synchronous, testClock: clock } = store
+  const isOff = denials === false || (clock !== undefined && denials === undefined)
+  return (host) => {
+    const always = [plansWithoutLimits, new InFlight(newHolderId(), host)]
+    if (synchronous) return always
+    const leases = new Leases(host, newLeaseId, clock)
+    const idleUnits = (key: string): number => leases.idleUnits(key)
+    if (isOff) return [...always, leases]
+    return [...always, leases, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
+  }
+}
+
+/** Answers for plans that count nothing: those without limits allow, and those that are `blocked` deny. */
+const plansWithoutLimits: Feature = {
+  answer(request) {
+    if (request.parts.length > 0) return undefined
+    const isBlocked = request.isBlocked ?? false
+    return { source: isBlocked ? 'blocked' : 'unlimited', allowed: !isBlocked, step: request }
+  },
+}
 
 /** What features count. */
 type FeatureStats = Pick<LimiterStats, 'leases' | 'inFlight' | 'reservations'>

@@ -3,11 +3,12 @@ import type { MaybePromise } from '../../base/promises.js'
 import type { Warn } from '../../base/warnings.js'
 import { Fallback } from '../../failure/fallback.js'
 import { Deadlines } from '../../failure/guard/deadlines.js'
+import { StoreAccess } from '../../failure/guard/store-access.js'
 import type { LocalOptions } from '../../failure/local/local-limiter.js'
 import { GiveBacks } from '../../failure/outbox/outbox.js'
 import { Holds } from '../../features/holds/holds.js'
 import type { FailurePolicyOption } from '../../plans/failure-policy.js'
-import type { Feature, FeatureHost, GivenBack } from '../../requests/feature.js'
+import type { FeatureHost, GivenBack } from '../../requests/feature.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
 import { verdictOf, type Verdict } from '../../requests/verdict.js'
@@ -17,8 +18,7 @@ import { isOutcome } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { ChangeEvents } from '../report/events.js'
 import type { Reporter } from '../report/reporter.js'
-import { Features } from './features.js'
-import { StoreAccess } from './store-access.js'
+import { Features, type MakeFeatures } from './features.js'
 
 export interface VerdictsOptions {
   readonly store: Store
@@ -28,8 +28,7 @@ export interface VerdictsOptions {
   /** What all keys begin with. */
   readonly begin: string
   readonly warn: Warn
-  /** Makes the limiter's features, in the order in which they are asked. They may call the host only later. */
-  readonly features: (host: FeatureHost<ChangeEvents>) => readonly Feature[]
+  readonly features: MakeFeatures
 }
 
 /**

@@ -1,0 +1,239 @@
+import { type StoreError, toStoreError } from '../../base/errors.js'
+import { type MaybePromise, quietEach } from '../../base/promises.js'
+import { elapsedMs } from '../../base/timers.js'
+import { processWide } from '../../base/warnings.js'
+import type { SubjectKeys } from '../../requests/request-builder.js'
+import type { Request } from '../../requests/request.js'
+import { Batcher, type Conclude } from '../../stores/batcher.js'
+import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
+import {
+  type Asking,
+  type BatchListener,
+  Consumption,
+  notAList,
+  Peek,
+  readRefundAnswers,
+  RefundFailures,
+} from './batch-calls.js'
+import { type Deadlines, ReadyQueue } from './deadlines.js'
+import { type BreakerState, type GuardedStore, ShardGuard, type ShardGuardOptions } from './shard-guard.js'
+
+/** How many limiters use a store: the last one to close closes it. */
+const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
+
+/** When a synchronous store was asked: nobody needs to know, and reading the clock would cost time. */
+const AT_ONCE = 0
+
+export interface StoreAccessOptions extends ShardGuardOptions, BatchListener {
+  /** Says how long a call may take, including the wait for the store to be ready. */
+  readonly deadlines: Deadlines
+  /**
+   * Called with the keys of a message that gives units back or charges them: when it was answered, when its answer is lost,
+   * and when it came late. What denied the same keys before may be wrong then.
+   */
+  readonly onChanged: (keys: readonly string[]) => void
+}
+
+/**
+ * The pipeline's access to a store that may fail. A synchronous store is called directly. Any other is called in batches, each for one
+ * shard, and each shard can fail alone: it is not called while its breaker is open.
+ *
+ * Requests that the store does not decide within the deadline get an error, and the failure policy decides them. A request is sent
+ * at most once, since it may have been counted, and never after its deadline. Only refunds and requests with an id may be repeated
+ * and sent late. Memory is bounded: while the store hangs or is down, only requests of the last `deadlineMs` are held.
+ */
+export class StoreAccess {
+  readonly answersAtOnce: boolean
+  readonly #store: Store
+  readonly #options: StoreAccessOptions
+  readonly #guarded: GuardedStore
+  readonly #asking: Asking
+  readonly #shards = new Map<number, ShardGuard>()
+  readonly #refundFailures: RefundFailures
+  readonly #batcher: Batcher<Request>
+  /** Requests that are waiting for the store; `drain` waits for them. */
+  #pending = 0
+  #onIdle: (() => void) | undefined
+
+  constructor(store: Store, options: StoreAccessOptions) {
+    this.answersAtOnce = store.synchronous ?? false
+    this.#store = store
+    this.#options = options
+    this.#guarded = { store, queue: new ReadyQueue(store), deadlines: options.deadlines }
+    this.#asking = {
+      store,
+      listener: {
+        onFailure: options.onFailure,
+        onLate: (batch, answers) => {
+          this.#changed(batch.filter(changesMore))
+          options.onLate(batch, answers)
+        },
+      },
+    }
+    this.#refundFailures = new RefundFailures(options.onFailure)
+    this.#batcher = new Batcher(
+      (batch, onAnswers) => this.#guardOf(batch).ask(new Consumption(batch, onAnswers, this.#asking)),
+      () => this.#answered(),
+    )
+    users.set(store, (users.get(store) ?? 0) + 1)
+  }
+
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Why requests are not sent to a shard; undefined when they are. */
+  refusal(shard: number): StoreError | undefined {
+    return this.answersAtOnce ? undefined : this.#guard(shard).refusal
+  }
+
+  /** The breaker of every shard that has been used. */
+  states(): (readonly [shard: number, state: BreakerState])[] {
+    return [...this.#shards].map(([shard, { breaker }]) => [shard, breaker.state])
+  }
+
+  consume<Result>(request: Request, conclude: Conclude<Request, MaybePromise<Result>>): MaybePromise<Result> {
+    if (this.answersAtOnce) return conclude(request, this.#askNow('consume', request), AT_ONCE)
+    this.#pending += 1
+    if (!changesMore(request)) return this.#batcher.ask(request, conclude)
+    return this.#batcher.ask(request, (asked, given, sentAtMs) => {
+      this.#changed([request])
+      return conclude(asked, given, sentAtMs)
+    })
+  }
+
+  peek<Result>(request: Request, conclude: Conclude<Request, Result>): MaybePromise<Result> {
+    if (this.answersAtOnce) return conclude(request, this.#askNow('peek', request), AT_ONCE)
+    this.#pending += 1
+    const sentAtMs = elapsedMs()
+    return new Promise((resolve, reject) => {
+      const onAnswers = (given: unknown): void => {
+        this.#answered()
+        try {
+          const answer: unknown = Array.isArray(given) ? given[0] : given
+          resolve(conclude(request, answer, sentAtMs))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      this.#guard(request.shard).ask(new Peek([request], onAnswers, this.#asking))
+    })
+  }
+
+  /** Charges one shard for what was admitted already, also while its breaker is open. Never rejects. */
+  async charge(batch: readonly StoreRequest[]): Promise<readonly Answer[]> {
+    let answers: readonly Answer[] = []
+    try {
+      const given = this.answersAtOnce
+        ? []
+        : await this.#guardOf(batch).call((call) => this.#store.consume(batch, call), true)
+      quietEach(given)
+      answers = Array.isArray(given) ? given : batch.map(() => notAList(given))
+    } catch (error) {
+      // Not reported to onFailure: no request waits for a charge.
+      answers = batch.map(() => error as StoreError)
+    }
+    this.#changed(batch.filter(changesMore))
+    return answers
+  }
+
+  /**
+   * Gives units of one shard back. Never rejects.
+   *
+   * @param isForced call the store even while the breaker is open
+   */
+  async refund(batch: readonly RefundRequest[], isForced: boolean): Promise<readonly RefundAnswer[]> {
+    const guard = this.answersAtOnce ? undefined : this.#guardOf(batch)
+    const ask = (): MaybePromise<readonly RefundAnswer[]> => this.#store.refund(batch)
+    let answers: readonly RefundAnswer[]
+    try {
+      answers = readRefundAnswers(batch, await (guard ? guard.call(ask, isForced) : ask()))
+      this.#refundFailures.report(batch, answers)
+    } catch (error) {
+      answers = batch.map(() => toStoreError(error))
+      // A refusal by the breaker is not reported: the failures before it were.
+      if (!guard || error !== guard.refusal) this.#refundFailures.report(batch, answers)
+    }
+    this.#changed(batch)
+    return answers
+  }
+
+  /**
+   * Returns whether anything was there: false also of a store that does not say.
+   *
+   * @param onLate called if the store has done it after the deadline
+   * @throws {StoreError} when the store failed
+   */
+  async reset({ keys, shard, sets }: SubjectKeys, onLate: () => void): Promise<boolean> {
+    const ask = (): MaybePromise<boolean> => this.#store.reset(keys, shard, sets)
+    if (this.answersAtOnce) return (await ask()) === true
+    const guard = this.#guard(shard)
+    try {
+      return await new Promise<boolean>((resolve, onError) =>
+        guard.ask({ ask, onValue: (given) => resolve(given === true), onError, onLate }),
+      )
+    } catch (error) {
+      if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
+      throw error
+    }
+  }
+
+  /** Sends waiting requests now, and resolves when all are answered. */
+  async drain(): Promise<void> {
+    this.#batcher.flush()
+    if (this.#pending > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+  }
+
+  async close(): Promise<void> {
+    for (const { breaker } of this.#shards.values()) breaker.end()
+    const others = (users.get(this.#store) ?? 1) - 1
+    users.set(this.#store, others)
+    if (others === 0) await this.#store.close?.()
+  }
+
+  #guardOf(batch: readonly { readonly shard: number }[]): ShardGuard {
+    return this.#guard(batch[0]?.shard ?? 0)
+  }
+
+  #guard(shard: number): ShardGuard {
+    const known = this.#shards.get(shard)
+    if (known) return known
+    const guard = new ShardGuard(shard, this.#guarded, this.#options)
+    this.#shards.set(shard, guard)
+    return guard
+  }
+
+  /** The answer of a synchronous store, or the error it throws. */
+  #askNow(how: 'consume' | 'peek', request: Request): unknown {
+    try {
+      return onlyOf(how === 'peek' ? this.#store.peek([request]) : this.#store.consume([request]))
+    } catch (error) {
+      return error
+    }
+  }
+
+  #changed(requests: readonly { readonly parts: readonly { readonly key: string }[] }[]): void {
+    if (requests.length > 0)
+      this.#options.onChanged(requests.flatMap(({ parts }) => parts.map(({ key }) => key)))
+  }
+
+  #answered(): void {
+    this.#pending -= 1
+    if (this.#pending === 0) this.#onIdle?.()
+  }
+}
+
+/** Whether a message does more to the counts of a key than take units that fit. */
+function changesMore({ grant }: Pick<StoreRequest, 'grant'>): boolean {
+  return grant === 'lease' || grant === 'force'
+}
+
+/** The only answer of a list. Promises in a list that is wrong are silenced. */
+function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
+  if (Array.isArray(answers) && answers.length === 1) {
+    const answer = answers[0] as Partial<Promise<Answer>> | undefined
+    if (answer?.then === undefined) return answer
+  }
+  quietEach(answers)
+  return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
+}
