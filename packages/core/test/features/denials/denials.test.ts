@@ -6,9 +6,9 @@ import {
   type Limiter,
   type LimiterOptions,
   type Store,
-} from '../../src/index.js'
-import type { Answer, Outcome } from '../../src/store.js'
-import { asyncStore } from '../support/stores.js'
+} from '../../../src/index.js'
+import type { Answer, Outcome } from '../../../src/store.js'
+import { asyncStore } from '../../support/stores.js'
 
 const MIN = 60_000
 /** Far longer than a request takes on any machine, since a denial ends that much earlier. */

@@ -10,10 +10,10 @@ import {
   type LimiterOptions,
   type Reservation,
   type Store,
-} from '../../src/index.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { idsApart, SHARDS } from '../support/shards.js'
-import { asyncStore } from '../support/stores.js'
+} from '../../../src/index.js'
+import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
+import { idsApart, SHARDS } from '../../support/shards.js'
+import { asyncStore } from '../../support/stores.js'
 
 const clock = { now: START_MS }
 const now = (): number => clock.now

@@ -1,6 +1,6 @@
 import { eventually, startRedis, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { createLimiter, redisStore, type Limiter } from '../../src/index.js'
+import { createLimiter, redisStore, type Limiter } from '../../../src/index.js'
 
 const RECHECK_MS = 100
 

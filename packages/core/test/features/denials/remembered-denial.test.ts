@@ -2,9 +2,9 @@ import {
   outcomeAt,
   rememberDenial,
   type RememberedDenial,
-} from '../../src/features/denials/remembered-denial.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
-import type { LimitOutcome } from '../../src/stores/contract.js'
+} from '../../../src/features/denials/remembered-denial.js'
+import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
+import type { LimitOutcome } from '../../../src/stores/contract.js'
 
 const set = limitSetOf('5/min')
 const UNKNOWN = -1
