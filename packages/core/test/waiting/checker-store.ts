@@ -3,7 +3,7 @@ import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import type { Part } from '../../src/requests/request.js'
 import type { Outcome, RefundRequest, StoreRequest } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
-import { agedTimes } from '../leases/aged-times.js'
+import { agedTimes } from '../support/aged-times.js'
 
 export const KEY = 'tenant'
 const ANOTHER = 'another'

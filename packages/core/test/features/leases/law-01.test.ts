@@ -1,12 +1,12 @@
 // Law 1 where processes serve units on lease: what they truly use is never over, whatever is lost.
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { LeasingProcesses, leaseSteps, type LeaseStep } from '../support/leasing-processes.js'
-import { forAll, mostInAnyWindow } from '../support/schedules.js'
-import { setOf } from '../support/store-requests.js'
-import { variants, windowOf, type Variant } from '../support/variants.js'
+import { memoryStore, redisStore, type Store } from '../../../src/index.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
+import { LeasingProcesses, leaseSteps, type LeaseStep } from '../../support/leasing-processes.js'
+import { forAll, mostInAnyWindow } from '../../support/schedules.js'
+import { setOf } from '../../support/store-requests.js'
+import { variants, windowOf, type Variant } from '../../support/variants.js'
 
 afterAll(closeBenches)
 

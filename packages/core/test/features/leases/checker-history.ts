@@ -1,6 +1,6 @@
 // What was truly used, and the most that laws 1 and 7 allow of it.
-import { implementations } from '../../src/algorithms/registry.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import { implementations } from '../../../src/algorithms/registry.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 
 /** A unit that was let in, at a time in µs of the world, by the limits of a set. */
 export interface Use {

@@ -1,9 +1,9 @@
 // What is under way between processes and the store.
-import type { LeaseOrder, Outcome } from '../../src/stores/contract.js'
+import type { LeaseOrder, Outcome } from '../../../src/stores/contract.js'
 import type { WorldOptions } from './checker-options.js'
 import type { CheckedProcess, Message } from './checker-process.js'
 import type { CheckedStore } from './checker-store.js'
-import { Violation } from '../support/checker.js'
+import { Violation } from '../../support/checker.js'
 
 interface Answer {
   readonly message: Message

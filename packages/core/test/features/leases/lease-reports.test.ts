@@ -1,13 +1,13 @@
 // What is told of leases: the event, its channel, and the counts.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { channelOf } from '../../src/adapter.js'
-import { Reporter, StoreWarning } from '../../src/limiter/report/reporter.js'
-import { LeaseReporter } from '../../src/features/leases/lease-reporter.js'
-import { createLimiter, type LeaseChange } from '../../src/index.js'
-import { Events } from '../../src/limiter/report/events.js'
-import { weakestOf, CountedDecision } from '../../src/limiter/decision/counted-decision.js'
-import type { Verdict } from '../../src/requests/verdict.js'
-import { asServedFromLease } from '../support/leased.js'
+import { channelOf } from '../../../src/adapter.js'
+import { Reporter, StoreWarning } from '../../../src/limiter/report/reporter.js'
+import { LeaseReporter } from '../../../src/features/leases/lease-reporter.js'
+import { createLimiter, type LeaseChange } from '../../../src/index.js'
+import { Events } from '../../../src/limiter/report/events.js'
+import { weakestOf, CountedDecision } from '../../../src/limiter/decision/counted-decision.js'
+import type { Verdict } from '../../../src/requests/verdict.js'
+import { asServedFromLease } from '../../support/leased.js'
 
 const warn = jest.fn()
 const events = new Events({}, warn)

@@ -1,10 +1,10 @@
 import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
-import { redisStore } from '../../src/index.js'
-import { describeLeases, playLeases } from './lease-many.js'
-import type { LeaseRoad } from './lease-play.js'
-import { seeds } from './many.js'
-import { Tally } from './tally.js'
+import { redisStore } from '../../../src/index.js'
+import { describeLeases, playLeases } from '../../roads/lease-many.js'
+import type { LeaseRoad } from '../../roads/lease-play.js'
+import { seeds } from '../../roads/many.js'
+import { Tally } from '../../roads/tally.js'
 
 const tally = new Tally()
 let cluster: RedisCluster

@@ -1,12 +1,12 @@
 // Law 8 with leases: they leave nothing behind, and a value stays small however many there are.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { redisStore } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
-import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'
-import { outcomeOf, requestOf, setOf } from '../support/store-requests.js'
+import { redisStore } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { LeaseOrder, Outcome, Store } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis } from '../../support/benches.js'
+import { shortLimits, storeOfOneKey } from '../../support/one-key-store.js'
+import { outcomeOf, requestOf, setOf } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 

@@ -1,9 +1,9 @@
 // All that two processes, a store and a network can do, in small: at every point of it the laws hold. And the checker sees
 // each rule that is broken on purpose.
 import { isDeep, cases } from '@tollgate/testing'
-import { type LimitSet, limitSet } from '../../src/plans/limit/limit-set.js'
-import { parseLimit, type LimitOptions } from '../../src/plans/limit/limit.js'
-import { check, randomOf, replay, told, walk } from '../support/checker.js'
+import { type LimitSet, limitSet } from '../../../src/plans/limit/limit-set.js'
+import { parseLimit, type LimitOptions } from '../../../src/plans/limit/limit.js'
+import { check, randomOf, replay, told, walk } from '../../support/checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 import { World } from './checker-world.js'
 

@@ -1,10 +1,10 @@
 // One process of the checker: the real LeaseHolder, with the requests, the answers and the time that the checker gives it.
-import { Demand } from '../../src/features/leases/demand.js'
-import { LeaseHolder, type LeaseUse } from '../../src/features/leases/lease-holder.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { compilePlan } from '../../src/plans/plan.js'
-import type { Part, Request } from '../../src/requests/request.js'
-import type { Outcome } from '../../src/stores/contract.js'
+import { Demand } from '../../../src/features/leases/demand.js'
+import { LeaseHolder, type LeaseUse } from '../../../src/features/leases/lease-holder.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { compilePlan } from '../../../src/plans/plan.js'
+import type { Part, Request } from '../../../src/requests/request.js'
+import type { Outcome } from '../../../src/stores/contract.js'
 
 export const KEY = 'tenant'
 const PLAN = compilePlan('big', '1/s', 'plans.big')

@@ -1,12 +1,12 @@
 // The store of the checker: the real one, and beside it the reference, of which each answer must be the same.
 import { isDeepStrictEqual } from 'node:util'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { LeaseOrder, Outcome, RefundRequest, StoreRequest } from '../../src/stores/contract.js'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { LeaseOrder, Outcome, RefundRequest, StoreRequest } from '../../../src/stores/contract.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import { KEY, partOf } from './checker-process.js'
-import { agedTimes } from './aged-times.js'
+import { agedTimes } from '../../support/aged-times.js'
 import { ReferenceStore } from './reference-store.js'
-import { Violation } from '../support/checker.js'
+import { Violation } from '../../support/checker.js'
 
 /** Later than all that tests set: a store keeps subjects an hour longer under a test's clock. */
 const LONG_US = 4 * 3_600_000_000

@@ -1,7 +1,7 @@
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import type { Flaw } from './checker-options.js'
 import { isAllowed, requestFor, type CheckedStore } from './checker-store.js'
-import { Violation } from '../support/checker.js'
+import { Violation } from '../../support/checker.js'
 
 interface Options {
   readonly flaw: Flaw | undefined

@@ -1,16 +1,16 @@
 // Two processes, a store and what is under way between them: what can happen next, and what must hold after it.
-import type { LeaseUse } from '../../src/features/leases/lease-holder.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Outcome, RefundRequest } from '../../src/stores/contract.js'
-import { refundOf } from '../../src/stores/receipts.js'
+import type { LeaseUse } from '../../../src/features/leases/lease-holder.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Outcome, RefundRequest } from '../../../src/stores/contract.js'
+import { refundOf } from '../../../src/stores/receipts.js'
 import { History, type Use } from './checker-history.js'
 import { Network } from './checker-network.js'
 import { RARE, type Rare, type WorldOptions } from './checker-options.js'
 import { CheckedProcess, type Message } from './checker-process.js'
 import { CheckedStore, isAllowed, requestFor } from './checker-store.js'
-import { renamed } from './aged-times.js'
+import { renamed } from '../../support/aged-times.js'
 import { tryOut } from './try-out.js'
-import { Violation, type CheckedWorld } from '../support/checker.js'
+import { Violation, type CheckedWorld } from '../../support/checker.js'
 
 /** The time between two steps of the clock, in ms. */
 const TICK_MS = 10

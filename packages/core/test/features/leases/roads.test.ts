@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { testPrefix, cases } from '@tollgate/testing'
-import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
-import { asyncStore } from '../support/stores.js'
-import { leaseLeavesNothing } from './lease-idle.js'
-import { describeLeases, playLeases } from './lease-many.js'
-import type { LeaseRoad } from './lease-play.js'
-import { seeds } from './many.js'
-import { Tally } from './tally.js'
+import { memoryStore, redisStore, type Store } from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
+import { asyncStore } from '../../support/stores.js'
+import { leaseLeavesNothing } from '../../roads/lease-idle.js'
+import { describeLeases, playLeases } from '../../roads/lease-many.js'
+import type { LeaseRoad } from '../../roads/lease-play.js'
+import { seeds } from '../../roads/many.js'
+import { Tally } from '../../roads/tally.js'
 
 const tally = new Tally()
 const TRIPS = [

@@ -1,8 +1,8 @@
 // Leases at a store, said once more and as plainly as possible: nothing here is quick, packed or shared with a real store
 // but the algorithms. What the real stores answer is compared with it.
-import { NEVER } from '../../src/algorithms/implementation.js'
-import { implementations, type AnyImplementation } from '../../src/algorithms/registry.js'
-import type { LimitSet, Params } from '../../src/plans/limit/limit-set.js'
+import { NEVER } from '../../../src/algorithms/implementation.js'
+import { implementations, type AnyImplementation } from '../../../src/algorithms/registry.js'
+import type { LimitSet, Params } from '../../../src/plans/limit/limit-set.js'
 import type {
   LeaseOrder,
   LeaseReport,
@@ -11,7 +11,7 @@ import type {
   Outcome,
   RefundRequest,
   StoreRequest,
-} from '../../src/stores/contract.js'
+} from '../../../src/stores/contract.js'
 
 interface Kept {
   readonly state: object
