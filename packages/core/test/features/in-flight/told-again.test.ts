@@ -1,7 +1,7 @@
 // The store's answers to messages that only tell of slots are answers, and no faults of the store.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore } from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore } from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
 
 afterAll(closeBenches)
 

@@ -1,7 +1,7 @@
 // What runs keeps its slot when the limiter or the plans change, and what others see of it is true.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
 
 const limiters: Limiter[] = []
 afterEach(async () => {

@@ -1,8 +1,8 @@
 // Requests that the store decides after their deadline: nobody has the slot that it gives them, so it goes back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
-import { createLimiter, memoryStore, type FailurePolicy } from '../../src/index.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, memoryStore, type FailurePolicy } from '../../../src/index.js'
+import { asyncStore } from '../../support/stores.js'
 
 const DEADLINE_MS = 300
 

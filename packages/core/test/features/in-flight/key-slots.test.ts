@@ -1,7 +1,7 @@
 // What a process still has to tell of a key.
-import { KeySlots } from '../../src/features/in-flight/key-slots.js'
-import { compilePlan } from '../../src/plans/plan.js'
-import { limitSetOf, type LimitOutcome } from '../../src/store.js'
+import { KeySlots } from '../../../src/features/in-flight/key-slots.js'
+import { compilePlan } from '../../../src/plans/plan.js'
+import { limitSetOf, type LimitOutcome } from '../../../src/store.js'
 
 const plan = compilePlan('plan', '5 concurrent', 'plans.plan')
 const part = {

@@ -8,8 +8,8 @@ import {
   type Decision,
   type Limiter,
   type Store,
-} from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../support/benches.js'
+} from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
 
 afterAll(closeBenches)
 

@@ -1,8 +1,8 @@
 // Law 10 with requests in flight: ids that look alike share no slot, in memory and on Redis.
 import fc from 'fast-check'
 import { cases, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Store } from '../../src/index.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore, type Store } from '../../../src/index.js'
+import { closeBenches, sharedRedis } from '../../support/benches.js'
 
 afterAll(closeBenches)
 

@@ -1,7 +1,7 @@
 // A reservation on a plan that limits requests in flight holds a slot, too.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Limiter } from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore, type Limiter } from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
 
 const acme = { id: 'acme', plan: 'pro' }
 const plans = { pro: ['100/min', '2 concurrent'] } as const

@@ -1,5 +1,5 @@
 // Two processes, a store and what is under way between them: what can happen next, and what must hold after it.
-import { Violation, type CheckedWorld } from '../support/checker.js'
+import { Violation, type CheckedWorld } from '../../support/checker.js'
 import { Network, type Message } from './checker-network.js'
 import { RARE, type Rare, type WorldOptions } from './checker-options.js'
 import { CheckedProcess } from './checker-process.js'

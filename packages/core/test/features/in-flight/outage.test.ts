@@ -6,8 +6,8 @@ import {
   type Decision,
   type Limiter,
   type LimiterOptions,
-} from '../../src/index.js'
-import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../support/faults.js'
+} from '../../../src/index.js'
+import { closesWithTest, connect, DEADLINE_MS, endFaults, server } from '../../support/faults.js'
 
 afterEach(endFaults)
 

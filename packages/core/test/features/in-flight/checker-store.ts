@@ -1,10 +1,10 @@
 // The store of the checker, and what it counts for each process.
-import type { ConcurrentState } from '../../src/algorithms/concurrent/concurrent.js'
-import { isTaken } from '../../src/requests/verdict.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf, type Outcome, type StoreRequest } from '../../src/store.js'
-import type { KeptParts } from '../../src/stores/memory/other-limits.js'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
+import type { ConcurrentState } from '../../../src/algorithms/concurrent/concurrent.js'
+import { isTaken } from '../../../src/requests/verdict.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { limitSetOf, type Outcome, type StoreRequest } from '../../../src/store.js'
+import type { KeptParts } from '../../../src/stores/memory/other-limits.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 
 export const KEYS = ['tenant', 'user'] as const
 export type Key = (typeof KEYS)[number]

@@ -1,18 +1,18 @@
 // However many keys a process knows of, it forgets those of which nothing is held, and tells of the others a few at a time.
 import { setImmediate as turn } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
-import type * as timers from '../../src/base/timers.js'
-import { InFlight } from '../../src/features/in-flight/in-flight.js'
-import { compilePlan } from '../../src/plans/plan.js'
-import type { Request } from '../../src/requests/request.js'
-import { limitSetOf, type Outcome, type StoreRequest } from '../../src/store.js'
-import { LARGEST_BATCH } from '../../src/stores/batcher.js'
+import type * as timers from '../../../src/base/timers.js'
+import { InFlight } from '../../../src/features/in-flight/in-flight.js'
+import { compilePlan } from '../../../src/plans/plan.js'
+import type { Request } from '../../../src/requests/request.js'
+import { limitSetOf, type Outcome, type StoreRequest } from '../../../src/store.js'
+import { LARGEST_BATCH } from '../../../src/stores/batcher.js'
 
 let mockSkippedMs = 0
 /** Set: the time stands still there, since a slow machine would take longer than the half second of a recovery. */
 let mockStoppedMs: number | undefined
-jest.mock('../../src/base/timers.js', () => {
-  const actual = jest.requireActual<typeof timers>('../../src/base/timers.js')
+jest.mock('../../../src/base/timers.js', () => {
+  const actual = jest.requireActual<typeof timers>('../../../src/base/timers.js')
   return { ...actual, elapsedMs: () => (mockStoppedMs ?? actual.elapsedMs()) + mockSkippedMs }
 })
 

@@ -1,9 +1,9 @@
 // Law 8 with requests in flight: their keys end by themselves, denied ones leave none, and a value stays small.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, redisStore, type Decision, type Limiter, type PlanInput } from '../../src/index.js'
-import { limitSetOf, SLOTS_KEPT_MS, type StoreRequest } from '../../src/store.js'
-import { closeBenches, sharedRedis } from '../support/benches.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, redisStore, type Decision, type Limiter, type PlanInput } from '../../../src/index.js'
+import { limitSetOf, SLOTS_KEPT_MS, type StoreRequest } from '../../../src/store.js'
+import { closeBenches, sharedRedis } from '../../support/benches.js'
+import { asyncStore } from '../../support/stores.js'
 
 afterAll(closeBenches)
 

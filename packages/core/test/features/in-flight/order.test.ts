@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { eventually, startRedis, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient, createClientPool } from 'redis'
-import type { Limiter, LimiterOptions, RedisClient } from '../../src/index.js'
+import type { Limiter, LimiterOptions, RedisClient } from '../../../src/index.js'
 import { LateReply, limiterOfTwo, onlyOneMore, warmUp } from './late-replies.js'
 
 let server: RedisServer

@@ -1,5 +1,5 @@
 // What may be wrong in the counts of the store, and why: law 1 excepts what was lost until it is told again.
-import { Violation } from '../support/checker.js'
+import { Violation } from '../../support/checker.js'
 import type { Message, Network } from './checker-network.js'
 import type { CheckedProcess } from './checker-process.js'
 import { KEYS, type CheckedStore, type Key } from './checker-store.js'

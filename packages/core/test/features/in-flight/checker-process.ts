@@ -1,9 +1,9 @@
 // One process of the checker: the real InFlight with what the pipeline does around it. What it sends and hears, and when, is up to
 // the checker.
-import { InFlight } from '../../src/features/in-flight/in-flight.js'
-import { compilePlan } from '../../src/plans/plan.js'
-import type { Part, Request } from '../../src/requests/request.js'
-import { isTaken } from '../../src/requests/verdict.js'
+import { InFlight } from '../../../src/features/in-flight/in-flight.js'
+import { compilePlan } from '../../../src/plans/plan.js'
+import type { Part, Request } from '../../../src/requests/request.js'
+import { isTaken } from '../../../src/requests/verdict.js'
 import type { Message } from './checker-network.js'
 import type { WorldOptions } from './checker-options.js'
 import { KEYS, setOf, type Key } from './checker-store.js'

@@ -1,9 +1,9 @@
 // Requests that still run when their limiter is closed: what ends before it has closed is told, and nothing afterwards.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../src/index.js'
-import type { StoreRequest } from '../../src/store.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../../src/index.js'
+import type { StoreRequest } from '../../../src/store.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
+import { asyncStore } from '../../support/stores.js'
 
 afterAll(closeBenches)
 

@@ -1,7 +1,7 @@
 // Requests in flight: counted over all processes, given back when they end, on memory and on Redis.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Decision, type Limiter } from '../../src/index.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore, type Decision, type Limiter } from '../../../src/index.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
 
 const plans = { free: ['100/min', '3 concurrent'], small: '2 concurrent', wide: '1000/min' } as const
 const limiters: Limiter[] = []

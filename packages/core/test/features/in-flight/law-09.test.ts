@@ -1,6 +1,6 @@
 // Law 9 with requests in flight: whatever the store does, requests are answered, and their ends wait for nothing.
-import { createLimiter, memoryStore, type Store } from '../../src/index.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, memoryStore, type Store } from '../../../src/index.js'
+import { asyncStore } from '../../support/stores.js'
 
 const never = (): Promise<never> => new Promise(() => {})
 const DEADLINE_MS = 30

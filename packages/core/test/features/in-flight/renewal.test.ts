@@ -1,13 +1,13 @@
 // Slots of long requests are renewed while they last, whatever else their subject is answered meanwhile.
 import { eventually, testPrefix } from '@tollgate/testing'
-import type * as timers from '../../src/base/timers.js'
-import { createLimiter, memoryStore, redisStore, type Store } from '../../src/index.js'
-import { SLOTS_KEPT_MS } from '../../src/store.js'
-import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
+import type * as timers from '../../../src/base/timers.js'
+import { createLimiter, memoryStore, redisStore, type Store } from '../../../src/index.js'
+import { SLOTS_KEPT_MS } from '../../../src/store.js'
+import { closeBenches, redisOfAnotherProcess } from '../../support/benches.js'
 
 let mockSkippedMs = 0
-jest.mock('../../src/base/timers.js', () => {
-  const actual = jest.requireActual<typeof timers>('../../src/base/timers.js')
+jest.mock('../../../src/base/timers.js', () => {
+  const actual = jest.requireActual<typeof timers>('../../../src/base/timers.js')
   return { ...actual, elapsedMs: () => actual.elapsedMs() + mockSkippedMs }
 })
 

@@ -7,7 +7,7 @@ import {
   type Limiter,
   type LimiterOptions,
   type RedisClient,
-} from '../../src/index.js'
+} from '../../../src/index.js'
 
 type Subject = string | { readonly id: string; readonly plan: string }
 type Method = (...args: unknown[]) => Promise<unknown>

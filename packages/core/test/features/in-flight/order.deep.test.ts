@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { ask, startCluster, startSentinel } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
 import { createCluster, createSentinel } from 'redis'
-import type { Limiter, RedisClient } from '../../src/index.js'
-import { slotOf } from '../../src/stores/redis/layout.js'
+import type { Limiter, RedisClient } from '../../../src/index.js'
+import { slotOf } from '../../../src/stores/redis/layout.js'
 import { LateReply, limiterOfTwo, onlyOneMore, warmUp } from './late-replies.js'
 
 const ends: (() => unknown)[] = []

@@ -1,13 +1,19 @@
 // Requests in flight on every road, beside all other limits.
 import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster, type Redis } from 'ioredis'
-import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
-import { benches, closeBenches, redisOfAnotherProcess, sharedRedis } from '../support/benches.js'
-import { asyncStore } from '../support/stores.js'
-import { describeLaws, forEachOf, playOn, seeds, type Played } from './many.js'
-import type { Clock, Road } from './road.js'
-import { scheduleOf } from './schedule.js'
-import { Tally, type Case } from './tally.js'
+import {
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+} from '../../../src/index.js'
+import { benches, closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
+import { asyncStore } from '../../support/stores.js'
+import { describeLaws, forEachOf, playOn, seeds, type Played } from '../../roads/many.js'
+import type { Clock, Road } from '../../roads/road.js'
+import { scheduleOf } from '../../roads/schedule.js'
+import { Tally, type Case } from '../../roads/tally.js'
 
 const tally = new Tally()
 let cluster: RedisCluster

@@ -1,5 +1,5 @@
 // Which numbers of slots a process has accounted for: those that it heard of, in any order, and those that nobody can hear of any more.
-import { SlotNumbers } from '../../src/features/in-flight/slot-numbers.js'
+import { SlotNumbers } from '../../../src/features/in-flight/slot-numbers.js'
 
 /** Requests that begin one after another, and end in any order. */
 class Requests {

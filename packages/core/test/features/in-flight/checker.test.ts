@@ -1,12 +1,12 @@
 // All that processes, a store and a network can do, in small: at every point of it the laws of requests in flight hold. And the
 // checker sees each rule that is broken on purpose.
 import { isDeep, cases } from '@tollgate/testing'
-import { check, randomOf, replay, told, walk } from '../support/checker.js'
+import { check, randomOf, replay, told, walk } from '../../support/checker.js'
 import { RARE, type Flaw, type Rare, type WorldOptions } from './checker-options.js'
 import { World } from './checker-world.js'
 
-jest.mock('../../src/base/timers.js', () => ({
-  ...jest.requireActual<object>('../../src/base/timers.js'),
+jest.mock('../../../src/base/timers.js', () => ({
+  ...jest.requireActual<object>('../../../src/base/timers.js'),
   ...jest.requireActual<{ mockTimers: object }>('./checker-time.js').mockTimers,
 }))
 
