@@ -12,7 +12,7 @@ import { acme, amend, inMemory, left, onRedis, type Route } from '../support/ame
 import { closeBenches, redisOfAnotherProcess } from '../support/benches.js'
 import { endFaults } from '../support/faults.js'
 import { asyncStore } from '../support/stores.js'
-import { WaitingBench } from '../waiting/waiting-bench.js'
+import { WaitingBench } from './waiting/waiting-bench.js'
 
 afterEach(endFaults)
 afterAll(closeBenches)

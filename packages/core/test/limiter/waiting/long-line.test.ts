@@ -1,11 +1,11 @@
 // Lines of hundreds: what those who left had goes to who comes next, and a place costs the same wherever it is.
 import { cases, testPrefix } from '@tollgate/testing'
-import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import type { LimitInput } from '../../src/plans/limit/limit.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
+import { memoryStore, redisStore, type Store } from '../../../src/index.js'
+import type { LimitInput } from '../../../src/plans/limit/limit.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
+import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 

@@ -1,13 +1,13 @@
 // Law 1 where requests reserve units and wait in line: what is truly used is never over, at the worst times of use.
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { HoldingProcesses, holdSteps, type HoldStep } from '../support/holding-processes.js'
-import { forAll, mostInAnyWindow } from '../support/schedules.js'
-import { setOf, waiting } from '../support/store-requests.js'
-import { variants, windowOf, type Variant } from '../support/variants.js'
+import { memoryStore, redisStore, type Store } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
+import { HoldingProcesses, holdSteps, type HoldStep } from '../../support/holding-processes.js'
+import { forAll, mostInAnyWindow } from '../../support/schedules.js'
+import { setOf, waiting } from '../../support/store-requests.js'
+import { variants, windowOf, type Variant } from '../../support/variants.js'
 
 afterAll(closeBenches)
 

@@ -1,9 +1,9 @@
 // What is under way between processes and the store. Every message arrives and is answered by itself: in any order, twice, late
 // or never.
-import type { Outcome, RefundRequest, StoreRequest } from '../../src/stores/contract.js'
+import type { Outcome, RefundRequest, StoreRequest } from '../../../src/stores/contract.js'
 import type { Flaw } from './checker-options.js'
 import type { CheckedStore } from './checker-store.js'
-import { Violation } from '../support/checker.js'
+import { Violation } from '../../support/checker.js'
 
 /** What the store said. */
 export interface Told {

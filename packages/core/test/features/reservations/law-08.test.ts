@@ -1,12 +1,12 @@
 // Law 8 with reservations and places: they leave nothing behind, and a value stays small however many there are.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { memoryStore, redisStore } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Hold, StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { shortLimits, storeOfOneKey } from '../support/one-key-store.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
+import { memoryStore, redisStore } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Hold, StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
+import { shortLimits, storeOfOneKey } from '../../support/one-key-store.js'
+import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 

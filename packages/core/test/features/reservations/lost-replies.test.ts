@@ -1,8 +1,8 @@
 // Law 11 for what is held: whatever reply is lost, units count once, and none stays held that nobody knows of.
 import { eventually } from '@tollgate/testing'
-import { createLimiter, memoryStore, type Limiter, type Store } from '../../src/index.js'
-import type { Grant, StoreRequest } from '../../src/stores/contract.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, memoryStore, type Limiter, type Store } from '../../../src/index.js'
+import type { Grant, StoreRequest } from '../../../src/stores/contract.js'
+import { asyncStore } from '../../support/stores.js'
 
 const limiters: Limiter[] = []
 afterEach(async () => {

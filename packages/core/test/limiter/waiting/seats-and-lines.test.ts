@@ -1,5 +1,5 @@
 // Who may wait, and who goes first.
-import { Lines, type InLine, Seats } from '../../src/limiter/waiting/lines.js'
+import { Lines, type InLine, Seats } from '../../../src/limiter/waiting/lines.js'
 
 describe('seats', () => {
   const takeAll = (seats: Seats, key: string): number => {

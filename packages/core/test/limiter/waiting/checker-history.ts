@@ -1,6 +1,6 @@
 // What was truly used, and the most that law 1 allows of it.
-import { implementations } from '../../src/algorithms/registry.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import { implementations } from '../../../src/algorithms/registry.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 
 /** A request that was let in, at a time of the world in ms. */
 export interface Use {

@@ -1,9 +1,9 @@
 // The store of the checker: the real one in memory, by a clock that can step.
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Part } from '../../src/requests/request.js'
-import type { Outcome, RefundRequest, StoreRequest } from '../../src/stores/contract.js'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
-import { agedTimes } from '../support/aged-times.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Part } from '../../../src/requests/request.js'
+import type { Outcome, RefundRequest, StoreRequest } from '../../../src/stores/contract.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
+import { agedTimes } from '../../support/aged-times.js'
 
 export const KEY = 'tenant'
 const ANOTHER = 'another'

@@ -1,8 +1,8 @@
 // Some processes whose requests wait in line, a store and what is under way between them: what can happen next, and what must hold
 // after it.
 import { setImmediate } from 'node:timers/promises'
-import { renamed } from '../support/aged-times.js'
-import { Violation, type SlowWorld } from '../support/checker.js'
+import { renamed } from '../../support/aged-times.js'
+import { Violation, type SlowWorld } from '../../support/checker.js'
 import { History, round, type Use } from './checker-history.js'
 import { Network } from './checker-network.js'
 import { DEADLINE_MS, RARE, TICK_MS, type Rare, type WorldOptions } from './checker-options.js'

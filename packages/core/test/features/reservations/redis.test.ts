@@ -1,8 +1,8 @@
 // Reservations and places on a real Redis, over several limiters, and with answers that are lost on the way.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, redisStore, type Limiter, type LimiterOptions } from '../../src/index.js'
-import { LossyProxy } from '../roads/lossy-proxy.js'
-import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
+import { createLimiter, redisStore, type Limiter, type LimiterOptions } from '../../../src/index.js'
+import { LossyProxy } from '../../roads/lossy-proxy.js'
+import { closesWithTest, connect, endFaults, server } from '../../support/faults.js'
 
 const proxies: LossyProxy[] = []
 afterEach(async () => {

@@ -1,13 +1,13 @@
 // Laws 2, 3 and 4 where units are reserved and requests wait in line.
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import { memoryStore, redisStore, type Store } from '../../src/index.js'
-import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { HoldingProcesses, holdSteps, isTaken, type HoldStep } from '../support/holding-processes.js'
-import { advance, forAll } from '../support/schedules.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
-import { variants } from '../support/variants.js'
+import { memoryStore, redisStore, type Store } from '../../../src/index.js'
+import type { Outcome, StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
+import { HoldingProcesses, holdSteps, isTaken, type HoldStep } from '../../support/holding-processes.js'
+import { advance, forAll } from '../../support/schedules.js'
+import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
+import { variants } from '../../support/variants.js'
 
 afterAll(closeBenches)
 

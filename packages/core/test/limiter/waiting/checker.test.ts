@@ -1,9 +1,9 @@
 // All that processes with requests in line, a store and a network can do, in small: at every point of it the laws hold. And the
 // checker sees each rule that is broken on purpose.
 import { isDeep, cases } from '@tollgate/testing'
-import { limitSet, type LimitSet } from '../../src/plans/limit/limit-set.js'
-import { parseLimit, type LimitOptions } from '../../src/plans/limit/limit.js'
-import { checkSlowly, randomOf, told, walkSlowly } from '../support/checker.js'
+import { limitSet, type LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { parseLimit, type LimitOptions } from '../../../src/plans/limit/limit.js'
+import { checkSlowly, randomOf, told, walkSlowly } from '../../support/checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
 import { WaitingWorld } from './checker-world.js'
 

@@ -1,4 +1,4 @@
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 
 export interface WorldOptions {
   /** The plan, whose requests wait. */

@@ -5,9 +5,9 @@ import {
   type Limiter,
   type LimiterOptions,
   type Reservation,
-} from '../../src/index.js'
-import { clusterStore, idsApart } from '../support/shards.js'
-import { asyncStore } from '../support/stores.js'
+} from '../../../src/index.js'
+import { clusterStore, idsApart } from '../../support/shards.js'
+import { asyncStore } from '../../support/stores.js'
 
 let nowMs = 1_800_000_000_000
 const clock = (): number => nowMs

@@ -2,11 +2,11 @@
 // behind.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Store } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../support/store-requests.js'
+import { createLimiter, memoryStore, redisStore, type Store } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
+import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
 import { bound } from './waiting-bench.js'
 
 afterAll(closeBenches)

@@ -1,6 +1,6 @@
 // Requests that wait in line: who waits, in which order, and what becomes of places that nobody uses.
 import { getEventListeners } from 'node:events'
-import type { PlanInput } from '../../src/index.js'
+import type { PlanInput } from '../../../src/index.js'
 import { bound, leftOf, sourcesOf, WaitingBench } from './waiting-bench.js'
 
 /** One request at once, then one in 100 ms; up to two wait. */

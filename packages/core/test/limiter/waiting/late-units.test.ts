@@ -1,7 +1,7 @@
 // A process that comes late to a place gives its units back, and none of others.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../src/index.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
+import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../../src/index.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
 
 const limiters: Limiter[] = []
 afterEach(async () => {

@@ -8,7 +8,7 @@ import {
   type PlanInput,
   type Store,
   type WaitingChange,
-} from '../../src/index.js'
+} from '../../../src/index.js'
 
 type Consume = Parameters<Limiter['consume']>
 

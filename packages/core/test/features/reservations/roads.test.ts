@@ -1,12 +1,12 @@
 // Reservations among all that requests do, in memory, on one server and on a cluster.
 import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
 import { Cluster, type Redis } from 'ioredis'
-import { createLimiter, redisStore } from '../../src/index.js'
-import { benches, closeBenches, sharedRedis } from '../support/benches.js'
-import { describeLaws, forEachOf, playOn, seeds, type Played } from './many.js'
-import type { Road } from './road.js'
-import type { ScheduleOptions } from './schedule.js'
-import { Tally } from './tally.js'
+import { createLimiter, redisStore } from '../../../src/index.js'
+import { benches, closeBenches, sharedRedis } from '../../support/benches.js'
+import { describeLaws, forEachOf, playOn, seeds, type Played } from '../../roads/many.js'
+import type { Road } from '../../roads/road.js'
+import type { ScheduleOptions } from '../../roads/schedule.js'
+import { Tally } from '../../roads/tally.js'
 
 const tally = new Tally()
 let cluster: RedisCluster

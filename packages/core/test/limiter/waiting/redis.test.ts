@@ -7,8 +7,8 @@ import {
   type Limiter,
   type LimiterOptions,
   type Subject,
-} from '../../src/index.js'
-import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
+} from '../../../src/index.js'
+import { closesWithTest, connect, endFaults, server } from '../../support/faults.js'
 
 afterEach(endFaults)
 
