@@ -1,11 +1,11 @@
 // Random schedules of everything that stores decide, with reservations, places and leases among it.
 import fc from 'fast-check'
-import type { LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Hold, LeaseOrder, Store, StoreRequest } from '../../src/stores/contract.js'
-import { advance } from '../support/schedules.js'
-import type { Clock } from '../support/benches.js'
-import { MANY_SETS, setOf, waiting } from '../support/store-requests.js'
+import type { LimitInput } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Hold, LeaseOrder, Store, StoreRequest } from '../../../src/stores/contract.js'
+import { advance } from '../../support/schedules.js'
+import type { Clock } from '../../support/benches.js'
+import { MANY_SETS, setOf, waiting } from '../../support/store-requests.js'
 
 const gapUs = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 999, 100_000, 1_000_001, -1, -250_000, -2_000_000) },

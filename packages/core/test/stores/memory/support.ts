@@ -4,10 +4,10 @@ import type {
   RefundPart,
   StoreRequest,
   SubRequest,
-} from '../../src/stores/contract.js'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+} from '../../../src/stores/contract.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
 
 export const setOf = limitSetOf
 

@@ -1,6 +1,6 @@
-import { createLimiter } from '../../src/index.js'
-import { memoryStore } from '../../src/stores/memory/memory-store.js'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
+import { createLimiter } from '../../../src/index.js'
+import { memoryStore } from '../../../src/stores/memory/memory-store.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import { ask, one, part, setOf } from './support.js'
 
 test.each([0, -1, 1.5, Number.NaN, '5'])('maxSubjects of %p is refused at construction', (maxSubjects) => {

@@ -1,14 +1,14 @@
 // Law 5 for stores: Redis and memory answer any schedule of calls alike.
 import { cases, testPrefix } from '@tollgate/testing'
 import fc from 'fast-check'
-import { EARLIEST, type Receipt, type Usage } from '../../src/algorithms/implementation.js'
-import { memoryStore, redisStore, type LimitInput, type LimitOptions } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Answer, RefundRequest, Store, StoreRequest } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
-import { advance, forAll } from '../support/schedules.js'
-import { MANY_SETS, manySets, receiptsOf, setOf } from '../support/store-requests.js'
-import { variants, type Variant } from '../support/variants.js'
+import { EARLIEST, type Receipt, type Usage } from '../../../src/algorithms/implementation.js'
+import { memoryStore, redisStore, type LimitInput, type LimitOptions } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Answer, RefundRequest, Store, StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
+import { advance, forAll } from '../../support/schedules.js'
+import { MANY_SETS, manySets, receiptsOf, setOf } from '../../support/store-requests.js'
+import { variants, type Variant } from '../../support/variants.js'
 
 afterAll(closeBenches)
 

@@ -2,10 +2,10 @@
 // loaded: a second store is told of the same units at that moment, by force.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Outcome, StoreRequest } from '../../src/stores/contract.js'
-import type { ProcessStore } from '../../src/stores/memory/process-store.js'
-import { variants } from '../support/variants.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Outcome, StoreRequest } from '../../../src/stores/contract.js'
+import type { ProcessStore } from '../../../src/stores/memory/process-store.js'
+import { variants } from '../../support/variants.js'
 import { ask, one, part, setOf, storeAt } from './support.js'
 
 const START_MS = 1_769_862_896_789

@@ -1,9 +1,9 @@
 // Refunds beside units on lease: a decision tells fewer units left, but its units are where they would be without leases.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { StoreRequest } from '../../src/stores/contract.js'
-import { refundOf } from '../../src/stores/receipts.js'
-import { variants } from '../support/variants.js'
+import type { StoreRequest } from '../../../src/stores/contract.js'
+import { refundOf } from '../../../src/stores/receipts.js'
+import { variants } from '../../support/variants.js'
 import { ask, one, part, setOf, storeAt } from './support.js'
 
 const START_MS = 1_769_862_896_789

@@ -1,9 +1,9 @@
 // Law 5 for the quick way: it answers any schedule as the general way does, and leaves the same state.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { QuickWay } from '../../src/stores/memory/quick-way.js'
-import { variants, type Variant } from '../support/variants.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { QuickWay } from '../../../src/stores/memory/quick-way.js'
+import { variants, type Variant } from '../../support/variants.js'
 import { ask, part, refundPart, setOf, storeAt } from './support.js'
 
 /** Windows on the clock begin here: of a second, of five, and the hour in Kolkata. */

@@ -8,7 +8,7 @@ import {
   limiterOn,
   recovers,
   server,
-} from './support/faults.js'
+} from '../../support/faults.js'
 
 afterEach(endFaults)
 

@@ -1,9 +1,9 @@
 // Values in Redis: their format, how long they count, and values of other versions.
 import { testPrefix } from '@tollgate/testing'
-import { redisStore } from '../../src/index.js'
-import { ID_KEPT_MS, type Outcome, type RefundRequest, type Store } from '../../src/stores/contract.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { needOutcome, outcomeOf, receiptsOf, requestOf, setOf } from '../support/store-requests.js'
+import { redisStore } from '../../../src/index.js'
+import { ID_KEPT_MS, type Outcome, type RefundRequest, type Store } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
+import { needOutcome, outcomeOf, receiptsOf, requestOf, setOf } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 

@@ -1,6 +1,6 @@
 // Ids of charges and refunds: counted once, and remembered for ten minutes of the store's clock, in bounded memory.
-import { ID_KEPT_MS, type StoreRequest } from '../../src/stores/contract.js'
-import { RememberedIds } from '../../src/stores/memory/process-store.js'
+import { ID_KEPT_MS, type StoreRequest } from '../../../src/stores/contract.js'
+import { RememberedIds } from '../../../src/stores/memory/process-store.js'
 import { ask, one, part, refundPart, remainingOf, setOf, storeAt } from './support.js'
 
 const TWENTY = setOf('20/h')

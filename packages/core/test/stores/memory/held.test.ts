@@ -1,7 +1,7 @@
 // Expired state leaves while other requests come, at a bounded cost per request; and early evictions are reported.
 import { eventually, isDeep } from '@tollgate/testing'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProcessStore } from '../../src/stores/memory/process-store.js'
+import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import { ask, FIVE, one, part, setOf, storeAt } from './support.js'
 
 /** In s: a window of a minute, and the hour that subjects are kept longer under a test's clock. */

@@ -1,8 +1,8 @@
 // Laws 3 and 4 beside units on lease: as many units pass as the answer says, and who waits as told is admitted.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { LimitOutcome, StoreRequest } from '../../src/stores/contract.js'
-import { variants } from '../support/variants.js'
+import type { LimitOutcome, StoreRequest } from '../../../src/stores/contract.js'
+import { variants } from '../../support/variants.js'
 import { ask, one, part, setOf, storeAt } from './support.js'
 
 const START_MS = 1_769_862_896_789

@@ -1,8 +1,8 @@
 // Values in Redis with several buckets of one window, as versions before this one wrote them.
 import { testPrefix } from '@tollgate/testing'
-import { redisStore, type LimitInput } from '../../src/index.js'
-import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
-import { outcomeOf, requestOf, setOf } from '../support/store-requests.js'
+import { redisStore, type LimitInput } from '../../../src/index.js'
+import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
+import { outcomeOf, requestOf, setOf } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 

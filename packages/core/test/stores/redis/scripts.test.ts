@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, type Chunk, type Expression } from 'luaparse'
-import { implementations, windowAlgorithms } from '../src/algorithms/registry.js'
-import { COMMANDS } from '../src/stores/redis/reactions.js'
-import * as generated from '../src/stores/redis/scripts/scripts.generated.js'
+import { implementations, windowAlgorithms } from '../../../src/algorithms/registry.js'
+import { COMMANDS } from '../../../src/stores/redis/reactions.js'
+import * as generated from '../../../src/stores/redis/scripts/scripts.generated.js'
 
-const src = join(__dirname, '../src')
+const src = join(__dirname, '../../../src')
 const GLOBALS = [
   ...[
     'ARGV',

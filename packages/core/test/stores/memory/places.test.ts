@@ -1,8 +1,8 @@
-// When requests that wait in line get their places, in figures. (Random schedules are in test/laws and test/redis.)
-import type { LimitInput } from '../../src/index.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Hold, Outcome } from '../../src/stores/contract.js'
-import { waiting } from '../support/store-requests.js'
+// When requests that wait in line get their places, in figures. (Random schedules are in test/laws and test/stores/one-truth.)
+import type { LimitInput } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Hold, Outcome } from '../../../src/stores/contract.js'
+import { waiting } from '../../support/store-requests.js'
 import { ask, one, part, setOf, storeAt } from './support.js'
 
 /** A subject on limits whose requests wait; times are in ms from the start. */

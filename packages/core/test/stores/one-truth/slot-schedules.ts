@@ -1,11 +1,11 @@
 // Random schedules of everything that stores decide, with requests in flight among it.
 import fc from 'fast-check'
-import type { Usage } from '../../src/algorithms/implementation.js'
-import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Answer, SlotHolder, Store, StoreRequest } from '../../src/stores/contract.js'
-import type { Clock } from '../support/benches.js'
-import { advance } from '../support/schedules.js'
-import { MANY_SETS } from '../support/store-requests.js'
+import type { Usage } from '../../../src/algorithms/implementation.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import type { Answer, SlotHolder, Store, StoreRequest } from '../../../src/stores/contract.js'
+import type { Clock } from '../../support/benches.js'
+import { advance } from '../../support/schedules.js'
+import { MANY_SETS } from '../../support/store-requests.js'
 
 const gapUs = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(0, 0, 1, 999, 1_000_001, -1, -250_000, -2_000_000) },
