@@ -34,7 +34,7 @@ export interface Played {
 
 export async function playOn(road: Road, seed: number, options: ScheduleOptions = {}): Promise<Played> {
   const plain = scheduleOf(seed, options)
-  const flying = options.inFlight ? withFlights(plain, road.another ? 2 : 1) : plain
+  const flying = options.inFlight ? withFlights(plain, road.processes ?? 1) : plain
   const schedule = options.reserves ? withReservations(flying) : flying
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
@@ -46,6 +46,16 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
     done.check(9, false, () => (error instanceof NoAnswer ? error.message : String((error as Error).stack)))
   }
   return { case: done, told: play.told }
+}
+
+/** Law 5: both roads gave equal answers, up to the first race with a refund. */
+export function compare({ case: done, told }: Played, other: Played): void {
+  const lengths = [told.length, other.told.length]
+  // When one of the plays stopped at a broken law, up to there.
+  const length = done.isBroken || other.case.isBroken ? Math.min(...lengths) : Math.max(...lengths)
+  for (let i = 0; i < length; i += 1) {
+    done.check(5, told[i] === other.told[i], () => `${told[i]} here, ${other.told[i]} on the other road`)
+  }
 }
 
 /** Calls `act` for each element, `atOnce` at a time. */

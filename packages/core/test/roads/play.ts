@@ -8,7 +8,7 @@ import { groupsOf, type Grouping, type Line } from './lines.js'
 import { Oracle } from './oracle.js'
 import { apart, placesOf, plansInput, subjectsOf, type Places } from './places.js'
 import { Reservations } from './reservations.js'
-import type { Clock, Road } from './road.js'
+import { limiterOn, type Clock, type Road } from './road.js'
 import { Refunds, type Made } from './refunds.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
@@ -56,9 +56,10 @@ export class Play {
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
     this.#plans = schedule.versions[0] as Plans
-    const plans = plansInput(this.#plans)
-    const makers = [road.limiter, ...(road.another ? [road.another] : [])]
-    this.limiters = makers.map((make) => make({ plans, defaultPlan: 'free', warnings: false }, clock))
+    const open = road.open(clock)
+    this.limiters = Array.from({ length: road.processes ?? 1 }, () => {
+      return limiterOn(road, open(), plansInput(this.#plans))
+    })
     this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
     this.flights = new Flights(this, given)
     this.#reservations = new Reservations(this, given)
@@ -93,6 +94,7 @@ export class Play {
     if (ask.who.some(({ bringsLimits }) => bringsLimits)) this.#case.brought += 1
     this.#case.decisions += 1
     if (!decision.allowed) this.#case.denials += 1
+    if (decision.source === 'cache') this.#case.remembered += 1
     this.judge.answered(decision)
     return decision
   }

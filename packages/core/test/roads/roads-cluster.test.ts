@@ -1,33 +1,14 @@
-import { startCluster, testPrefix, type RedisCluster, cases } from '@tollgate/testing'
-import { Cluster } from 'ioredis'
-import { createLimiter, redisStore } from '../../src/index.js'
+import { cases } from '@tollgate/testing'
 import { describeLaws, forEachOf, playOn, seeds } from './many.js'
-import type { Road } from './road.js'
+import { clusterOf, onRedis } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()
-let cluster: RedisCluster
-let client: Cluster
-
-const road: Road = {
-  name: 'cluster',
-  grouping: 'subjects',
-  limiter: (options, clock) => {
-    const store = redisStore(client, { prefix: testPrefix(), now: () => clock.now })
-    return createLimiter({
-      ...options,
-      store,
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-      local: { instances: 1 },
-    })
-  },
-}
+let cluster: Awaited<ReturnType<typeof clusterOf>>
+const road = onRedis({ name: 'cluster', grouping: 'subjects' }, () => cluster.clients)
 
 beforeAll(async () => {
-  cluster = await startCluster({ primaries: 3, replicas: 0 })
-  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-  client = new Cluster(nodes, { redisOptions: { disconnectTimeout: 100 } })
+  cluster = await clusterOf(1)
   await forEachOf(seeds(cases(20, 150)), async (seed) =>
     tally.add(road.name, (await playOn(road, seed)).case),
   )
@@ -35,7 +16,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   tally.print()
-  client?.disconnect()
   await cluster?.stop()
 })
 

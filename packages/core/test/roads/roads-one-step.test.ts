@@ -1,97 +1,54 @@
 import { testPrefix, cases } from '@tollgate/testing'
-import { createLimiter, redisStore } from '../../src/index.js'
-import { benches, closeBenches, sharedRedis } from '../support/benches.js'
+import { closeBenches, sharedRedis } from '../support/benches.js'
 import { leavesNothing } from './idle.js'
-import { describeLaws, forEachOf, playOn, seeds } from './many.js'
-import type { Road } from './road.js'
+import { compare, describeLaws, forEachOf, playOn, seeds } from './many.js'
+import { inMemory, onRedis } from './road.js'
 import { Tally } from './tally.js'
 
 const tally = new Tally()
 const prefix = testPrefix()
 let limiters = 0
 
-/** The server uses the schedule's clock, so that answers are compared to the µs. */
-const server: Road = {
-  name: 'one server',
-  grouping: 'all',
-  limiter: (options, clock) => {
-    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}`, now: () => clock.now })
-    return createLimiter({
-      ...options,
-      store,
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-      local: { instances: 1 },
-    })
-  },
-}
+const redis = (): [ReturnType<typeof sharedRedis>] => [sharedRedis()]
+const prefixOf = (): string => `${prefix}:${(limiters += 1)}`
 
-let remembered = 0
-let brought = 0
+/** The server uses the schedule's clock, so that answers are compared to the µs. */
+const server = onRedis({ name: 'one server', grouping: 'all' }, redis, prefixOf)
 
 /** As above, and denials are remembered by the schedule's clock, for half a second at most. */
-const remembering: Road = {
-  name: 'one server, denials remembered',
-  grouping: 'all',
-  limiter: (options, clock) => {
-    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}`, now: () => clock.now })
-    return createLimiter({
-      ...options,
-      store,
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-      local: { instances: 1 },
-      denials: { recheckMs: 500 },
-    }).on('limited', ({ source }) => void (remembered += source === 'cache' ? 1 : 0))
-  },
-}
-
-const memory: Road = {
-  name: 'memory',
-  grouping: 'all',
-  limiter: (options, clock) => (benches[0] as (typeof benches)[number]).limiter(options, clock),
-}
+const remembering = onRedis(
+  { name: 'one server, denials remembered', grouping: 'all', denials: { recheckMs: 500 } },
+  redis,
+  prefixOf,
+)
 
 const SKEW_MS = 7_200_000
 let skew = 0
 
 /** The server uses its own clock. That of the application is two hours off, ahead and behind in turn. */
-const skewed: Road = {
-  name: 'one server, clocks apart',
-  grouping: 'all',
-  isLive: true,
-  law: 6,
-  onStep: () => {
-    skew = skew === SKEW_MS ? -SKEW_MS : SKEW_MS
+const skewed = onRedis(
+  {
+    ...{ name: 'one server, clocks apart', grouping: 'all', isLive: true, law: 6 },
+    onStep: () => {
+      skew = skew === SKEW_MS ? -SKEW_MS : SKEW_MS
+    },
   },
-  limiter: (options) => {
-    const store = redisStore(sharedRedis(), { prefix: `${prefix}:${(limiters += 1)}` })
-    return createLimiter({
-      ...options,
-      store,
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-      local: { instances: 1 },
-    })
-  },
-}
+  redis,
+  prefixOf,
+)
 
 /** Windows shorter than the clocks are apart, and far longer than the schedules take. */
 const LONG_MS = [3_600_000, 5_400_000]
 
-/** Plays a schedule in memory and on the server. Law 5: all answers are equal, up to the first race with a refund. */
+let remembered = 0
+let brought = 0
+
 async function playOnBoth(seed: number): Promise<void> {
-  const { case: done, told } = await playOn(server, seed)
-  const inMemory = await playOn(memory, seed)
-  // When one of the plays stopped at a broken law, compare up to there.
-  const lengths = [told.length, inMemory.told.length]
-  const length = done.isBroken || inMemory.case.isBroken ? Math.min(...lengths) : Math.max(...lengths)
-  for (let i = 0; i < length; i += 1) {
-    done.check(5, told[i] === inMemory.told[i], () => `${told[i]} here, ${inMemory.told[i]} in memory`)
-  }
-  tally.add(server.name, done)
-  brought += done.brought
-  tally.add(memory.name, inMemory.case)
+  const [here, there] = [await playOn(server, seed), await playOn(inMemory, seed)]
+  compare(here, there)
+  tally.add(server.name, here.case)
+  tally.add(inMemory.name, there.case)
+  brought += here.case.brought
 }
 
 /** How many schedules each law needs. */
@@ -102,7 +59,9 @@ const SCHEDULES = NEEDED * 1.2
 beforeAll(async () => {
   await forEachOf(seeds(SCHEDULES), playOnBoth)
   await forEachOf(seeds(0.4 * NEEDED), async (seed) => {
-    tally.add(remembering.name, (await playOn(remembering, seed)).case)
+    const { case: done } = await playOn(remembering, seed)
+    tally.add(remembering.name, done)
+    remembered += done.remembered
   })
   await leavesNothing(sharedRedis(), seeds(NEEDED), (done) => tally.add(server.name, done))
   const real = Date.now
@@ -122,7 +81,7 @@ afterAll(async () => {
   await closeBenches()
 })
 
-describeLaws(tally, { road: memory.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: NEEDED })
+describeLaws(tally, { road: inMemory.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: NEEDED })
 describeLaws(tally, { road: server.name, laws: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11], schedules: NEEDED })
 describeLaws(tally, { road: remembering.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 0.3 * NEEDED })
 describeLaws(tally, { road: skewed.name, laws: [6], schedules: NEEDED })

@@ -26,6 +26,8 @@ export class Case {
   full = 0
   released = 0
   reserved = 0
+  /** Denials from memory. */
+  remembered = 0
   /** Requests of subjects that brought their limits. */
   brought = 0
   readonly checks = new Map<number, number>()
@@ -81,7 +83,6 @@ export class Tally {
     return all.length > 3 ? [...all.slice(0, 3), `and ${all.length - 3} more schedules`] : all
   }
 
-  /** Prints a line for each road: the schedules that tested each law, their checks, decisions, denials and refunds. */
   /** Shows what was played, in the deep run or when a part of the schedules is chosen. */
   print(): void {
     const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']
