@@ -31,12 +31,33 @@ export interface Bounds {
   readonly most: number
 }
 
+/** Units that a request takes, at a time in µs. */
+export interface Taken {
+  readonly id: number
+  readonly units: number
+  readonly at: number
+  /** Whether other requests ran at the same time, so that the order is unknown. */
+  readonly isRace?: boolean
+  /** The latest time that the limit may count them at. Default: `at`, as what the store decided. */
+  readonly upTo?: number
+  /** False: they may never have counted, such as units that were lost. Default: true. */
+  readonly isSure?: boolean
+}
+
+/** Units that go back. */
+export interface Given extends Pick<Taken, 'id' | 'units' | 'at' | 'isRace'> {
+  /** Whether it is not known if they went back to this counter, or to another only. */
+  readonly isVague?: boolean
+}
+
 export class Counter {
   readonly spec: LimitSpec
   /** Quotas of the limits that took units from this counter. */
   readonly quotas = new Set<number>()
   /** The most units in a true window by law 1, of all limits of this counter. */
   worst = 0
+  /** The most units at once, of all limits of this counter. */
+  capacity = 0
   #entries: Entry[] = []
   readonly #takes = new Map<number, Take>()
   readonly #bucket: Bucket | undefined
@@ -46,8 +67,7 @@ export class Counter {
     this.#bucket = spec.kind === 'bucket' ? new Bucket(spec) : undefined
   }
 
-  /** @param isRace whether other requests ran at the same time, so that the order is unknown */
-  take(id: number, units: number, at: number, isRace: boolean): void {
+  take({ id, units, at, isRace = false }: Taken): void {
     this.#prune(at)
     const take: Take = { what: 'take', id, at, units, gives: [] }
     this.#takes.set(id, take)
@@ -55,7 +75,7 @@ export class Counter {
     this.#bucket?.take(id, units, at, isRace)
   }
 
-  give(id: number, units: number, at: number, isRace: boolean): void {
+  give({ id, units, at, isRace = false }: Given): void {
     const take = this.#takes.get(id)
     if (!take) return
     const give: Give = { what: 'give', take, at, units, gave: this.given(id, units, at).most, isRace }
@@ -75,6 +95,13 @@ export class Counter {
     const used = usedOf(this.#entries, now, spec)
     const capacity = capacityOf(spec)
     return { least: Math.max(capacity - used.most, 0), most: Math.max(capacity - used.least, 0) }
+  }
+
+  /** Units that surely count at `now`. */
+  used(now: number): number {
+    if (!this.#bucket) return usedOf(this.#entries, now, this.spec).least
+    const { unit, low, tolerance } = this.#bucket.at(now)
+    return Math.floor(Math.max(low - tolerance, 0) / unit)
   }
 
   /** How many units a refund of `units` at the time `at` gives back to the request `id`. */

@@ -3,7 +3,7 @@
 import type { LeaseChange } from '../../src/index.js'
 import type { Bounds } from './counter.js'
 import type { JointAsk, JointSchedule } from './joint-schedule.js'
-import { LeaseCounter } from './lease-counter.js'
+import { LateCounter } from './late-counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
 import { isFlight, linesOf, type Line } from './lines.js'
 import type { Plans } from './schedule.js'
@@ -53,7 +53,7 @@ export class JointBooks {
   readonly #leaseUs: number
   /** The names of plans that wait. */
   readonly #waiting: ReadonlySet<string>
-  readonly #counters = new Map<string, LeaseCounter>()
+  readonly #counters = new Map<string, LateCounter>()
   readonly #reserved = new Set<JointReserved>()
   readonly #lines = new WeakMap<JointAsk, readonly Line[]>()
   readonly #held = new Map<string, Held>()
@@ -101,7 +101,7 @@ export class JointBooks {
   /** Units that count now, and that reservations hold. */
   used({ key, spec }: Line): Bounds {
     if (spec.kind === 'fixed' && this.#mayHaveOpened(key)) return { least: 0, most: Infinity }
-    const used = this.#counters.get(key)?.used(this.nowUs) ?? { least: 0, most: 0 }
+    const used = this.#counters.get(key)?.bounds(this.nowUs) ?? { least: 0, most: 0 }
     let { least, most } = used
     for (const reserved of this.#reserved) {
       if (!reserved.lines.some((line) => line.key === key)) continue
@@ -242,10 +242,10 @@ export class JointBooks {
     return { id, ask, lines, isStores: source === 'store', backUs: this.backUs }
   }
 
-  /** By limit: whether the units of a request still count, surely and possibly. */
-  counts({ id, lines }: JointCharge): { least: boolean; most: boolean }[] {
+  /** By limit: how many of so many units of a request still count. */
+  counting({ id, lines }: JointCharge, units: number): Bounds[] {
     return lines.map(({ key }) => {
-      return this.#counters.get(key)?.counts(id, this.nowUs) ?? { least: false, most: false }
+      return this.#counters.get(key)?.given(id, units, this.nowUs) ?? { least: 0, most: 0 }
     })
   }
 
@@ -256,12 +256,9 @@ export class JointBooks {
 
   /** Enters units that went back: of several subjects, one may have had none. */
   give(charge: JointCharge, units: number): void {
-    const counts = this.counts(charge)
-    const isSure = this.isFound(charge) && charge.ask.who.length === 1
-    charge.lines.forEach(({ key }, i) => {
-      const least = counts[i]?.least && isSure ? units : 0
-      this.#counters.get(key)?.give(charge.id, { at: this.nowUs, least, most: counts[i]?.most ? units : 0 })
-    })
+    const isVague = !this.isFound(charge) || charge.ask.who.length > 1
+    for (const { key } of charge.lines)
+      this.#counters.get(key)?.give({ id: charge.id, units, at: this.nowUs, isVague })
   }
 
   reserve(ask: JointAsk, lengthUs: number): JointReserved {
@@ -332,10 +329,10 @@ export class JointBooks {
     return { place: 'app', who: [{ id, kind: 'id', plan: 'leased' }], cost: 1, process: 0 }
   }
 
-  #counterOf({ key, spec }: Line): LeaseCounter {
+  #counterOf({ key, spec }: Line): LateCounter {
     const known = this.#counters.get(key)
     if (known) return known
-    const made = new LeaseCounter(spec)
+    const made = new LateCounter(spec)
     made.lateUs = this.backUs
     this.#counters.set(key, made)
     return made

@@ -10,7 +10,7 @@ import {
 import type { JointBooks } from './joint-books.js'
 import type { Moment } from './joint-judge.js'
 import { PROCESSES, type JointAsk, type JointSchedule } from './joint-schedule.js'
-import { Wire } from './lease-processes.js'
+import { Wire } from './processes.js'
 import { inputsOf, subjectsOf } from './places.js'
 import type { Clock } from './road.js'
 import { ANSWERED_WITHIN_MS, NoAnswer } from './within.js'

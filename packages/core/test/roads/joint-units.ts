@@ -115,7 +115,7 @@ export class JointUnits {
     const moment = this.#whole.moment
     const limiter = this.#whole.processes.of(ask)
     const left = cost ?? 0
-    const counts = this.#whole.books.counts(charge)
+    const counts = this.#whole.books.counting(charge, ask.cost - left)
     if (left < ask.cost) {
       moment.freed(charge.lines, ask.cost - left)
       for (const { id } of ask.who) this.#whole.processes.freedBy(ask.process, id)
@@ -130,8 +130,8 @@ export class JointUnits {
       return moment.tookUpTo({ ...ask }, left - ask.cost, total - ask.cost)
     }
     const isGiven = total === left
-    const must = this.#whole.books.isFound(charge) && counts.some(({ least }) => least)
-    const can = counts.some(({ most }) => most)
+    const must = this.#whole.books.isFound(charge) && counts.some(({ least }) => least > 0)
+    const can = counts.some(({ most }) => most > 0)
     const says = (): string =>
       `${ask.cost} settled to ${left}, decided by ${decision.source}: ${total} are left, ${must ? 'must' : 'may not'} go back: ${JSON.stringify(charge)}`
     this.#whole.case.check(11, isGiven ? can : !must && total === ask.cost, says)

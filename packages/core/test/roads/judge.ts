@@ -1,5 +1,6 @@
 // Compares decisions with the oracle.
 import type { Decision } from '../../src/index.js'
+import type { Bounds } from './counter.js'
 import { capacityOf } from './limits.js'
 import { groupsOf, isAskedBefore, isFlight, needOf, type Grouping, type Line } from './lines.js'
 import type { Oracle } from './oracle.js'
@@ -39,11 +40,11 @@ export class Judge {
     this.#is = is
   }
 
-  /** Law 9: the store has decided, or denied the same before. */
-  answered({ source, allowed }: Decision): boolean {
+  /** Law 9: the store has decided, or denied the same before, or a lease has: that never denies, and tells no numbers. */
+  answered({ source, allowed, limits }: Decision): void {
+    const isLeased = source === 'lease' && allowed && limits.length === 0
     const isStores = source === 'store' || (source === 'cache' && !allowed)
-    this.#case.check(9, isStores, () => `decided by ${source}`)
-    return isStores
+    this.#case.check(9, isStores || isLeased, () => `${allowed} by ${source}`)
   }
 
   /** Laws 3 and 4 of a denial from memory: right as of now, and what it tells is certain, even if it is not all. */
@@ -92,7 +93,9 @@ export class Judge {
       const { least, most } = this.#oracle.room(line, now)
       const isViolated = decision.violated.includes(line.name)
       const need = needOf(line, cost)
-      this.#case.check(3, isViolated ? least < need : most >= need, () => `violated ${line.name}: ${says()}`)
+      const isLess = (decision.limits.find(({ name }) => name === line.name)?.remaining ?? 0) < need
+      const holds = isViolated ? least < need && isLess : most >= need
+      this.#case.check(3, holds, () => `violated ${line.name}: ${says()}`)
       if (isViolated && isFlight(line.spec)) this.#case.full += 1
     }
     this.#case.check(
@@ -112,11 +115,33 @@ export class Judge {
     }
   }
 
-  /** Law 1, once the units are in the ledger. */
+  /** Law 3: units that the asking process itself holds on lease never deny, where no other has any. */
+  ownUnits(decision: Decision, { lines, cost, now }: Asked): void {
+    const lacks = this.linesTold(decision, lines).some((line) => this.#oracle.spare(line, now).least < cost)
+    this.#case.check(3, lacks, () => `cost ${cost} denied over units of its own: ${this.#show(lines, now)}`)
+  }
+
+  /** Laws 1 and 3, once the units are in the ledger. */
   neverOver(lines: readonly Line[], now: number): void {
     for (const line of lines) {
-      const { units, worst } = this.#oracle.inForce(line, now)
-      this.#case.check(1, units <= worst, () => `${units} units in a window of ${line.key}, at most ${worst}`)
+      const { window, atOnce } = this.#oracle.inForce(line, now)
+      const says = ([units, most]: [number, number]): string => `${units} of ${line.key}, at most ${most}`
+      this.#case.check(1, window[0] <= window[1], () => `in a window ${says(window)}`)
+      this.#case.check(3, atOnce[0] <= atOnce[1], () => `at once ${says(atOnce)}`)
+    }
+  }
+
+  /**
+   * Law 3 of requests whose order is unknown: none is told of more than was left before all of them.
+   *
+   * @param rooms by line: units left then
+   */
+  atMost(decision: Decision, { lines, cost, isHostile }: Asked, rooms: readonly Bounds[]): void {
+    for (const [{ remaining }, line] of this.#matched(decision, lines)) {
+      const taken = decision.allowed ? needOf(line, cost) : 0
+      const most = Math.max((rooms[lines.indexOf(line)]?.most ?? 0) - taken, 0)
+      const says = (): string => `${line.name}: ${remaining} left, at most ${most} at once`
+      for (const law of isHostile ? [3, 10] : [3]) this.#case.check(law, remaining <= most, says)
     }
   }
 
@@ -126,7 +151,7 @@ export class Judge {
     if (this.#is.isLive) return
     for (const [{ remaining, resetMs }, line] of this.#matched(decision, asked.lines)) {
       if (remaining >= capacityOf(line.spec) || isFlight(line.spec)) continue
-      if (this.#oracle.hasReserved(line, asked.now)) continue
+      if (this.#oracle.hasBeside(line, asked.now)) continue
       const after = this.#oracle.room(line, asked.now + resetMs * MS).most
       const before = this.#oracle.room(line, asked.now + Math.max(resetMs - 1, 0) * MS).least
       const holds = after > remaining && (before <= remaining || resetMs === 0)
@@ -165,7 +190,7 @@ export class Judge {
     const never = told.some(({ spec }) => !isFlight(spec) && capacityOf(spec) < cost)
     const says = (): string => `retry ${wait}, cost ${cost}, ${this.#show(told, now)}`
     if (wait === null || never) return this.#case.check(4, wait === null && never, says)
-    if (told.some((line) => this.#oracle.hasReserved(line, now))) return this.#case.check(4, wait > 0, says)
+    if (told.some((line) => this.#oracle.hasBeside(line, now))) return this.#case.check(4, wait > 0, says)
     // When a request ends is unknown, so what it tells of those in flight is a hint.
     if (told.some(({ name, spec }) => isFlight(spec) && decision.violated.includes(name))) {
       return this.#case.check(4, wait >= HINT_MS, says)

@@ -48,6 +48,11 @@ export class Ledger {
       if (!isRace) judge.fromMemory(decision, asked)
       return undefined
     }
+    if (decision.source === 'lease') {
+      const leased = oracle.take(ask, { at: nowUs, units: ask.cost, isLeased: true })
+      judge.neverOver(lines, nowUs)
+      return leased
+    }
     if (decision.source !== 'store') return undefined
     judge.tellsWhole(decision, lines)
     if (!isRace) judge.verdict(decision, asked)
@@ -77,13 +82,19 @@ export class Ledger {
   after(asks: readonly Ask[], decisions: readonly Decision[]): void {
     this.#fitTogether(asks, decisions)
     this.#denialsAreDue(asks, decisions)
+    for (const [i, ask] of asks.entries()) {
+      const decision = decisions[i] as Decision
+      if (decision.source !== 'store') continue
+      this.#play.judge.atMost(decision, askedOf(this.#play, ask), this.#given[i] ?? [])
+    }
   }
 
   /** Some order must exist in which all allowed requests had room: if any does, then smallest quotas first. */
   #fitTogether(asks: readonly Ask[], decisions: readonly Decision[]): void {
     const { oracle } = this.#play
     const allowed = asks.flatMap((ask, i) => {
-      if (!decisions[i]?.allowed) return []
+      // What a lease served was taken before, under a plan that may have been larger.
+      if (!decisions[i]?.allowed || decisions[i].source === 'lease') return []
       return oracle
         .linesOf(ask)
         .map((line, at) => ({ line, cost: needOf(line, ask.cost), room: this.#given[i]?.[at]?.most ?? 0 }))

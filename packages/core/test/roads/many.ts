@@ -1,5 +1,6 @@
 // Plays many schedules on a road, and makes a jest test for each law.
 import { withFlights } from './flight-schedule.js'
+import { withLeases } from './lease-schedule.js'
 import { Play } from './play.js'
 import type { Road } from './road.js'
 import { probe } from './probes.js'
@@ -35,7 +36,8 @@ export interface Played {
 export async function playOn(road: Road, seed: number, options: ScheduleOptions = {}): Promise<Played> {
   const plain = scheduleOf(seed, options)
   const flying = options.inFlight ? withFlights(plain, road.processes ?? 1) : plain
-  const schedule = options.reserves ? withReservations(flying) : flying
+  const reserving = options.reserves ? withReservations(flying) : flying
+  const schedule = options.leases ? withLeases(reserving) : reserving
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
   try {
@@ -45,6 +47,7 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
     // An exception is no answer either.
     done.check(9, false, () => (error instanceof NoAnswer ? error.message : String((error as Error).stack)))
   }
+  await play.end()
   return { case: done, told: play.told }
 }
 

@@ -1,14 +1,16 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Consumer, Decision, Limiter, Subject } from '../../src/index.js'
+import type { Consumer, Decision, Store, Subject } from '../../src/index.js'
 import { Flights } from './flights.js'
 import { Judge } from './judge.js'
+import { Leases } from './leases.js'
 import { askedOf, Ledger } from './ledger.js'
 import { groupsOf, type Grouping, type Line } from './lines.js'
 import { Oracle } from './oracle.js'
-import { apart, placesOf, plansInput, subjectsOf, type Places } from './places.js'
+import { apart, plansInput, subjectsOf } from './places.js'
+import { Process, untilIdle } from './processes.js'
 import { Reservations } from './reservations.js'
-import { limiterOn, type Clock, type Road } from './road.js'
+import type { Clock, Road } from './road.js'
 import { Refunds, type Made } from './refunds.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
@@ -21,8 +23,7 @@ type Burst = Extract<Act, { what: 'burst' }>
 const SETTLES_WITHIN_MS = 30_000
 
 export class Play {
-  /** One of each process. */
-  readonly limiters: readonly Limiter[]
+  readonly processes: Process[]
   readonly oracle: Oracle
   readonly judge: Judge
   readonly clock: Clock
@@ -36,10 +37,12 @@ export class Play {
   readonly #schedule: Schedule
   readonly #case: Case
   readonly #road: Road
-  readonly #places: readonly Places[]
+  readonly #open: () => Store
   readonly #refunds: Refunds
   readonly #reservations: Reservations
   readonly flights: Flights
+  /** None if nothing is leased. */
+  readonly leases: Leases | undefined
   readonly #hasFlights: boolean
   #hasRaced = false
   #plans: Plans
@@ -56,11 +59,10 @@ export class Play {
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
     this.#plans = schedule.versions[0] as Plans
-    const open = road.open(clock)
-    this.limiters = Array.from({ length: road.processes ?? 1 }, () => {
-      return limiterOn(road, open(), plansInput(this.#plans))
-    })
-    this.#places = this.limiters.map((limiter) => placesOf(limiter, schedule))
+    this.leases = schedule.leases && new Leases(this, schedule.subjects, given)
+    this.#open = road.open(clock)
+    const count = schedule.processes ?? road.processes ?? 1
+    this.processes = Array.from({ length: count }, (_, i) => this.#start(i))
     this.flights = new Flights(this, given)
     this.#reservations = new Reservations(this, given)
     this.#refunds = new Refunds(this, given)
@@ -77,12 +79,30 @@ export class Play {
   /** Plays all steps. Stops when a law is broken, because later failures would only follow from it. */
   async run(): Promise<void> {
     for (const { gapUs, act } of this.#schedule.steps) {
+      if (this.leases && this.#road.sendsClock && gapUs > 0) await untilIdle(this.processes)
       this.advance(gapUs)
       this.#road.onStep?.()
       await this.#perform(act)
       if (this.#case.isBroken) return
     }
     await this.#reservations.endAll()
+    if (!this.leases) return
+    for (const i of this.processes.keys()) await this.leases.close(i)
+    await this.leases.rest()
+    for (const who of this.#schedule.subjects) await this.settled({ place: 'app', who: [who], cost: 1 })
+  }
+
+  async end(): Promise<void> {
+    if (this.leases) await Promise.all(this.processes.map(({ limiter }) => limiter.close()))
+  }
+
+  /** Starts another process in the place of one. */
+  restart(i: number): void {
+    this.processes[i] = this.#start(i)
+  }
+
+  processOf({ process = 0 }: Pick<Ask, 'process'>): Process {
+    return this.processes[process] as Process
   }
 
   /** Sends a request, and counts the decision. */
@@ -95,21 +115,22 @@ export class Play {
     this.#case.decisions += 1
     if (!decision.allowed) this.#case.denials += 1
     if (decision.source === 'cache') this.#case.remembered += 1
+    if (decision.source === 'lease') this.leases?.served(ask)
     this.judge.answered(decision)
     return decision
   }
 
   /** Sends one request while nothing else is under way, and judges its decision. */
   async lone(ask: Ask): Promise<Decision> {
-    const decision = await this.consume(ask)
+    const decision = await this.#during([ask], () => this.consume(ask))
     const charge = new Ledger(this, this.#case).enter(ask, decision, false)
     if (decision.allowed) this.flights.begun(ask, decision, charge)
     if (!decision.allowed && this.isInSteps(this.oracle.linesOf(ask))) await this.settled(ask)
     return decision
   }
 
-  async look(ask: Ask): Promise<Decision> {
-    return answered(this.#placeOf(ask).peek(this.#given(ask), { cost: 1 }), 'a look')
+  async look(ask: Ask, cost = 1): Promise<Decision> {
+    return answered(this.#placeOf(ask).peek(this.#given(ask), { cost }), 'a look')
   }
 
   #given({ who }: Ask): Subject[] {
@@ -142,17 +163,29 @@ export class Play {
   }
 
   setPlans(plans: Plans): void {
-    for (const limiter of this.limiters) limiter.setPlans(plansInput(plans))
+    for (const { limiter } of this.processes) limiter.setPlans(plansInput(plans, this.#schedule.leases))
     this.oracle.setPlans(plans)
     this.#plans = plans
   }
 
-  #placeOf({ place, process = 0 }: Ask): Consumer {
-    return (this.#places[process] as Places)[place]
+  #start(i: number): Process {
+    return new Process({
+      ...{ road: this.#road, schedule: this.#schedule, plans: this.#plans, store: this.#open() },
+      now: () => this.clock.now,
+      onLease: (change) => this.leases?.told(i, change),
+    })
+  }
+
+  #placeOf(ask: Ask): Consumer {
+    return this.processOf(ask).places[ask.place]
+  }
+
+  #during<T>(asks: readonly Ask[], act: () => Promise<T>): Promise<T> {
+    return this.leases ? this.leases.during(asks, act) : act()
   }
 
   async #sees(given: Ask): Promise<Decision> {
-    const ask = { ...given, process: undefined }
+    const ask = this.leases ? given : { ...given, process: undefined }
     const asked = askedOf(this, ask)
     const decision = await this.#until(ask, (seen) => !this.isJudged || this.judge.agrees(seen, asked))
     if (this.isJudged) this.judge.remaining(decision, asked, 2)
@@ -183,7 +216,7 @@ export class Play {
       case 'settle':
         return this.#refunds.settle(act.back, act.cost)
       case 'reset':
-        return this.#reset(act.who)
+        return this.#reset(act.who, act.process)
       case 'end':
         return this.#end(act.back)
       case 'reserve':
@@ -195,6 +228,25 @@ export class Play {
         return this.#reservations.end(act.back, act.units)
       case 'plans':
         return this.setPlans(this.#schedule.versions[act.version] as Plans)
+      case 'close':
+        this.#refunds.forgetProcess(act.process)
+        return this.leases?.close(act.process)
+      case 'crash':
+        this.#refunds.forgetProcess(act.process)
+        return this.leases?.crash(act.process, act.isBusy)
+      case 'rest':
+        return this.#rest(act.asks)
+      case 'wait':
+        return this.leases?.wait(act.ask)
+    }
+  }
+
+  async #rest(asks: readonly Ask[]): Promise<void> {
+    await this.leases?.rest()
+    for (const ask of asks) {
+      await this.settled(ask)
+      if (this.#case.isBroken) return
+      await this.#burst({ what: 'burst', asks: [ask], refunds: [] })
     }
   }
 
@@ -208,9 +260,11 @@ export class Play {
     const isAlone = asks.length === 1 && racing.length === 0
     const quiet = isAlone && !this.isJudged ? await this.look(asks[0] as Ask) : undefined
     const ended = this.flights.end(ends)
-    const asked = asks.map(async (ask) => this.consume(ask))
-    const given = racing.map((made) => this.#refunds.give(made))
-    const [decisions, gave] = await Promise.all([Promise.all(asked), Promise.all(given)])
+    const [decisions, gave] = await this.#during(asks, () => {
+      const asked = asks.map(async (ask) => this.consume(ask))
+      const given = racing.map((made) => this.#refunds.give(made))
+      return Promise.all([Promise.all(asked), Promise.all(given)])
+    })
     if (racing.length > 0) this.#hasRaced = true
     const give = (): void =>
       gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven, true))
@@ -228,12 +282,14 @@ export class Play {
   #enter(asks: readonly Ask[], decisions: readonly Decision[], give?: () => void): void {
     const ledger = new Ledger(this, this.#case)
     const isInSteps = asks.some((ask) => this.isInSteps(this.oracle.linesOf(ask)))
-    const isRace = give !== undefined || (asks.length > 1 && isInSteps)
+    const isRace = give !== undefined || (asks.length > 1 && (isInSteps || this.leases !== undefined))
     if (isRace && this.isJudged) ledger.before(asks, give)
     else give?.()
     for (const i of memoryFirst(decisions)) {
       const [ask, decision] = [asks[i] as Ask, decisions[i] as Decision]
       const charge = this.isJudged ? ledger.enter(ask, decision, isRace) : undefined
+      const isAlone = this.leases && asks.length === 1 && this.processes.length === 1
+      if (isAlone && !decision.allowed) this.judge.ownUnits(decision, askedOf(this, ask))
       this.tell(decision)
       this.#refunds.remember(ask, decision, charge)
       if (decision.allowed) this.flights.begun(ask, decision, charge)
@@ -256,10 +312,10 @@ export class Play {
     })
   }
 
-  async #reset(who: Who): Promise<void> {
-    const [first] = this.limiters as readonly [Limiter]
-    await answered(first.reset({ id: who.id, kind: who.kind }), 'a reset')
-    this.oracle.reset(who, this.nowUs)
+  async #reset(who: Who, process = 0): Promise<void> {
+    const { limiter } = this.processOf({ process })
+    await answered(limiter.reset({ id: who.id, kind: who.kind }), 'a reset')
+    this.oracle.reset(who, this.nowUs, process)
     this.#refunds.forget(who)
     for (const place of ['app', 'both'] as const) await this.settled({ place, who: [who], cost: 1 })
   }

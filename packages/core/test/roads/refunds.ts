@@ -9,15 +9,15 @@ import { answered } from './within.js'
 
 /** A decision that was made, and its refunds and settlements so far. */
 export interface Made {
+  readonly ask: Ask
   readonly decision: Decision
   /** The one that made it. */
   readonly limiter: Limiter
-  readonly who: readonly Who[]
   readonly charge: Charge | undefined
   /** Units that the request holds now. */
   taken: number
   isSettled: boolean
-  /** Whether its subject was reset since. The laws do not say what a refund then gives back. */
+  /** Whether its subject was reset since, or its process is gone. The laws do not say what a refund then gives back. */
   isStale: boolean
 }
 
@@ -42,14 +42,18 @@ export class Refunds {
 
   remember(ask: Ask, decision: Decision, charge: Charge | undefined): void {
     const taken = decision.allowed ? ask.cost : 0
-    const limiter = this.#play.limiters[ask.process ?? 0] as Limiter
-    this.#made.push({ decision, limiter, who: ask.who, charge, taken, isSettled: false, isStale: false })
+    const { limiter } = this.#play.processOf(ask)
+    this.#made.push({ ask, decision, limiter, charge, taken, isSettled: false, isStale: false })
   }
 
   forget({ id, kind }: Who): void {
     for (const made of this.#made) {
-      if (made.who.some((one) => one.id === id && one.kind === kind)) made.isStale = true
+      if (made.ask.who.some((one) => one.id === id && one.kind === kind)) made.isStale = true
     }
+  }
+
+  forgetProcess(process: number): void {
+    for (const made of this.#made) if (made.ask.process === process) made.isStale = true
   }
 
   /** The decision made `back` decisions ago; none when there is none, or its subject was reset. */
@@ -107,7 +111,9 @@ export class Refunds {
     const says = (): string =>
       `refund of ${units} said ${isGiven}: ${JSON.stringify({ isSettled, charge, bounds })}`
     this.#case.check(11, isGiven ? most : !least, says)
-    if (charge && bounds.length > 0) oracle.give(charge, units, now, isRace)
+    if (!charge || bounds.length === 0 || (charge.isLeased && !isGiven)) return
+    oracle.give(charge, units, now, isRace)
+    if (charge.isLeased) this.#play.leases?.cameBack(made.ask, units)
   }
 
   /** A settlement above the cost takes as many of the missing units as fit. */

@@ -1,6 +1,6 @@
 import { testPrefix, cases } from '@tollgate/testing'
 import { closeBenches, sharedRedis } from '../support/benches.js'
-import { leavesNothing } from './idle.js'
+import { leavesNothing, playPlain } from './idle.js'
 import { compare, describeLaws, forEachOf, playOn, seeds } from './many.js'
 import { inMemory, onRedis } from './road.js'
 import { Tally } from './tally.js'
@@ -63,7 +63,10 @@ beforeAll(async () => {
     tally.add(remembering.name, done)
     remembered += done.remembered
   })
-  await leavesNothing(sharedRedis(), seeds(NEEDED), (done) => tally.add(server.name, done))
+  await leavesNothing([sharedRedis()], seeds(NEEDED), {
+    play: playPlain,
+    onDone: (done) => tally.add(server.name, done),
+  })
   const real = Date.now
   const spy = jest.spyOn(Date, 'now').mockImplementation(() => real() + skew)
   const long = {

@@ -1,4 +1,5 @@
 import { counterName, HOUR_MS, type Kind, type LimitSpec } from './limits.js'
+import type { Leases } from './places.js'
 import { Random } from './random.js'
 
 /** The kinds of routes that requests are made on. `own` is a group with limits in place of the plan's. */
@@ -41,8 +42,15 @@ export type Act =
   /** Ends a reservation, by how many ago: with the units that it cost, or undefined: it is cancelled. */
   | { readonly what: 'end reservation'; readonly back: number; readonly units: number | undefined }
   | { readonly what: 'settle'; readonly back: number; readonly cost: number }
-  | { readonly what: 'reset'; readonly who: Who }
+  | { readonly what: 'reset'; readonly who: Who; readonly process?: number }
   | { readonly what: 'plans'; readonly version: number }
+  /** A process ends, and another starts in its place. `isBusy`: it may have messages under way. */
+  | { readonly what: 'close'; readonly process: number }
+  | { readonly what: 'crash'; readonly process: number; readonly isBusy: boolean }
+  /** All leases end; then requests are made, one after another. */
+  | { readonly what: 'rest'; readonly asks: readonly Ask[] }
+  /** A request that, if it is denied, comes back after the time that it was told. */
+  | { readonly what: 'wait'; readonly ask: Ask }
 
 export interface Step {
   readonly gapUs: number
@@ -63,6 +71,10 @@ export interface Schedule {
   readonly steps: readonly Step[]
   /** Whether there are limits of requests in flight. */
   readonly hasFlights?: boolean
+  /** Default: nothing is leased. */
+  readonly leases?: Leases
+  /** Default: as many as the road has. */
+  readonly processes?: number
 }
 
 export interface ScheduleOptions {
@@ -77,6 +89,8 @@ export interface ScheduleOptions {
   readonly inFlight?: boolean
   /** Whether units are reserved. Default: false. */
   readonly reserves?: boolean
+  /** Whether several processes lease. Then limits are large, and steps are many. Default: false. */
+  readonly leases?: boolean
 }
 
 const ALL_KINDS: readonly Kind[] = [
@@ -91,6 +105,10 @@ const ALL_KINDS: readonly Kind[] = [
   'bucket',
 ]
 const WINDOWS_MS = [700, 1000, 2500, 60_000]
+/** What is worth a lease. A log has fewer units, so that it is exact. */
+const LARGE = [200, 1000, 3000]
+const LEAST_LARGE = 100
+const MOST_OF_EXACT_LOG = 128
 export const PLAN_NAMES = ['free', 'pro', 'team'] as const
 const PLAIN = ['org', 'user-1', 'user-2', '10.0.0.1', '2001:db8::']
 /** Hostile ids, in pairs that a mistake could confuse. */
@@ -117,7 +135,7 @@ const MOST_STEPS = 14
 export function scheduleOf(seed: number, options: ScheduleOptions = {}): Schedule {
   const random = new Random(seed)
   const maker = new LimitMaker(random, options)
-  const goesBack = options.gaps !== false && random.chance(0.05)
+  const goesBack = options.gaps !== false && !options.leases && random.chance(0.05)
   const versions = [maker.plans(), maker.plans()]
   const own = maker.limits()
   const stacked = maker.limits(1)
@@ -145,12 +163,14 @@ class LimitMaker {
   readonly windowsMs: readonly number[]
   readonly #random: Random
   readonly #kinds: readonly Kind[]
+  readonly #isLarge: boolean
   /** By window: all buckets of one window are equal, because the oracle's bucket has one rate. */
   readonly #buckets = new Map<number, LimitSpec>()
 
-  constructor(random: Random, { kinds = ALL_KINDS, windowsMs = WINDOWS_MS }: ScheduleOptions) {
+  constructor(random: Random, { kinds = ALL_KINDS, windowsMs = WINDOWS_MS, leases }: ScheduleOptions) {
     this.#random = random
     this.#kinds = kinds
+    this.#isLarge = leases === true
     this.windowsMs = random.some(windowsMs, 2)
   }
 
@@ -171,12 +191,15 @@ class LimitMaker {
   #limit(): LimitSpec {
     const random = this.#random
     const kind = random.pick(this.#kinds)
-    const quota = random.int(1, 14)
+    const size = (): number => {
+      return this.#isLarge ? random.int(LEAST_LARGE, random.pick(LARGE)) : random.int(1, 14)
+    }
+    const quota = Math.min(size(), kind === 'log' ? MOST_OF_EXACT_LOG : Infinity)
     if (kind === 'hour') return { kind, quota, windowMs: HOUR_MS, burst: quota }
     if (kind === 'month') return { kind, quota, windowMs: 720 * HOUR_MS, burst: quota }
     // Logs of one length share a counter, whatever their precision. So coarse logs get another length.
     const windowMs = random.pick(this.windowsMs) + (kind === 'coarse' ? 100 : 0)
-    const made: LimitSpec = { kind, quota, windowMs, burst: random.int(1, 14) }
+    const made: LimitSpec = { kind, quota, windowMs, burst: size() }
     if (kind !== 'bucket') return made
     const known = this.#buckets.get(windowMs) ?? made
     this.#buckets.set(windowMs, known)
@@ -185,7 +208,7 @@ class LimitMaker {
 }
 
 /** Three plain and two hostile ids, in random order. The first ones get the most requests. */
-export function subjectsOf(random: Random): Who[] {
+function subjectsOf(random: Random): Who[] {
   const who = (id: string): Who => {
     const kind = /^[\d.:]+$|db8/.test(id) || random.chance(0.1) ? 'ip' : 'id'
     return { id, kind, plan: random.pick(PLAN_NAMES) }

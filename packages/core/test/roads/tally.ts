@@ -26,6 +26,8 @@ export class Case {
   full = 0
   released = 0
   reserved = 0
+  /** Of leases: requests that they served, refunds to them, renewals, units that were lost, and looks after all ended. */
+  readonly leases = { served: 0, refunded: 0, renewed: 0, lost: 0, rested: 0 }
   /** Denials from memory. */
   remembered = 0
   /** Requests of subjects that brought their limits. */

@@ -1,11 +1,28 @@
-// One counter of the oracle when processes lease. Units that a lease served enter a limit later than they were used, the
-// oracle does not know when. So every use has a range of times, and every answer a range of units.
-import { calendarStart, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
-import type { Bounds } from './counter.js'
-import { heldOf, type Give, type Use } from './lease-use.js'
-import { usedInFixedWindow } from './lease-window.js'
+// One counter of the oracle whose units may enter late: those that a lease served, or a place held, enter a limit some time after
+// they were used, and the oracle does not know when. So every use has a range of times, and every answer a range of units.
+import { calendarStart, capacityOf, lawWindowMs, slotMsOf, type LimitSpec } from './limits.js'
+import type { Bounds, Given, Taken } from './counter.js'
 
-export class LeaseCounter {
+/** Times in µs. */
+interface Use {
+  readonly id: number
+  readonly at: number
+  /** The latest time that the limit may count it at: `at` if the store decided it. */
+  readonly upTo: number
+  readonly units: number
+  /** False: it may never have counted, such as units that were lost. */
+  readonly isSure: boolean
+  readonly gives: Give[]
+}
+
+interface Give extends Bounds {
+  readonly at: number
+}
+
+/** Less than what any µs changes of a unit. */
+const ROUNDING = 1e-9
+
+export class LateCounter {
   readonly spec: LimitSpec
   /** Quotas of the limits that took units from this counter. */
   readonly quotas = new Set<number>()
@@ -27,26 +44,45 @@ export class LeaseCounter {
     this.#known = undefined
   }
 
-  take(use: Omit<Use, 'gives'>): void {
+  take({ id, units, at, upTo = at, isSure = true }: Taken): void {
     this.#known = undefined
-    this.#prune(use.at)
+    this.#prune(at)
     const uses = this.#uses
-    uses.push({ ...use, gives: [] })
+    uses.push({ id, units, at, upTo, isSure, gives: [] })
     // Lost units are told late.
-    for (let i = uses.length - 1; i > 0 && (uses[i - 1] as Use).at > use.at; i -= 1) {
+    for (let i = uses.length - 1; i > 0 && (uses[i - 1] as Use).at > at; i -= 1) {
       const later = uses[i - 1] as Use
       uses[i - 1] = uses[i] as Use
       uses[i] = later
     }
   }
 
-  give(id: number, give: Give): void {
+  give({ id, units, at, isVague = false }: Given): void {
     this.#known = undefined
-    this.#uses.find((use) => use.id === id)?.gives.push(give)
+    const { least, most } = this.given(id, units, at)
+    this.#uses.find((use) => use.id === id)?.gives.push({ at, least: isVague ? 0 : least, most })
+  }
+
+  /** How many units a refund of `units` at the time `at` gives back to the request `id`. */
+  given(id: number, units: number, at: number): Bounds {
+    const { least, most } = this.#counts(id, at)
+    return { least: least ? units : 0, most: most ? units : 0 }
+  }
+
+  /** Units left at `now` in a limit that uses this counter. */
+  room(spec: LimitSpec, now: number): Bounds {
+    const left = (units: number): number => Math.max(Math.floor(capacityOf(spec) - units + ROUNDING), 0)
+    const { least, most } = this.bounds(now)
+    return { least: left(most), most: left(least) }
+  }
+
+  /** Units that surely count at `now`. */
+  used(now: number): number {
+    return Math.floor(this.bounds(now).least + ROUNDING)
   }
 
   /** Whether the units of a use still count at `now`: surely (`least`), and possibly (`most`). */
-  counts(id: number, now: number): { least: boolean; most: boolean } {
+  #counts(id: number, now: number): { least: boolean; most: boolean } {
     const use = this.#uses.find((one) => one.id === id)
     if (!use) return { least: false, most: false }
     const { kind, windowMs } = this.spec
@@ -61,8 +97,8 @@ export class LeaseCounter {
     return { least: least(use.at) > 0, most: most(last) > 0 }
   }
 
-  /** Units that the limit counts at `now`, which is no earlier than any use. */
-  used(now: number): Bounds {
+  /** Units that count at `now`, which is no earlier than any use. */
+  bounds(now: number): Bounds {
     if (this.#known?.now !== now) this.#known = { now, used: this.#usedAt(now) }
     return this.#known.used
   }
@@ -94,7 +130,7 @@ export class LeaseCounter {
       if (last === 1) most += held.most
       else mostBefore += last * held.most
     }
-    return { least: least + Math.ceil(leastBefore - 1e-6), most: most + Math.ceil(mostBefore - 1e-6) }
+    return { least: least + Math.ceil(leastBefore - ROUNDING), most: most + Math.ceil(mostBefore - ROUNDING) }
   }
 
   /** Law 1: units that surely were used in the true window that ends at `now`. */
@@ -175,4 +211,75 @@ function weightAt(now: number, { kind, windowMs }: LimitSpec, slackUs: number): 
   }
   const since = kind === 'hour' || kind === 'month' ? calendarStart(kind, now) : now - windowUs - slackUs + 1
   return (at) => (at >= since ? 1 : 0)
+}
+
+/** How many units of a request were not given back. */
+function heldOf({ units, isSure, gives }: Use): Bounds {
+  if (gives.length === 0) return { least: isSure ? units : 0, most: units }
+  let [least, most] = [isSure ? units : 0, units]
+  for (const give of gives) {
+    least -= give.most
+    most -= give.least
+  }
+  return { least: Math.max(least, 0), most }
+}
+
+// The fixed windows. One opens with the first units that are counted; when those of a lease are is not known.
+
+/** An open window: when it opened, and the units in it. */
+interface Open {
+  readonly lo: number
+  hi: number
+  readonly uses: Use[]
+}
+
+const VAGUE: Bounds = { least: 0, most: Infinity }
+const NOTHING: Bounds = { least: 0, most: 0 }
+
+/**
+ * Units that count at `now`; of one use only, if `only` is given. Nothing is known of a window from the first use that
+ * may count in it or in the one before, until the limit was not used for a whole window.
+ *
+ * @param uses in the order of their times
+ */
+function usedInFixedWindow(uses: readonly Use[], now: number, windowUs: number, only?: Use): Bounds {
+  let open: Open | undefined
+  let vagueUntil = -Infinity
+  for (const use of uses) {
+    if (use.at < vagueUntil || (open && straddles(use, open, windowUs))) {
+      vagueUntil = Math.max(vagueUntil, use.upTo + windowUs)
+      open = undefined
+      continue
+    }
+    if (open && use.at >= open.hi + windowUs) open = undefined
+    if (open) {
+      open.uses.push(use)
+      if (isCounted(use)) open.hi = Math.min(open.hi, use.upTo)
+    } else if (isCounted(use)) open = { lo: use.at, hi: use.upTo, uses: [use] }
+    else vagueUntil = use.upTo + windowUs
+  }
+  if (now < vagueUntil) return VAGUE
+  if (!open || now >= open.hi + windowUs) return NOTHING
+  const { least, most } = sumOf(only ? open.uses.filter((use) => use === only) : open.uses)
+  return now < open.lo + windowUs ? { least, most } : { least: 0, most }
+}
+
+/** Whether it may count in this window or in the next. */
+function straddles({ at, upTo }: Use, { lo, hi }: Open, windowUs: number): boolean {
+  return at < hi + windowUs && upTo >= lo + windowUs
+}
+
+/** Whether it surely opened a window, if it was the first: units that came back may never have been counted. */
+function isCounted({ isSure, gives }: Use): boolean {
+  return isSure && gives.length === 0
+}
+
+function sumOf(uses: readonly Use[]): Bounds {
+  let [least, most] = [0, 0]
+  for (const use of uses) {
+    const held = heldOf(use)
+    least += held.least
+    most += held.most
+  }
+  return { least, most }
 }

@@ -1,15 +1,14 @@
-// Processes that lease from one store, as limiters with stores of their own around it.
+// The processes of a schedule. Those that lease have a way to the store that is watched, and that can be cut.
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import { createLimiter, type Decision, type LeaseChange, type Limiter, type Store } from '../../src/index.js'
+import type { LeaseChange, Limiter, Store } from '../../src/index.js'
 import { asyncStore } from '../support/stores.js'
-import type { LeaseSchedule, ProcessAsk } from './lease-schedule.js'
 import { placesOf, plansInput, type Places } from './places.js'
-import type { Plans } from './schedule.js'
-import { answered, ANSWERED_WITHIN_MS, NoAnswer } from './within.js'
+import { limiterOn, type Road } from './road.js'
+import type { Plans, Schedule } from './schedule.js'
+import { ANSWERED_WITHIN_MS, NoAnswer } from './within.js'
 
-type Told = (change: LeaseChange) => void
 /** The clock that a test sets; undefined: real time. */
-export type Now = (() => number) | undefined
+type Now = (() => number) | undefined
 
 /** The way to the store: it counts what is under way, and can be cut, as when the process dies. */
 export class Wire {
@@ -41,33 +40,28 @@ export class Wire {
   }
 }
 
-export class LeasingProcess {
+/** What a process is started with. */
+interface Start {
+  readonly road: Pick<Road, 'denials'>
+  readonly schedule: Pick<Schedule, 'own' | 'stacked' | 'leases'>
+  readonly plans: Plans
+  readonly store: Store
+  readonly now?: Now
+  onLease?(change: LeaseChange): void
+}
+
+export class Process {
   readonly limiter: Limiter
-  readonly #places: Places
+  readonly places: Places
   readonly #wire = new Wire()
 
-  constructor(inner: Store, schedule: LeaseSchedule, plans: Plans, now: Now, told: Told) {
-    this.limiter = createLimiter({
-      plans: plansInput(plans, schedule.leases),
-      defaultPlan: 'free',
-      store: this.#wire.around(inner, now),
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-      local: { instances: 1 },
-      warnings: false,
-    })
+  constructor({ road, schedule, plans, store, now, onLease }: Start) {
+    const { leases } = schedule
+    this.limiter = limiterOn(road, leases ? this.#wire.around(store, now) : store, plansInput(plans, leases))
     this.limiter.on('lease', (change) => {
-      if (!this.#wire.isCut) told(change)
+      if (!this.#wire.isCut) onLease?.(change)
     })
-    this.#places = placesOf(this.limiter, schedule, schedule.leases)
-  }
-
-  async consume({ place, who, cost }: ProcessAsk): Promise<Decision> {
-    return answered(this.#places[place].consume(who, { cost }), 'a request')
-  }
-
-  async peek({ place, who, cost }: Omit<ProcessAsk, 'process'>): Promise<Decision> {
-    return answered(this.#places[place].peek(who, { cost }), 'a look')
+    this.places = placesOf(this.limiter, schedule, leases)
   }
 
   get isBusy(): boolean {
@@ -81,19 +75,19 @@ export class LeasingProcess {
 }
 
 /** Waits until no process has a message under way. */
-export async function untilIdle(processes: readonly LeasingProcess[]): Promise<void> {
+export async function untilIdle(processes: readonly Process[]): Promise<void> {
   await until(processes, ({ isBusy }) => isBusy, 'a message to the store')
 }
 
 /** Waits until all of them have seen that their leases ended, too. */
-export async function untilWithout(processes: readonly LeasingProcess[]): Promise<void> {
-  const holds = ({ isBusy, limiter }: LeasingProcess): boolean => isBusy || limiter.stats().leases.held > 0
+export async function untilWithout(processes: readonly Process[]): Promise<void> {
+  const holds = ({ isBusy, limiter }: Process): boolean => isBusy || limiter.stats().leases.held > 0
   await until(processes, holds, 'the end of a lease')
 }
 
 async function until(
-  processes: readonly LeasingProcess[],
-  isOpen: (one: LeasingProcess) => boolean,
+  processes: readonly Process[],
+  isOpen: (one: Process) => boolean,
   what: string,
 ): Promise<void> {
   const end = performance.now() + ANSWERED_WITHIN_MS
