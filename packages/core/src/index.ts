@@ -54,7 +54,7 @@ export { refuseUpgrade } from './http/node/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
 export type { LimitOf } from './http/who/limits-of-request.js'
 export type { RouteOptions, RateLimitOptions } from './http/options.js'
-export { type HeaderOptions, RATE_LIMIT_HEADERS } from './http/headers/headers.js'
+export { type HeaderOptions, RATE_LIMIT_HEADERS } from './http/headers.js'
 export type { ListOption } from './http/who/lists.js'
 export {
   byBearerToken,

@@ -17,7 +17,7 @@ import {
   replacing,
 } from './decisions.js'
 import { contextOf } from './event-context.js'
-import { headerWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers/headers.js'
+import { createHeaderWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers.js'
 import { warnOfCountedTwice } from './mistakes.js'
 import type { RateLimitOptions } from './options.js'
 
@@ -187,7 +187,7 @@ class Responses<Req, Res> {
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>, limiter: Limiter) {
     this.#adapter = adapter
     this.#property = options.requestProperty ?? 'rateLimit'
-    this.#writeHeaders = headerWriter(options.headers, internalsOf(limiter).hide)
+    this.#writeHeaders = createHeaderWriter(options.headers, internalsOf(limiter).hide)
     this.#denials = new DenialAnswers(adapter, options)
   }
 

@@ -1,7 +1,7 @@
 // Access-Control-Expose-Headers lists the headers that are sent, and no others.
 import type { HeaderOptions } from '../../src/index.js'
 import { createLimiter, type Decision } from '../../src/index.js'
-import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
+import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
 
 test.each<[HeaderOptions, string]>([
   [{}, 'RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After'],
@@ -18,7 +18,7 @@ test.each<[HeaderOptions, string]>([
     getHeader: (res, name) => res.get(name),
     setHeader: (res, name, value) => void res.set(name, value),
   }
-  headerWriter<typeof headers>({ ...options, expose: true })(decision, access, headers)
+  createHeaderWriter<typeof headers>({ ...options, expose: true })(decision, access, headers)
   const named = headers.get('Access-Control-Expose-Headers')
   expect(named).toBe(exposed)
   const sent = [...headers.keys()].filter((name) => /ratelimit/i.test(name))

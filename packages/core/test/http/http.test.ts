@@ -1,7 +1,7 @@
 import type { Decision } from '../../src/index.js'
 import { createHttpLimiter } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter } from '../../src/index.js'
-import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
+import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { ipSubject } from '../../src/requests/subject/address.js'
 import { httpAdapter } from '../support/http-adapter.js'
 
@@ -108,14 +108,14 @@ describe('headers', () => {
   })
   const written = (
     made: Decision,
-    options?: Parameters<typeof headerWriter>[0],
+    options?: Parameters<typeof createHeaderWriter>[0],
     headers: Record<string, string> = {},
   ): Record<string, string> => {
     const access: HeaderAccess<typeof headers> = {
       getHeader: (res, name) => res[name],
       setHeader: (res, name, value) => void (res[name] = value),
     }
-    headerWriter<typeof headers>(options)(made, access, headers)
+    createHeaderWriter<typeof headers>(options)(made, access, headers)
     return headers
   }
   const minute = { name: 'minute', quota: 100, windowMs: 60_000, used: 93, remaining: 7, resetMs: 1001 }
@@ -178,7 +178,7 @@ describe('headers', () => {
     [new Date(), 'headers'],
     [new Map(), 'headers'],
   ])('options %p are refused', (options, path) => {
-    expect(() => headerWriter(options as never)).toThrow(expect.objectContaining({ path }))
+    expect(() => createHeaderWriter(options as never)).toThrow(expect.objectContaining({ path }))
   })
 })
 

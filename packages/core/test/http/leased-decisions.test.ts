@@ -8,7 +8,7 @@ import {
   type Subjects,
 } from '../../src/index.js'
 import { noteDecision } from '../../src/http/decisions.js'
-import { headerWriter, type HeaderAccess } from '../../src/http/headers/headers.js'
+import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { limitsOf, ownersOf } from '../../src/limiter/settle/settlement.js'
 import { asServedFromLease } from '../support/leased.js'
 
@@ -58,7 +58,7 @@ test.each([
 })
 
 test('the policy is made once for decisions of the store and of leases', async () => {
-  const write = headerWriter<Headers>({ single: false })
+  const write = createHeaderWriter<Headers>({ single: false })
   const headersOf = (decision: Decision): Headers => {
     const headers: Headers = {}
     write(decision, onRecord, headers)
@@ -79,7 +79,7 @@ test('the policy is made once for decisions of the store and of leases', async (
 })
 
 test('a limiter in front keeps its headers: its numbers never stand beside another policy', async () => {
-  const write = headerWriter<Headers>()
+  const write = createHeaderWriter<Headers>()
   const guard = await createLimiter({ limit: '9/min' }).consume(subjectOfIp('192.0.2.1'))
   const [before, after]: [Headers, Headers] = [{}, {}]
   write(guard, onRecord, before)
@@ -90,7 +90,7 @@ test('a limiter in front keeps its headers: its numbers never stand beside anoth
 })
 
 test('partition keys are those of the subjects', async () => {
-  const write = headerWriter<Headers>({ partitionKey: true })
+  const write = createHeaderWriter<Headers>({ partitionKey: true })
   const policyOf = (decision: Decision): string | undefined => {
     const headers: Headers = {}
     write(decision, onRecord, headers)

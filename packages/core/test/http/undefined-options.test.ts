@@ -1,6 +1,6 @@
 // An option that is undefined is one that was not given: it neither replaces a default nor what a place has from around it.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { headerWriter } from '../../src/http/headers/headers.js'
+import { createHeaderWriter } from '../../src/http/headers.js'
 import { createLimiter, type RateLimitOptions } from '../../src/index.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS } from '../../src/limiter/options/limiter-options.js'
 import { readCacheOptions } from '../../src/requests/plan/plan-lookup.js'
@@ -46,7 +46,7 @@ test('headers and planCache keep their defaults', async () => {
     const headers: Record<string, unknown> = {}
     const access = { setHeader: (_: object, name: string, value: string) => void (headers[name] = value) }
     const decision = createLimiter({ limit: '5/min' }).peek('acme')
-    headerWriter(options, undefined)(decision as never, access as never, {})
+    createHeaderWriter(options, undefined)(decision as never, access as never, {})
     return headers
   }
   const none = { standard: undefined, single: undefined, legacy: undefined }

@@ -4,7 +4,7 @@ import { isPromise } from '../../base/promises.js'
 import { attempt, isA } from '../../base/show.js'
 import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 import type { HttpAnswer } from '../adapter.js'
-import { type HeaderOptions, headerWriter, type HeaderAccess, type HeaderWriter } from '../headers/headers.js'
+import { type HeaderOptions, createHeaderWriter, type HeaderAccess, type HeaderWriter } from '../headers.js'
 import { mediaTypeFor, problemOf, renderProblem } from './problem.js'
 import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './retry.js'
 
@@ -99,7 +99,7 @@ export function writeDenial<Res>(retry: Retry | undefined, access: HeaderAccess<
   if (retry) access.setHeader(res, 'Retry-After', String(retry.seconds))
 }
 
-const usualWriter = headerWriter<Headers>()
+const usualWriter = createHeaderWriter<Headers>()
 /** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
 const writers = new WeakMap<object, HeaderWriter<Headers>>()
 
@@ -112,7 +112,7 @@ function writerOf(options: AnswerOptions['headers']): HeaderWriter<Headers> {
     // The hash needs the limiter's secret, which cannot be read from a decision.
     throw new ConfigError('headers.partitionKey', 'only rateLimit of an adapter can send it: leave it out')
   }
-  const made = headerWriter<Headers>(options)
+  const made = createHeaderWriter<Headers>(options)
   if (options !== false) writers.set(options, made)
   return made
 }

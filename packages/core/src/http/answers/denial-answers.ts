@@ -2,7 +2,7 @@ import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { limitsOf } from '../../limiter/settle/settlement.js'
 import type { HttpAdapter } from '../adapter.js'
-import { seconds } from '../headers/header-values.js'
+import { toSeconds } from '../headers.js'
 import type { RateLimitOptions } from '../options.js'
 import { writeDenial } from './answer.js'
 import {
@@ -107,7 +107,7 @@ export class DenialBodies {
     const type = this.#typeFor(accept)
     const limits = retry && isKept(decision, retry) ? limitsOf(decision) : undefined
     if (!limits) return renderProblem(problemOf(decision, retry, this.#namePlan), type)
-    const key = `${seconds((retry as Retry).waitMs)} ${decision.cost} ${type} ${decision.violated[0]}`
+    const key = `${toSeconds((retry as Retry).waitMs)} ${decision.cost} ${type} ${decision.violated[0]}`
     const known = this.#ofLimits.get(limits)?.get(key)
     if (known) return known
     const made = renderProblem(problemOf(decision, retry, this.#namePlan), type)

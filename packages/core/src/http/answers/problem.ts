@@ -1,6 +1,6 @@
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpAnswer } from '../adapter.js'
-import { policyName } from '../headers/header-values.js'
+import { toPolicyName } from '../headers.js'
 import { detailOf } from './detail.js'
 import type { Retry } from './retry.js'
 
@@ -68,7 +68,7 @@ export function problemOf(decision: Decision, retry: Retry | undefined, namePlan
         title: 'Quota Exceeded',
         status: 429,
         detail: detailOf(decision, retry?.waitMs, namePlan),
-        'violated-policies': decision.violated.map(policyName),
+        'violated-policies': decision.violated.map(toPolicyName),
         code: retry ? 'rate_limit_exceeded' : 'cost_exceeds_quota',
       }
   }

@@ -1,7 +1,7 @@
 import { isWhole } from '../../base/options.js'
 import { ConfigError } from '../../base/errors.js'
 import type { Decision } from '../../limiter/decision/decision.js'
-import { seconds } from '../headers/header-values.js'
+import { toSeconds } from '../headers.js'
 
 /** How `Retry-After` is made. */
 export interface RetryOptions {
@@ -50,9 +50,9 @@ export function retryOf({ retryAfterMs }: Decision, options: RetryOptions = {}):
   const longestMs = Math.floor(maxRetryAfterMs / 1000) * 1000
   if (retryAfterMs <= longestMs) {
     const waitMs = retryAfterMs + share * Math.min(retryJitterMs, longestMs - retryAfterMs)
-    return { waitMs, seconds: Math.max(seconds(waitMs), 1) }
+    return { waitMs, seconds: Math.max(toSeconds(waitMs), 1) }
   }
   // Spread below the longest, since those that are cut to it would all come back at once. It is too early in any case.
   const earlierMs = share * Math.min(retryJitterMs, longestMs - 1000)
-  return { waitMs: retryAfterMs + share * retryJitterMs, seconds: seconds(longestMs - earlierMs) }
+  return { waitMs: retryAfterMs + share * retryJitterMs, seconds: toSeconds(longestMs - earlierMs) }
 }
