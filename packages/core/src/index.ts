@@ -51,7 +51,7 @@ export {
 export { decisionsOf } from './http/decisions.js'
 export type { EventContextOption, RequestContext } from './http/event-context.js'
 export { refuseUpgrade } from './http/node/upgrade.js'
-export type { ShedOption, ShedOptions } from './http/shedding/shed-option.js'
+export type { ShedOption, ShedOptions } from './http/shedding/shedder.js'
 export type { LimitOf } from './http/who/limits-of-request.js'
 export type { RouteOptions, RateLimitOptions } from './http/options.js'
 export { type HeaderOptions, RATE_LIMIT_HEADERS } from './http/headers.js'

@@ -1,6 +1,6 @@
 import { ConfigError, OPTIONS_PAGE } from './errors.js'
 import { quiet } from './promises.js'
-import { pathIn } from './show.js'
+import { pathIn, show } from './show.js'
 
 /** The options that one call accepts, and what to type in place of options that it does not accept. */
 export interface KnownOptions {
@@ -15,7 +15,7 @@ export interface KnownOptions {
   readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
 }
 
-/** If there are more options than this, an error does not list them. */
+/** An error lists at most this many names. */
 const MOST_LISTED = 6
 /** How many unknown options one error reports; it counts the rest. */
 const MOST_TOLD = 3
@@ -76,6 +76,18 @@ function nearest(name: string, names: readonly string[]): string {
 export function nearestOf(name: string, names: readonly string[]): string | undefined {
   const given = plainName(name)
   return names.find((known) => isTypo(given, plainName(known)))
+}
+
+/**
+ * What an error expects in place of a name that does not exist: the one that was most likely meant, or some of all names.
+ *
+ * @param what such as `the name of a plan`
+ */
+export function expectedName(given: unknown, names: readonly string[], what: string): string {
+  const meant = typeof given === 'string' ? nearestOf(given, names) : undefined
+  if (meant !== undefined) return show(meant)
+  const shown = names.slice(0, MOST_LISTED).map(show).join(', ')
+  return `${what}: ${shown}${names.length > MOST_LISTED ? ', ...' : ''}`
 }
 
 /** A name without case, `_` and `-`. */

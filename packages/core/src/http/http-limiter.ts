@@ -20,8 +20,7 @@ import {
   type RateLimitOptions,
   limiterOptions,
 } from './options.js'
-import { needKnownPlans } from './shedding/shed-option.js'
-import { shedderOf, type Shedder } from './shedding/shedder.js'
+import { createShedder, needKnownPlans, type Shedder } from './shedding/shedder.js'
 import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './who/identify.js'
 import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
 import { isLimited } from './who/limited-methods.js'
@@ -92,7 +91,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
     // After all else that can be wrong: nobody could close a limiter that the caller never gets.
     this.limiter = limiter ?? makeLimiter(options)
-    this.#shedder = shedderOf(adapter, options.shed, this.limiter)
+    this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
     const limitOf = limitOfRequest<Req>(options)
     this.#limits = limitOf && new LimitsOfRequest(limitOf, this.limiter)

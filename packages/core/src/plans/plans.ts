@@ -1,5 +1,5 @@
-import { ConfigError, show } from '../base/errors.js'
-import { isOptions, nearestOf } from '../base/options.js'
+import { ConfigError } from '../base/errors.js'
+import { expectedName, isOptions } from '../base/options.js'
 import { pathIn } from '../base/show.js'
 import { meansNoLimit } from './limit/limit-remedies.js'
 import type { Algorithm, LimitInput } from './limit/limit.js'
@@ -179,16 +179,13 @@ function defaultOfOne(): ConfigError {
   return new ConfigError('defaultPlan', problem)
 }
 
-/** An error lists at most this many names. */
-const MOST_LISTED = 6
-
 function notADefault(given: unknown, limited: readonly Plan[]): ConfigError {
   const names = limited.map(({ name }) => name)
-  const meant = typeof given === 'string' ? nearestOf(given, names) : undefined
-  const shown = names.slice(0, MOST_LISTED).map(show)
-  const some = shown.length < names.length ? `${shown.join(', ')}, ...` : shown.join(', ')
-  const expected = meant === undefined ? `the name of a plan that has limits: ${some}` : show(meant)
-  return ConfigError.wrong('defaultPlan', given, expected)
+  return ConfigError.wrong(
+    'defaultPlan',
+    given,
+    expectedName(given, names, 'the name of a plan that has limits'),
+  )
 }
 
 const SOME_PLANS = "{ free: '100/min', pro: '1000/min' }"

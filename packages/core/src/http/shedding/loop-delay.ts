@@ -1,3 +1,5 @@
+import type { Timing } from '../../base/clocks.js'
+
 /** The time from one tick to the next. */
 export interface Turn {
   /** How late the tick was, in ms. */
@@ -24,14 +26,6 @@ export interface LoopListener {
   onTick(turn: Turn, nowMs: number): void
 }
 
-/** The parts of the platform that are needed to measure; tests give their own. */
-export interface Clockwork {
-  /** A monotonic clock, in ms. */
-  readonly now: () => number
-  /** Calls back after `ms`, without keeping the process alive. */
-  readonly after: (ms: number, callback: () => void) => void
-}
-
 const TICK_MS = 10
 /** Without requests for so many ticks the timer stops: an idle process is not woken. */
 const IDLE_TICKS = 100
@@ -51,7 +45,7 @@ const AGAIN_MS = 500
  * of a long turn must know how long that turn has been already.
  */
 export class LoopDelay {
-  readonly #clockwork: Clockwork
+  readonly #timing: Timing
   readonly #listener: LoopListener
   #dueAt = 0
   #beforeMs = 0
@@ -62,8 +56,8 @@ export class LoopDelay {
   #idleTicks = 0
   #isRunning = false
 
-  constructor(clockwork: Clockwork, listener: LoopListener) {
-    this.#clockwork = clockwork
+  constructor(timing: Timing, listener: LoopListener) {
+    this.#timing = timing
     this.#listener = listener
   }
 
@@ -100,11 +94,11 @@ export class LoopDelay {
 
   #wait(nowMs: number): void {
     this.#dueAt = nowMs + TICK_MS
-    this.#clockwork.after(TICK_MS, this.#tick)
+    this.#timing.after(TICK_MS, this.#tick, false)
   }
 
   readonly #tick = (): void => {
-    const nowMs = this.#clockwork.now()
+    const nowMs = this.#timing.now()
     const lateMs = Math.max(0, nowMs - this.#dueAt)
     this.#beforeMs = lateMs
     const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1

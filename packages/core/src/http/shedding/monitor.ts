@@ -1,9 +1,16 @@
-import { elapsedMs, setTimeout } from '../../base/timers.js'
+import { processTiming, type Timing } from '../../base/clocks.js'
 import { processWide } from '../../base/warnings.js'
 import type { ResponseEnd } from '../adapter.js'
 import { afterWindow, AT_REST, type Window } from './gradient.js'
-import { LoopDelay, type Clockwork, type Turn } from './loop-delay.js'
-import type { Load } from './shedder.js'
+import { LoopDelay, type Delays, type Turn } from './loop-delay.js'
+
+/** How busy the process is. */
+export interface Load extends Delays {
+  /** Requests in flight, without the one that is asked about. */
+  readonly inFlight: number
+  /** The limit of the gradient. */
+  readonly limit: number
+}
 
 /** A request that was let in. */
 interface Ticket extends UnderWay {
@@ -18,17 +25,17 @@ const STREAM_MS = 30_000
 
 /** How busy this process is with requests. */
 export class Monitor {
-  readonly #now: () => number
+  readonly #timing: Timing
   readonly #tickets = new WeakMap<object, Ticket>()
-  readonly #asking = new Line<Ticket>(ASKING_MS)
-  readonly #working = new Line<Ticket>(STREAM_MS)
+  readonly #asking = new InOrder<Ticket>(ASKING_MS)
+  readonly #working = new InOrder<Ticket>(STREAM_MS)
   readonly #samples = new WindowSamples()
   readonly #delay: LoopDelay
   #gradient = AT_REST
 
-  constructor(clockwork: Clockwork) {
-    this.#now = clockwork.now
-    this.#delay = new LoopDelay(clockwork, {
+  constructor(timing: Timing) {
+    this.#timing = timing
+    this.#delay = new LoopDelay(timing, {
       onStart: (nowMs) => {
         this.#samples.start(nowMs)
         this.#gradient = { ...AT_REST, longMs: this.#gradient.longMs }
@@ -41,7 +48,7 @@ export class Monitor {
   }
 
   load(): Load {
-    const nowMs = this.#now()
+    const nowMs = this.#timing.now()
     const delays = this.#delay.read(nowMs)
     const inFlight = this.#asking.count(nowMs) + this.#working.count(nowMs)
     return { inFlight, limit: this.#gradient.limit, ...delays }
@@ -58,7 +65,7 @@ export class Monitor {
    * @returns call it when the response is over
    */
   enter(req: object): (end: ResponseEnd) => void {
-    const nowMs = this.#now()
+    const nowMs = this.#timing.now()
     const ticket: Ticket = { sinceMs: nowMs, state: 'asking' }
     this.#tickets.set(req, ticket)
     this.#delay.begun()
@@ -73,7 +80,7 @@ export class Monitor {
     if (ticket?.state !== 'asking') return
     ticket.state = 'working'
     this.#asking.delete(ticket)
-    this.#working.add(ticket, this.#now())
+    this.#working.add(ticket, this.#timing.now())
   }
 
   refused(): void {
@@ -81,7 +88,7 @@ export class Monitor {
   }
 
   #end(ticket: Ticket, end: ResponseEnd): void {
-    const tookMs = this.#now() - ticket.sinceMs
+    const tookMs = this.#timing.now() - ticket.sinceMs
     ticket.state = 'over'
     this.#delay.ended()
     this.#asking.delete(ticket)
@@ -94,12 +101,7 @@ export class Monitor {
 
 /** One for the process, whatever applications and limiters it has: they share the event loop and the processor. */
 export function monitorOfProcess(): Monitor {
-  return processWide('load monitor', () => new Monitor(OF_NODE))
-}
-
-const OF_NODE: Clockwork = {
-  now: elapsedMs,
-  after: (ms, callback) => void setTimeout(callback, ms).unref(),
+  return processWide('load monitor', () => new Monitor(processTiming))
 }
 
 /** Something that is under way. */
@@ -109,7 +111,7 @@ interface UnderWay {
 }
 
 /** Things under way in the order in which they began. What takes longer than a bound leaves by itself. */
-class Line<T extends UnderWay> {
+class InOrder<T extends UnderWay> {
   readonly #mostMs: number
   readonly #members = new Set<T>()
 

@@ -1,3 +1,5 @@
+import { ConfigError } from '../../base/errors.js'
+import { expectedName, isOptions, isWhole, needOptions } from '../../base/options.js'
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { decideShed } from '../../limiter/decision/uncounted-decision.js'
@@ -5,9 +7,88 @@ import { internalsOf, type Internals } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { Subject } from '../../plans/subject.js'
 import type { HttpAdapter } from '../adapter.js'
-import type { Delays } from './loop-delay.js'
-import { monitorOfProcess, type Monitor } from './monitor.js'
-import { needKnownPlans, readShed, type Shedding, type ShedOption } from './shed-option.js'
+import { monitorOfProcess, type Load, type Monitor } from './monitor.js'
+
+/** Which requests are refused while this process is overloaded. */
+export interface ShedOptions<Req = unknown> {
+  /** Names of plans, the one that is refused first in front. Plans that are not named are refused last, together. */
+  readonly plans?: readonly string[] | undefined
+  /** The most requests in flight in this process, whatever is measured. Default: none but what is measured. */
+  readonly maxInFlight?: number | undefined
+  /** How late the event loop may be, in ms, from 10 to 60 000. While it is later, nothing is let in. Default: 50. */
+  readonly maxDelayMs?: number | undefined
+  /** Returns true for requests that are never refused for overload and not counted, such as health checks. It may be async. */
+  readonly exempt?: ((req: Req) => MaybePromise<boolean>) | undefined
+}
+
+/** Names of plans, the one that is refused first in front; or options; or false for never. */
+export type ShedOption<Req = unknown> = readonly string[] | ShedOptions<Req> | false
+
+/** From when on a limiter refuses. */
+export interface Bounds {
+  readonly maxInFlight: number
+  readonly maxDelayMs: number
+}
+
+/** The option, read. */
+interface Shedding<Req> extends Bounds {
+  readonly plans: readonly string[]
+  readonly exempt: ((req: Req) => MaybePromise<boolean>) | undefined
+}
+
+const SUCH = "plans in the order in which they are refused, such as ['free', 'starter']"
+
+/** @throws {ConfigError} when it is wrong; whether the plans exist is checked by `needKnownPlans` */
+export function readShed<Req>(given: ShedOption<Req>): Shedding<Req> | undefined {
+  if (given === false) return undefined
+  if (!Array.isArray(given) && !isOptions(given)) {
+    throw ConfigError.wrong('shed', given, `${SUCH}, or {} to refuse all plans alike`)
+  }
+  const options = (Array.isArray(given) ? { plans: given } : given) as ShedOptions<Req>
+  needOptions(options, ['plans', 'maxInFlight', 'maxDelayMs', 'exempt'], 'shed')
+  const { plans, maxInFlight, maxDelayMs = 50, exempt } = options
+  if (plans !== undefined) needNames(plans, pathOf(given))
+  if (maxInFlight !== undefined) needWithin('maxInFlight', maxInFlight, 1, 1_000_000)
+  needWithin('maxDelayMs', maxDelayMs, 10, 60_000)
+  if (exempt !== undefined && typeof exempt !== 'function') {
+    throw ConfigError.wrongSecret('shed.exempt', exempt, "a function: (req) => req.path === '/health'")
+  }
+  return { plans: [...(plans ?? [])], maxInFlight: maxInFlight ?? Infinity, maxDelayMs, exempt }
+}
+
+/** @throws {ConfigError} when a plan does not exist; a plan that `setPlans` takes away later never matches */
+export function needKnownPlans(given: ShedOption<never> | undefined, names: readonly string[]): void {
+  const { plans = [] } = (given && readShed(given)) || {}
+  plans.forEach((name, i) => {
+    if (names.includes(name)) return
+    throw ConfigError.wrong(`${pathOf(given)}[${i}]`, name, expectedName(name, names, 'the name of a plan'))
+  })
+}
+
+/** Where the user wrote the names. */
+function pathOf(given: ShedOption<never> | undefined): string {
+  return Array.isArray(given) ? 'shed' : 'shed.plans'
+}
+
+function needNames(given: unknown, path: string): void {
+  if (!Array.isArray(given)) throw ConfigError.wrong(path, given, SUCH)
+  if (given.length === 0) {
+    throw ConfigError.wrong(path, given, `${SUCH}; to refuse all plans alike write shed: {}`)
+  }
+  Array.from(given).forEach((name: unknown, i) => {
+    if (typeof name !== 'string' || name === '') {
+      throw ConfigError.wrong(`${path}[${i}]`, name, "the name of a plan, such as 'free'")
+    }
+    const first = given.indexOf(name)
+    if (first === i) return
+    throw ConfigError.wrong(`${path}[${i}]`, name, `each plan once; it is at ${path}[${first}] already`)
+  })
+}
+
+function needWithin(name: string, given: unknown, least: number, most: number): void {
+  if (isWhole(given, least, most)) return
+  throw ConfigError.wrong(`shed.${name}`, given, `a whole number from ${least} to ${most}`)
+}
 
 /** Refuses requests while this process is overloaded, before their limits are asked. */
 export class Shedder<Req extends object, Res> {
@@ -76,10 +157,12 @@ export class Shedder<Req extends object, Res> {
 }
 
 /**
- * @param given the option `shed`, checked before but for the names of plans
+ * The shedder for the option `shed`; undefined if nothing is refused.
+ *
+ * @param given checked before, except for the names of plans
  * @throws {ConfigError} when a plan that it names does not exist
  */
-export function shedderOf<Req extends object, Res>(
+export function createShedder<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   given: ShedOption<Req> | undefined,
   limiter: Limiter,
@@ -89,20 +172,6 @@ export function shedderOf<Req extends object, Res>(
   const names = internalsOf(limiter).planNames()
   if (names) needKnownPlans(given, names)
   return new Shedder(adapter, shedding, limiter)
-}
-
-/** How busy the process is. */
-export interface Load extends Delays {
-  /** Requests in flight, without the one that is asked about. */
-  readonly inFlight: number
-  /** The limit of the gradient. */
-  readonly limit: number
-}
-
-/** From when on a limiter refuses. */
-export interface Bounds {
-  readonly maxInFlight: number
-  readonly maxDelayMs: number
 }
 
 /**

@@ -1,7 +1,8 @@
 // The law of shedding: a plan is refused only when all plans before it in the order are.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import { isLetIn, limitOf, type Bounds, type Load } from '../../../src/http/shedding/shedder.js'
+import type { Load } from '../../../src/http/shedding/monitor.js'
+import { isLetIn, limitOf, type Bounds } from '../../../src/http/shedding/shedder.js'
 
 const loads = fc.record<Load>({
   inFlight: fc.nat(300),

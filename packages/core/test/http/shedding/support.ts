@@ -1,14 +1,15 @@
-import type { Clockwork } from '../../../src/http/shedding/loop-delay.js'
+import type { Timing } from '../../../src/base/clocks.js'
 
 /** An event loop whose time is moved by hand. */
-export class HandLoop implements Clockwork {
+export class HandLoop implements Timing {
   nowMs = 1000
   #timers: { readonly dueAt: number; readonly callback: () => void }[] = []
 
   readonly now = (): number => this.nowMs
 
-  readonly after = (ms: number, callback: () => void): void => {
+  readonly after = (ms: number, callback: () => void): (() => void) => {
     this.#timers.push({ dueAt: this.nowMs + ms, callback })
+    return () => {}
   }
 
   get timers(): number {
