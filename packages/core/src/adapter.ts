@@ -3,8 +3,7 @@
  * docs/frameworks.md begins with how to make an adapter.
  */
 export type { HttpAdapter, HttpAnswer, HttpLimiter, ResponseEnd } from './http/adapter.js'
-export { admitThen, toThrown } from './http/node/admit-then.js'
-export { createHttpLimiter } from './http/http-limiter.js'
+export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
 export { isSomebody } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'
 export { hasLeft, onResponseEnd } from './http/node/response-end.js'

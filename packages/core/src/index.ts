@@ -49,11 +49,15 @@ export {
   answerOf,
 } from './http/answers/answer.js'
 export { decisionsOf } from './http/decisions.js'
-export type { EventContextOption, RequestContext } from './http/event-context.js'
 export { refuseUpgrade } from './http/node/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shedder.js'
-export type { LimitOf } from './http/who/limits-of-request.js'
-export type { RouteOptions, RateLimitOptions } from './http/options.js'
+export type {
+  EventContextOption,
+  LimitOf,
+  RateLimitOptions,
+  RequestContext,
+  RouteOptions,
+} from './http/options.js'
 export { type HeaderOptions, RATE_LIMIT_HEADERS } from './http/headers.js'
 export type { ListOption } from './http/who/lists.js'
 export {

@@ -1,30 +1,24 @@
-import { atCaller, fromCaller, ConfigError } from '../base/errors.js'
+import { atCaller, ConfigError, fromCaller, show, toError, TollgateError } from '../base/errors.js'
 import { chain, isPromise, type MaybePromise } from '../base/promises.js'
-import { type Warn, isSilent } from '../base/warnings.js'
+import type { Warn } from '../base/warnings.js'
 import { createLimiterFor } from '../limiter/create-limiter.js'
 import { decideBlocked } from '../limiter/decision/uncounted-decision.js'
 import { internalsOf } from '../limiter/internals.js'
 import type { Limiter } from '../limiter/limiter.js'
+import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
-import { readSubjects } from '../requests/subject/subject.js'
+import { isIpSubject, toIpSubject, UNKNOWN, withLimits } from '../requests/subject/address.js'
+import { isNone, readSubjects } from '../requests/subject/subject.js'
 import type { HttpAdapter, HttpLimiter } from './adapter.js'
-import { Deciding, type GoingOn } from './deciding.js'
+import { Decider, type AmendOptions } from './decider.js'
 import { lastOf, type Passed } from './decisions.js'
-import { MakingWatch } from './mistakes.js'
+import { MakingWatch, warnOfProxy } from './mistakes.js'
 import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
-import {
-  onTopOptions,
-  routeOptions,
-  scopeOptions,
-  type RouteOptions,
-  type RateLimitOptions,
-  limiterOptions,
-} from './options.js'
+import { limiterOptions, limitFunction, onTopOptions, routeOptions, scopeOptions } from './options.js'
+import type { LimitOf, RateLimitOptions, RouteOptions } from './options.js'
 import { createShedder, needKnownPlans, type Shedder } from './shedding/shedder.js'
-import { isByAddress, isIp, isUnknownIp, subjectOfAddress, type Identified } from './who/identify.js'
+import { isByAddress, type Identified } from './who/identify.js'
 import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
-import { isLimited } from './who/limited-methods.js'
-import { limitOfRequest, LimitsOfRequest } from './who/limits-of-request.js'
 import { compileList, type List } from './who/lists.js'
 
 /**
@@ -41,13 +35,16 @@ export function createHttpLimiter<Req extends object, Res>(
   return atCaller(createHttpLimiter, () => new RequestLimiter(adapter, options, { making }))
 }
 
+/** Who pays for a request. */
+type Payers = readonly [Subject, ...Subject[]]
+
 /** What is known of a limiter beside its options. */
 interface Origin<Req> {
   readonly making?: MakingWatch | undefined
   /** Of a route: as in CountedBy. Default: the limiter itself. */
   readonly family?: object
   /** Of a route, for requests that its family has let in. */
-  readonly goingOn?: GoingOn<Req>
+  readonly amends?: AmendOptions<Req>
 }
 
 class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
@@ -57,10 +54,9 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
   readonly #identity: IdentityWatch<Req> | undefined
-  readonly #deciding: Deciding<Req, Res>
+  readonly #decider: Decider<Req, Res>
   readonly #shedder: Shedder<Req, Res> | undefined
-  /** Set if `limit` is a function. */
-  readonly #limits: LimitsOfRequest<Req> | undefined
+  readonly #limitOf: LimitOf<Req> | undefined
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
   /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
@@ -77,14 +73,14 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   constructor(
     adapter: HttpAdapter<Req, Res>,
     options: RateLimitOptions<Req, Res>,
-    { making, family = this, goingOn }: Origin<Req>,
+    { making, family = this, amends }: Origin<Req>,
   ) {
     checkHttpOptions(options, adapter)
     const { allowList, blockList, limiter, identify } = options
     this.#adapter = adapter
     this.#making = making
     this.#family = family
-    this.#hasFamily = family !== this && !goingOn
+    this.#hasFamily = family !== this && !amends
     // A copy, so that nobody changes the options after they were checked.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
@@ -93,13 +89,12 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.limiter = limiter ?? makeLimiter(options)
     this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
-    const limitOf = limitOfRequest<Req>(options)
-    this.#limits = limitOf && new LimitsOfRequest(limitOf, this.limiter)
-    this.isByAddress = isByAddress(identify) && !limitOf
+    this.#limitOf = limitFunction<Req>(options)
+    this.isByAddress = isByAddress(identify) && !this.#limitOf
     this.#identity = watchIdentity(adapter, identify, this.limiter)
     const scope = scopeOptions(options)
-    this.#deciding = new Deciding({
-      ...{ adapter, limiter: this.limiter, family, isOfRoute: family !== this, goingOn },
+    this.#decider = new Decider({
+      ...{ adapter, limiter: this.limiter, family, isOfRoute: family !== this, amends },
       options: this.#options,
       consumer: Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter,
       addressOf: (req) => this.#ipOf(req),
@@ -141,11 +136,11 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #onTopOf(own: RouteOptions<Req, Res>): RequestLimiter<Req, Res> {
     const { limiter } = this
     const family = this.#family
-    const firstOf = (req: Req): Passed | undefined => lastOf(req, family)
+    const firstFor = (req: Req): Passed | undefined => lastOf(req, family)
     const { requestProperty: property = 'rateLimit' } = this.#options
-    const goingOn = { firstOf, property, own: limiter.scope(scopeOptions({ ...own, limiter })) }
-    const options = onTopOptions(this.#options, own, { limiter, firstOf })
-    return new RequestLimiter(this.#adapter, options, { family, goingOn })
+    const amends = { firstFor, property, own: limiter.scope(scopeOptions({ ...own, limiter })) }
+    const options = onTopOptions(this.#options, own, { limiter, firstFor })
+    return new RequestLimiter(this.#adapter, options, { family, amends })
   }
 
   /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. */
@@ -168,8 +163,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #decide(req: Req, res: Res, identified: Identified | readonly Identified[]): MaybePromise<boolean> {
     const found = readSubjects(identified)
     this.#identity?.met(req, res, found)
-    const subjects = found ?? ([subjectOfAddress(this.#ipOf(req))] as const)
-    if (subjects.some(isIp)) warnOfProxy(this.#adapter, req, this.#warn)
+    const subjects = found ?? ([toIpSubject(this.#ipOf(req))] as const)
+    if (subjects.some(isIpSubject)) warnOfProxy(this.#adapter, req, this.#warn)
     if (this.#allowList || this.#blockList) {
       return this.#checkLists(req, res, subjects, () => this.#consumeOrShed(req, res, subjects))
     }
@@ -180,7 +175,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   #checkLists(
     req: Req,
     res: Res,
-    subjects: readonly [Subject, ...Subject[]],
+    subjects: Payers,
     next: () => MaybePromise<boolean>,
   ): MaybePromise<boolean> {
     const address = this.#ipOf(req)
@@ -189,7 +184,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return chain(isOn(this.#allowList), (isAllowed) => {
       if (isAllowed) return true
       return chain(isOn(this.#blockList), (isBlocked) => {
-        if (isBlocked) return this.#deciding.refuse({ req, res }, decideBlocked(subjects[0]))
+        if (isBlocked) return this.#decider.refuse({ req, res }, decideBlocked(subjects[0]))
         return this.#isLost(req, subjects, address) ? false : next()
       })
     })
@@ -201,7 +196,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
    */
   #isLost(req: Req, subjects: readonly Subject[], address?: string): boolean {
     const isUnchecked = !address && this.#blockList?.hasAddresses
-    return (isUnchecked || subjects.some(isUnknownIp)) && this.#adapter.hasLeft(req)
+    return (isUnchecked || subjects.some(isUnknown)) && this.#adapter.hasLeft(req)
   }
 
   /**
@@ -210,28 +205,38 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
    */
   #checkBlocked(req: Req, res: Res): MaybePromise<boolean> {
     if (!this.#blockList) return true
-    return this.#checkLists(req, res, [subjectOfAddress(this.#ipOf(req))], () => true)
+    return this.#checkLists(req, res, [toIpSubject(this.#ipOf(req))], () => true)
   }
 
-  #consumeOrShed(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+  #consumeOrShed(req: Req, res: Res, subjects: Payers): MaybePromise<boolean> {
     if (!this.#shedder) return this.#limit(req, res, subjects)
     const refusal = this.#await(req, this.#shedder.refusal(req, res, subjects[0]))
     return chain(refusal, (shed) =>
-      shed ? this.#deciding.refuse({ req, res }, shed) : this.#limit(req, res, subjects),
+      shed ? this.#decider.refuse({ req, res }, shed) : this.#limit(req, res, subjects),
     )
   }
 
-  #limit(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
-    if (!this.#limits) return this.#consume(req, res, subjects)
-    const limited = this.#await(req, this.#limits.apply(req, subjects))
-    return chain(limited, (all) => this.#consume(req, res, all))
+  #limit(req: Req, res: Res, subjects: Payers): MaybePromise<boolean> {
+    if (!this.#limitOf) return this.#consume(req, res, subjects)
+    const limits = this.#await(req, this.#limitOf(req))
+    return chain(limits, (own) => this.#consume(req, res, this.#withLimits(subjects, own)))
   }
 
-  #consume(req: Req, res: Res, subjects: readonly [Subject, ...Subject[]]): MaybePromise<boolean> {
+  /** Gives the subject that pays the limits that the option `limit` returned. */
+  #withLimits([payer, ...others]: Payers, limits: OwnLimits | null | undefined): Payers {
+    if (!isNone(limits)) return [withLimits(payer, limits), ...others]
+    const hasNoPlans = internalsOf(this.limiter).planNames()?.length === 0
+    if (!isNone(payer.limits) || !hasNoPlans) return [payer, ...others]
+    const expected = "limits such as '40/min' or ['40/min', '1000/day'], or 'unlimited'"
+    const message = `limit: the function gave ${show(limits)}, expected ${expected}; for the plan of the subject give plans, too`
+    throw new TollgateError('ERR_TOLLGATE_SUBJECT', message)
+  }
+
+  #consume(req: Req, res: Res, subjects: Payers): MaybePromise<boolean> {
     const { cost = 1 } = this.#options
     const units = typeof cost === 'function' ? cost(req) : cost
-    if (!isPromise(units)) return this.#deciding.decide({ req, res }, subjects, units)
-    return chain(units, (known) => this.#deciding.decide({ req, res }, subjects, known))
+    if (!isPromise(units)) return this.#decider.decide({ req, res }, subjects, units)
+    return chain(units, (known) => this.#decider.decide({ req, res }, subjects, known))
   }
 }
 
@@ -240,44 +245,55 @@ function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
   const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
   const checkPlans = (names: readonly string[]): void => needKnownPlans(options.shed, names)
   const scope = scopeOptions(options)
-  const isWithoutPlans = limitOfRequest(options) !== undefined && !('plans' in options)
+  const isWithoutPlans = limitFunction(options) !== undefined && !('plans' in options)
   return createLimiterFor(limiterOptions(options), { ...defaultFor, scope, checkPlans, isWithoutPlans })
 }
 
-/** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
-const toldOfProxy = new Set<string>()
-const toldOfTrust = new Set<string>()
+/** @param methods the option; undefined: all except CORS preflight requests */
+function isLimited<Req extends object, Res>(
+  { method, header }: HttpAdapter<Req, Res>,
+  req: Req,
+  methods: readonly string[] | undefined,
+): boolean {
+  const name = method(req)
+  // Frameworks run the handler of GET for HEAD, too, and it costs as much.
+  if (methods) return methods.includes(name) || (name === 'HEAD' && methods.includes('GET'))
+  // Browsers send both headers with a preflight. With only one it is an ordinary request.
+  return name !== 'OPTIONS' || !header(req, 'origin') || !header(req, 'access-control-request-method')
+}
+
+function isUnknown({ id, kind }: Subject): boolean {
+  return kind === 'ip' && id === UNKNOWN
+}
 
 /**
- * Warns once per process of each of two wrong settings. If the framework does not trust the proxy in front, all clients
- * behind it count as one. If it trusts every proxy, clients can choose their address, and are never limited.
+ * Decides a request in a framework that continues by a callback, such as Express.
+ *
+ * @param admit decides: true to continue, false when the request was answered with a denial
+ * @param next  called without an argument to continue, with an error when `admit` threw or rejected; not called when
+ *              the request was answered
  */
-function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
-  const { header, trustsProxy, framework } = adapter
-  if (isSilent(warn)) return
-  if (toldOfProxy.has(framework) && toldOfTrust.has(framework)) return
-  if (!(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
-  if (trustsProxy(req)) warnOfTrust(adapter, req, warn)
-  else warnOfNoTrust(adapter, warn)
+export function admitThen(admit: () => MaybePromise<boolean>, next: (thrown?: object) => void): void {
+  const goOn = (admitted: boolean): void => {
+    if (admitted) next()
+  }
+  let admitted
+  try {
+    admitted = admit()
+  } catch (error) {
+    next(toThrown(error))
+    return
+  }
+  // `next` is called outside the try block: an error thrown by the application must not be passed to `next` again.
+  if (typeof admitted === 'boolean') goOn(admitted)
+  else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
 }
 
-function warnOfNoTrust({ framework, trustSetting }: HttpAdapter<never, never>, warn: Warn): void {
-  if (toldOfProxy.has(framework)) return
-  toldOfProxy.add(framework)
-  warn(
-    'TOLLGATE_PROXY',
-    `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one ` +
-      `count as one address. If there is a proxy, say so, such as by ${trustSetting}; if not, a client made the header up.`,
-  )
-}
-
-function warnOfTrust<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
-  const { framework, trustSetting, trustsAll } = adapter
-  if (toldOfTrust.has(framework) || !trustsAll?.(req)) return
-  toldOfTrust.add(framework)
-  warn(
-    'TOLLGATE_TRUST',
-    `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its ` +
-      `address. Say how many proxies are yours, or which networks they are in, such as ${trustSetting}.`,
-  )
+/**
+ * Prepares a value thrown by a user's function for a framework's error handling. Objects stay as they are, since
+ * frameworks read their `statusCode`. Other values become an Error: to Express `next(undefined)` means success, and
+ * `next('route')` skips a route.
+ */
+export function toThrown(thrown: unknown): object {
+  return typeof thrown === 'object' && thrown !== null ? thrown : toError(thrown)
 }

@@ -1,16 +1,17 @@
 import { isSilent, type Warn } from '../base/warnings.js'
+import type { HttpAdapter } from './adapter.js'
 
 const TWICE = `One request has passed rateLimit(...) twice and was counted twice in the same counters, such as by \
 app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to cost \
 more, or to have limits of its own, say so there: limit.route({ cost: 10 }), limit.route({ stacked: { login: '5/min' } })`
 
-/** Limiters that were warned of. Not kept by middleware, since there may be a middleware for each request. */
-const told = new WeakSet<object>()
+/** Limiters that were warned about. Not kept by middleware, since there may be a middleware for each request. */
+const warnedOfTwice = new WeakSet<object>()
 
-/** Warns once a limiter that requests meet it again. */
+/** Warns once for each limiter that requests pass it twice. */
 export function warnOfCountedTwice(limiter: object, warn: Warn): void {
-  if (told.has(limiter)) return
-  told.add(limiter)
+  if (warnedOfTwice.has(limiter)) return
+  warnedOfTwice.add(limiter)
   warn('TOLLGATE_MOUNTED_TWICE', TWICE)
 }
 
@@ -21,7 +22,7 @@ is ever limited. Call it once, outside of the handler: const limit = rateLimit({
 let unused = 0
 /** Fewer such limiters can be intended: made at the first request of a route, or in a test, and kept. */
 const MOST_LAZY = 10
-let isTold = false
+let hasWarned = false
 
 /**
  * Detects a limiter that is made inside a request handler: it gets its first request in the same tick in which it was
@@ -45,8 +46,35 @@ export class MakingWatch {
     }
     this.#state = 'made for a request'
     unused += 1
-    if (unused < MOST_LAZY || isTold || isSilent(warn)) return
-    isTold = true
+    if (unused < MOST_LAZY || hasWarned || isSilent(warn)) return
+    hasWarned = true
     warn('TOLLGATE_MADE_IN_HANDLER', IN_HANDLER)
+  }
+}
+
+/** The frameworks that were warned about. Kept per process, since all limiters depend on the same setting. */
+const warnedOfProxy = new Set<string>()
+const warnedOfTrust = new Set<string>()
+
+/**
+ * Warns once per process of each of two wrong settings. If the framework does not trust the proxy in front, all clients
+ * behind it count as one. If it trusts every proxy, clients can choose their address, and are never limited.
+ */
+export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
+  const { header, trustsProxy, trustsAll, framework, trustSetting } = adapter
+  if (isSilent(warn)) return
+  if (warnedOfProxy.has(framework) && warnedOfTrust.has(framework)) return
+  if (!(header(req, 'x-forwarded-for') ?? header(req, 'forwarded'))) return
+  if (!trustsProxy(req)) {
+    if (warnedOfProxy.has(framework)) return
+    warnedOfProxy.add(framework)
+    const problem = `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one count as one address.`
+    const remedy = `If there is a proxy, say so, such as by ${trustSetting}; if not, a client made the header up.`
+    warn('TOLLGATE_PROXY', `${problem} ${remedy}`)
+  } else if (!warnedOfTrust.has(framework) && trustsAll?.(req)) {
+    warnedOfTrust.add(framework)
+    const problem = `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its address.`
+    const remedy = `Say how many proxies are yours, or which networks they are in, such as ${trustSetting}.`
+    warn('TOLLGATE_TRUST', `${problem} ${remedy}`)
   }
 }

@@ -1,4 +1,4 @@
-import { IncomingMessage } from 'node:http'
+import { IncomingMessage, METHODS } from 'node:http'
 import { ConfigError } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions, isWhole } from '../base/options.js'
 import { attempt } from '../base/show.js'
@@ -8,13 +8,11 @@ import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-
 import { USE_SKIP } from '../requests/cost.js'
 import type { HttpAdapter } from './adapter.js'
 import { checkDenialOptions } from './answers/answer.js'
-import { checkEventContext } from './event-context.js'
 import { readHeaderOptions } from './headers.js'
 import type { RateLimitOptions } from './options.js'
 import { readShed } from './shedding/shedder.js'
 import { byBearerToken, byJwtClaim } from './who/credentials.js'
 import { byHeader, byIp } from './who/identify.js'
-import { checkMethods } from './who/limited-methods.js'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const ROUTE_OPTIONS = ['limit', ...HTTP_OPTIONS]
@@ -76,6 +74,24 @@ export function checkHttpOptions<Req, Res>(
   if (limiter !== undefined) checkShared(options, limiter)
 }
 
+/** @throws {ConfigError} when it is no list of methods */
+function checkMethods(given: unknown): void {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw ConfigError.wrong('methods', given, "a list of methods in upper case, such as ['POST']")
+  }
+  Array.from(given).forEach((method: unknown, i) => {
+    if (METHODS.includes(method as string)) return
+    throw ConfigError.wrong(`methods[${i}]`, method, "a method in upper case, such as 'POST'")
+  })
+}
+
+/** @throws {ConfigError} when the option is neither a boolean nor a function */
+function checkEventContext(given: unknown): void {
+  if (given === undefined || typeof given === 'boolean' || typeof given === 'function') return
+  const expected = 'true, false, or a function that returns an object: (req) => ({ path: req.path })'
+  throw ConfigError.wrong('eventContext', given, expected)
+}
+
 /** @throws {ConfigError} when a route cannot have one of the options */
 export function checkRouteOptions(own: unknown): void {
   if (!isOptions(own))
@@ -84,36 +100,10 @@ export function checkRouteOptions(own: unknown): void {
 }
 
 /** Properties of requests in most frameworks, also those that plugins add. A decision stored there would overwrite them. */
-const TAKEN = [
-  ...[
-    'app',
-    'auth',
-    'baseUrl',
-    'body',
-    'complete',
-    'cookies',
-    'host',
-    'hostname',
-    'httpVersion',
-    'id',
-    'ip',
-    'ips',
-  ],
-  ...[
-    'log',
-    'method',
-    'originalUrl',
-    'params',
-    'path',
-    'protocol',
-    'query',
-    'raw',
-    'rawHeaders',
-    'res',
-    'route',
-  ],
-  ...['routeOptions', 'secure', 'server', 'session', 'signedCookies', 'state', 'url', 'user'],
-]
+const TAKEN = (
+  'app auth baseUrl body complete cookies host hostname httpVersion id ip ips log method originalUrl params path protocol ' +
+  'query raw rawHeaders res route routeOptions secure server session signedCookies state url user'
+).split(' ')
 
 /** @param taken what requests of the framework have */
 function checkRequestProperty(given: unknown, taken: readonly string[] = []): void {

@@ -5,15 +5,14 @@ import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { LIMITER_OPTIONS, type LimiterOptions } from '../limiter/options/limiter-options.js'
 import type { LimitInput } from '../plans/limit/limit.js'
+import type { OwnLimits } from '../plans/own-limits.js'
 import { SCOPE_OPTIONS, type ScopeOptions } from '../requests/scope.js'
 import type { ResponseEnd } from './adapter.js'
 import type { DenialOptions } from './answers/answer.js'
 import type { Passed } from './decisions.js'
-import type { EventContextOption } from './event-context.js'
 import type { HeaderOptions } from './headers.js'
 import type { ShedOption } from './shedding/shedder.js'
 import type { Identify } from './who/identify.js'
-import { limitOfRequest, type LimitOf } from './who/limits-of-request.js'
 import type { ListOption } from './who/lists.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
@@ -82,6 +81,26 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   readonly eventContext?: EventContextOption<Req> | undefined
 }
 
+/** The limits for the subject that pays; undefined: those of its plan. */
+export type LimitOf<Req> = (req: Req) => MaybePromise<OwnLimits | null | undefined>
+
+/** The option `limit`, if it is a function of the request. */
+export function limitFunction<Req>({ limit }: { readonly limit?: unknown }): LimitOf<Req> | undefined {
+  return typeof limit === 'function' ? (limit as LimitOf<Req>) : undefined
+}
+
+/** The second argument of `decision` and `limited` events with `eventContext: true`. */
+export interface RequestContext {
+  /** The method in upper case. */
+  readonly method: string
+  /** The pattern of its route, such as `/items/:id`, if the framework knows it before the limiter runs. */
+  readonly route: string | undefined
+  /** The client's address, as found by the framework with its trust-proxy setting. */
+  readonly address: string | undefined
+}
+
+export type EventContextOption<Req> = boolean | ((req: Req) => object | undefined)
+
 /** The options that a route can override: all except those that make the limiter. */
 export type RouteOptions<Req, Res = unknown> = Omit<
   RateLimitOptions<Req, Res>,
@@ -90,7 +109,7 @@ export type RouteOptions<Req, Res = unknown> = Omit<
 
 /** Picks the options that make a limiter. */
 export function limiterOptions(options: RateLimitOptions<never, never>): LimiterOptions {
-  return pick(options, limitOfRequest(options) ? NOT_LIMIT : LIMITER_OPTIONS)
+  return pick(options, limitFunction(options) ? NOT_LIMIT : LIMITER_OPTIONS)
 }
 
 const NOT_LIMIT = LIMITER_OPTIONS.filter((name) => name !== 'limit')
@@ -100,7 +119,7 @@ const NOT_LIMIT = LIMITER_OPTIONS.filter((name) => name !== 'limit')
  * scope.
  */
 export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, never>): ScopeOptions {
-  const hasOwn = limiter !== undefined && !limitOfRequest(options)
+  const hasOwn = limiter !== undefined && !limitFunction(options)
   return pick(options, hasOwn ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
@@ -110,7 +129,7 @@ export function routeOptions<Req, Res>(
   own: RouteOptions<Req, Res>,
   limiter: Limiter,
 ): RateLimitOptions<Req, Res> {
-  const ofLimiter = limitOfRequest(outer) ? NOT_LIMIT : LIMITER_OPTIONS
+  const ofLimiter = limitFunction(outer) ? NOT_LIMIT : LIMITER_OPTIONS
   const isLimiters = (name: string): boolean => !outer.limiter && ofLimiter.includes(name)
   const shared = Object.entries(outer).filter(([name]) => !isLimiters(name))
   // A route's are on top of those around it. What is no list of limits is refused where scopes are checked.
@@ -123,12 +142,13 @@ export function routeOptions<Req, Res>(
 export function onTopOptions<Req extends object, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: RouteOptions<Req, Res>,
-  { limiter, firstOf }: { readonly limiter: Limiter; readonly firstOf: (req: Req) => Passed | undefined },
+  { limiter, firstFor }: { readonly limiter: Limiter; readonly firstFor: (req: Req) => Passed | undefined },
 ): RateLimitOptions<Req, Res> {
   const { skip, methods, allowList, blockList } = own
   const all = routeOptions(outer, own, limiter)
-  const { identify = (req) => firstOf(req)?.subjects, cost = (req) => firstOf(req)?.decision.cost ?? 1 } = own
-  const limit = limitOfRequest(all) ? limitOfRequest<Req>(own) : all.limit
+  const { identify = (req) => firstFor(req)?.subjects, cost = (req) => firstFor(req)?.decision.cost ?? 1 } =
+    own
+  const limit = limitFunction(all) ? limitFunction<Req>(own) : all.limit
   const whether = { skip, methods, allowList, blockList }
   return givenOf({ ...all, ...whether, identify, cost, limit })
 }

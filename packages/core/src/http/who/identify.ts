@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../base/promises.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { keepWritten, IPV6_PREFIX, ipSubject, plainIp } from '../../requests/subject/address.js'
+import { IPV6_PREFIX, keepWritten, plainIp, toIpSubject, UNKNOWN } from '../../requests/subject/address.js'
 import { readSubjects } from '../../requests/subject/subject.js'
 
 /**
@@ -100,7 +100,7 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
   const { ipv6Prefix = IPV6_PREFIX, plan } = options
   // A client without an address gets a subject too. Otherwise a list of several subjects would skip it.
   const identify = ({ ip }: { readonly ip?: string | undefined }): Subject => {
-    return { ...subjectOfAddress(ip, ipv6Prefix), plan }
+    return { ...toIpSubject(ip, ipv6Prefix), plan }
   }
   return Object.assign(identify, { [BY_ADDRESS]: true })
 }
@@ -134,18 +134,6 @@ export function isSomebody(found: Identified): boolean {
   return subject !== undefined && subject.kind !== 'ip'
 }
 
-/** Whether this is the subject of a client's address. */
-export function isIp({ kind }: Subject): boolean {
-  return kind === 'ip'
-}
-
-const UNKNOWN = 'unknown'
-
-/** Whether this is the subject of clients without a known address. */
-export function isUnknownIp({ id, kind }: Subject): boolean {
-  return kind === 'ip' && id === UNKNOWN
-}
-
 /**
  * The subject that a client's address counts as. For calls of `peek`, `reset` or `consume` of your own.
  *
@@ -155,18 +143,13 @@ export function isUnknownIp({ id, kind }: Subject): boolean {
  * @example await limiter.reset(subjectOfIp(req.ip))
  */
 export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
-  if (address === undefined || address === '' || address === UNKNOWN) return subjectOfAddress(undefined)
+  if (address === undefined || address === '' || address === UNKNOWN) return toIpSubject(undefined)
   // Also accepts a network such as '2001:db8::/64': the ids of IPv6 clients have this form.
   const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
   if (isIP(plainIp(base)) !== 0) {
-    const subject = subjectOfAddress(base, ipv6Prefix)
+    const subject = toIpSubject(base, ipv6Prefix)
     return subject.id === address ? subject : keepWritten(subject, { id: address, kind: 'ip' })
   }
   const problem = `got ${show(address)}, expected a client's address, such as req.ip or '192.0.2.1'`
   throw fromCaller(new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: ${problem}`), subjectOfIp)
-}
-
-/** Like `subjectOfIp`, but never throws. Frameworks may report a Unix socket's path, or a forged forwarded address. */
-export function subjectOfAddress(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
-  return { id: (address && ipSubject(address, ipv6Prefix)) || UNKNOWN, kind: 'ip' }
 }

@@ -2,8 +2,9 @@ import { isSilent, type Warn } from '../../base/warnings.js'
 import { internalsOf } from '../../limiter/internals.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { Subject } from '../../plans/subject.js'
+import { isIpSubject } from '../../requests/subject/address.js'
 import type { HttpAdapter, ResponseEnd } from '../adapter.js'
-import { isByAddress, isIp, isSomebody, type Identified, type Identify } from './identify.js'
+import { isByAddress, isSomebody, type Identified, type Identify } from './identify.js'
 
 /** Of so many requests that nobody was named for, one is looked at again: any, since a client may call as many routes in turn. */
 const ONE_IN = 5
@@ -61,7 +62,7 @@ export class IdentityWatch<Req extends object> {
   met<Res>(req: Req, res: Res, found: readonly Subject[] | undefined): void {
     if (this.#isOver) return
     if (found) this.#hasGiven = true
-    if (found && !found.every(isIp)) return
+    if (found && !found.every(isIpSubject)) return
     const turn = this.#unnamed % ONE_IN
     if (turn === 0) this.#drawn = Math.floor(Math.random() * ONE_IN)
     if (turn === this.#drawn && this.#looksLeft > 0) this.#lookAfter(req, res)

@@ -29,6 +29,22 @@ export function ipSubject(address: string, ipv6Prefix: number): string {
     .join(':')}::/${ipv6Prefix}`
 }
 
+/** The id of clients whose address is not known. */
+export const UNKNOWN = 'unknown'
+
+/**
+ * The subject that a client's address counts as. Never throws: frameworks may report a Unix socket's path, or a forged
+ * forwarded address.
+ */
+export function toIpSubject(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
+  return { id: (address && ipSubject(address, ipv6Prefix)) || UNKNOWN, kind: 'ip' }
+}
+
+/** Whether this is the subject of a client's address. */
+export function isIpSubject({ kind }: Subject): boolean {
+  return kind === 'ip'
+}
+
 /** Whether a text is an IP address and nothing else. */
 export function isAddress(text: string): boolean {
   if (!hasMarkOfAddress(text)) return false
