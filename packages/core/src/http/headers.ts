@@ -68,9 +68,8 @@ export function createHeaderWriter<Res>(
   return (decision, access, res) => {
     // Also without limits to report: a script must be able to read Retry-After of any denial.
     if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
-    const { limits } = decision
     const isPolicyOnly = isUntold(decision)
-    if (limits.length === 0 && !isPolicyOnly) return
+    if (decision.limits.length === 0 && !isPolicyOnly) return
     // The numbers of a limiter before this one would stand beside our policy.
     if (isPolicyOnly && access.getHeader(res, 'RateLimit') !== undefined) return
     if (standard) {
