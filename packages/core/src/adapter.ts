@@ -6,7 +6,7 @@ export type { HttpAdapter, HttpAnswer, HttpLimiter, ResponseEnd } from './http/a
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
 export { isSomebody } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'
-export { hasLeft, onResponseEnd } from './http/node/response-end.js'
+export { hasLeft, onResponseEnd } from './http/response-end.js'
 export { groupOfRoute } from './http/options.js'
 export { warn, type Warn, type WarningCode } from './base/warnings.js'
 export { internalsOf, type Internals } from './limiter/internals.js'

@@ -42,14 +42,14 @@ export type { IoredisClient, NodeRedisClient, RedisClient } from './stores/redis
 export type { MaybePromise } from './base/promises.js'
 export type { Store } from './stores/contract.js'
 export {
+  answerOf,
+  LimitedError,
+  refuseUpgrade,
   type Answer,
   type AnswerOptions,
-  type DenialOptions,
-  LimitedError,
-  answerOf,
 } from './http/answers/answer.js'
+export type { DenialOptions } from './http/answers/denial.js'
 export { decisionsOf } from './http/decisions.js'
-export { refuseUpgrade } from './http/node/upgrade.js'
 export type { ShedOption, ShedOptions } from './http/shedding/shedder.js'
 export type {
   EventContextOption,

@@ -7,7 +7,7 @@ import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/op
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-remedies.js'
 import { USE_SKIP } from '../requests/cost.js'
 import type { HttpAdapter } from './adapter.js'
-import { checkDenialOptions } from './answers/answer.js'
+import { checkDenialOptions } from './answers/denial.js'
 import { readHeaderOptions } from './headers.js'
 import type { RateLimitOptions } from './options.js'
 import { readShed } from './shedding/shedder.js'

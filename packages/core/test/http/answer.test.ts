@@ -1,6 +1,6 @@
 import { answerOf, createLimiter, type AnswerOptions, type Decision } from '../../src/index.js'
 import { DenialBodies } from '../../src/http/answers/denial-answers.js'
-import { mediaTypeFor, problemOf, renderProblem } from '../../src/http/answers/problem.js'
+import { mediaTypeFor, renderProblem } from '../../src/http/answers/denial.js'
 
 const limiter = createLimiter({ plans: { pro: '1/min', internal: 'unlimited' } })
 const decide = async (plan: string, cost = 1): Promise<Decision> =>
@@ -142,7 +142,7 @@ test('bodies of denials that are kept are those that are made anew', () => {
       for (const accept of [undefined, 'application/json', 'text/*']) {
         const retry = decision.retryAfterMs === null ? undefined : { waitMs, seconds: 1 }
         const made = bodies.render(decision, retry, accept)
-        expect(made).toEqual(renderProblem(problemOf(decision, retry), mediaTypeFor(accept)))
+        expect(made).toEqual(renderProblem(decision, mediaTypeFor(accept), { retry, namePlan: true }))
         const isKept = retry !== undefined && waitMs < 6 * 3_600_000 && decision.violated.length === 1
         const key = [plan, i % 4 > 1, ...decision.violated, made.contentType, made.body].join()
         if (isKept) expect(seen.get(key) ?? made).toBe(made)

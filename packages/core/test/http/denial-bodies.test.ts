@@ -1,5 +1,5 @@
 import { DenialBodies } from '../../src/http/answers/denial-answers.js'
-import { retryOf } from '../../src/http/answers/retry.js'
+import { retryFor } from '../../src/http/answers/denial.js'
 import { createLimiter, memoryStore, type Decision } from '../../src/index.js'
 import { START_MS } from '../support/benches.js'
 
@@ -13,7 +13,7 @@ test('a body is kept and used again; of more than 500, all are forgotten', async
   for (let cost = 1; cost <= MOST + 1; cost += 1) denials.push(await limiter.consume('acme', { cost }))
   const bodies = new DenialBodies(undefined)
   const render = (decision: Decision | undefined): unknown =>
-    bodies.render(decision as Decision, retryOf(decision as Decision), 'application/json')
+    bodies.render(decision as Decision, retryFor(decision as Decision), 'application/json')
   const first = denials.slice(0, MOST)
   const made = first.map(render)
   // The same objects, not equal ones.

@@ -1,4 +1,4 @@
-import { retryOf, type RetryOptions } from '../../src/http/answers/retry.js'
+import { retryFor, type DenialOptions } from '../../src/http/answers/denial.js'
 import type { Decision } from '../../src/index.js'
 
 const decision = (retryAfterMs: number): Decision => ({
@@ -15,16 +15,16 @@ const decision = (retryAfterMs: number): Decision => ({
 })
 
 /** The earliest and the latest that clients are told. */
-function range(retryAfterMs: number, options: RetryOptions): (number | undefined)[] {
+function range(retryAfterMs: number, options: DenialOptions): (number | undefined)[] {
   return [0, 0.9999].map((share) => {
     jest.spyOn(Math, 'random').mockReturnValueOnce(share)
-    return retryOf(decision(retryAfterMs), options)?.seconds
+    return retryFor(decision(retryAfterMs), options)?.seconds
   })
 }
 
 afterEach(() => jest.restoreAllMocks())
 
-test.each<[what: string, retryAfterMs: number, options: RetryOptions, range: number[]]>([
+test.each<[what: string, retryAfterMs: number, options: DenialOptions, range: number[]]>([
   ['without jitter there is one time', 9500, {}, [10, 10]],
   ['a client comes later by the jitter', 9500, { retryJitterMs: 60_000 }, [10, 70]],
   ['but not beyond the longest', 9500, { retryJitterMs: 60_000, maxRetryAfterMs: 30_000 }, [10, 30]],

@@ -1,6 +1,5 @@
 import type { Decision } from '../../src/index.js'
-import { detailOf } from '../../src/http/answers/detail.js'
-import { dateInWords, perWindow, plural, waitInWords } from '../../src/http/answers/words.js'
+import { dateInWords, detailFor, perWindow, plural, waitInWords } from '../../src/http/answers/detail.js'
 
 test.each([
   [0, '1 second'],
@@ -75,11 +74,11 @@ describe('the text for a copied decision', () => {
   }
 
   test('uses only the fields of the decision', () => {
-    expect(detailOf(copy, 900, true)).toBe('Only 100 requests a minute are allowed; try again in 1 second.')
+    expect(detailFor(copy, 900, true)).toBe('Only 100 requests a minute are allowed; try again in 1 second.')
   })
 
   test('is a whole sentence even without limits', () => {
-    expect(detailOf({ ...copy, limits: [] }, 900, true)).toBe(
+    expect(detailFor({ ...copy, limits: [] }, 900, true)).toBe(
       'There were too many requests; try again in 1 second.',
     )
   })

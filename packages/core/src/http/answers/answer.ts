@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { atCaller, ConfigError, TollgateError } from '../../base/errors.js'
 import { needOptions } from '../../base/options.js'
 import { isPromise } from '../../base/promises.js'
@@ -5,18 +7,14 @@ import { attempt, isA } from '../../base/show.js'
 import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 import type { HttpAnswer } from '../adapter.js'
 import { type HeaderOptions, createHeaderWriter, type HeaderAccess, type HeaderWriter } from '../headers.js'
-import { mediaTypeFor, problemOf, renderProblem } from './problem.js'
-import { checkRetryOptions, retryOf, type Retry, type RetryOptions } from './retry.js'
-
-/** How denials are answered. */
-export interface DenialOptions extends RetryOptions {
-  /**
-   * Whether the text of a denial names the client's plan. Headers and `violated-policies` contain the names of limits. If
-   * a request has several subjects, the limits of the second and later ones begin with the plan, as in `free.minute`:
-   * give these subjects a `label` to hide it there. Default: true.
-   */
-  readonly namePlan?: boolean | undefined
-}
+import {
+  checkDenialOptions,
+  mediaTypeFor,
+  renderProblem,
+  retryFor,
+  writeDenial,
+  type DenialOptions,
+} from './denial.js'
 
 export interface AnswerOptions extends DenialOptions {
   /** The `Accept` header of the request. Without it a denial is answered as problem details. */
@@ -58,10 +56,10 @@ export function answerOf(decision: Decision, options: AnswerOptions = {}): Answe
   const headers: Headers = {}
   write(decision, onRecord, headers)
   if (decision.allowed) return { status: undefined, headers, body: undefined }
-  const retry = retryOf(decision, options)
+  const retry = retryFor(decision, options)
   writeDenial(retry, onRecord, headers)
-  const problem = problemOf(decision, retry, options.namePlan)
-  const { status, contentType, body } = renderProblem(problem, mediaTypeFor(options.accept ?? undefined))
+  const type = mediaTypeFor(options.accept ?? undefined)
+  const { status, contentType, body } = renderProblem(decision, type, { retry, namePlan: options.namePlan })
   headers['Content-Type'] = contentType
   return { status, headers, body }
 }
@@ -78,25 +76,6 @@ function checkedWriter(decision: Decision, options: AnswerOptions): HeaderWriter
 function checkAccept(given: unknown): void {
   if (given === undefined || given === null || typeof given === 'string') return
   throw ConfigError.wrong('accept', given, 'the Accept header of the request as text: req.headers.accept')
-}
-
-/** @throws {ConfigError} when an option is wrong */
-export function checkDenialOptions(options: DenialOptions): void {
-  checkRetryOptions(options)
-  const { namePlan } = options
-  if (namePlan !== undefined && typeof namePlan !== 'boolean') {
-    throw ConfigError.wrong('namePlan', namePlan, 'true or false')
-  }
-}
-
-/**
- * Sets the headers that only denials have.
- *
- * @param retry undefined when waiting would not help
- */
-export function writeDenial<Res>(retry: Retry | undefined, access: HeaderAccess<Res>, res: Res): void {
-  access.setHeader(res, 'Cache-Control', 'no-store')
-  if (retry) access.setHeader(res, 'Retry-After', String(retry.seconds))
 }
 
 const usualWriter = createHeaderWriter<Headers>()
@@ -152,6 +131,31 @@ function isLimitState(given: LimitState): boolean {
 
 function isAmount(given: unknown): boolean {
   return typeof given === 'number' && given >= 0 && given < Infinity
+}
+
+/**
+ * Answers a denied upgrade request (WebSocket) as the middleware would: 429, or 503 when the store could not answer,
+ * with `Retry-After` and the usual headers and body. Then it closes the connection. For a server's `upgrade` event,
+ * which gives a raw socket instead of a response.
+ *
+ * @param socket the socket of the event; HTTP/1.1 only
+ * @throws {ConfigError} when an option is wrong
+ * @example
+ * server.on('upgrade', async (req, socket, head) => {
+ *   const decision = await limiter.consume(subjectOfIp(req.socket.remoteAddress))
+ *   if (!decision.allowed) return refuseUpgrade(socket, decision)
+ *   sockets.handleUpgrade(req, socket, head, (opened) => sockets.emit('connection', opened, req))
+ * })
+ */
+export function refuseUpgrade(socket: Duplex, decision: Decision, options?: AnswerOptions): void {
+  const { status = 429, headers, body = '' } = atCaller(refuseUpgrade, () => answerOf(decision, options))
+  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  // The client may have disconnected. Without a listener that error would end the process.
+  socket.once('error', () => {})
+  // Close it here: a client could keep its half of the connection open.
+  socket.once('finish', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
 /**

@@ -4,18 +4,18 @@ import { limitsOf } from '../../limiter/settle/settlement.js'
 import type { HttpAdapter } from '../adapter.js'
 import { toSeconds } from '../headers.js'
 import type { RateLimitOptions } from '../options.js'
-import { writeDenial } from './answer.js'
 import {
-  renderBody,
-  statusOf,
   mediaTypeFor,
-  problemOf,
+  renderBody,
   renderProblem,
+  retryFor,
+  statusFor,
+  writeDenial,
   type ProblemType,
   type Rendered,
-} from './problem.js'
-import { retryOf, type Retry } from './retry.js'
-import { LONGEST_WAIT_IN_WORDS_MS } from './words.js'
+  type Retry,
+} from './denial.js'
+import { LONGEST_WAIT_IN_WORDS_MS } from './detail.js'
 
 type OnDenied<Req, Res> = NonNullable<RateLimitOptions<Req, Res>['onDenied']>
 
@@ -42,7 +42,7 @@ export class DenialAnswers<Req, Res> {
   answer(req: Req, res: Res, decision: Decision): MaybePromise<boolean> {
     const adapter = this.#adapter
     const { onDenied, body } = this.#options
-    const retry = retryOf(decision, this.#options)
+    const retry = retryFor(decision, this.#options)
     writeDenial(retry, adapter, res)
     if (onDenied) return this.#leaveTo(onDenied, { req, res, decision })
     if (!body) {
@@ -51,14 +51,14 @@ export class DenialAnswers<Req, Res> {
       return false
     }
     return chain(body(decision, req), (made) => {
-      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusOf(decision), made), decision })
+      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusFor(decision), made), decision })
       return false
     })
   }
 
   /** An error is no denial, so its answer must not begin with the status of one. */
   #leaveTo(onDenied: OnDenied<Req, Res>, { req, res, decision }: Denied<Req, Res>): MaybePromise<boolean> {
-    const preset = statusOf(decision)
+    const preset = statusFor(decision)
     const before = this.#adapter.setStatus(res, preset)
     const fail = (error: unknown): never => {
       const status = this.#adapter.setStatus(res, before)
@@ -105,12 +105,13 @@ export class DenialBodies {
    */
   render(decision: Decision, retry: Retry | undefined, accept: string | undefined): Rendered {
     const type = this.#typeFor(accept)
+    const said = { retry, namePlan: this.#namePlan }
     const limits = retry && isKept(decision, retry) ? limitsOf(decision) : undefined
-    if (!limits) return renderProblem(problemOf(decision, retry, this.#namePlan), type)
+    if (!limits) return renderProblem(decision, type, said)
     const key = `${toSeconds((retry as Retry).waitMs)} ${decision.cost} ${type} ${decision.violated[0]}`
     const known = this.#ofLimits.get(limits)?.get(key)
     if (known) return known
-    const made = renderProblem(problemOf(decision, retry, this.#namePlan), type)
+    const made = renderProblem(decision, type, said)
     this.#keep(limits, key, made)
     return made
   }

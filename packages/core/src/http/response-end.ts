@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ResponseEnd } from '../adapter.js'
+import type { ResponseEnd } from './adapter.js'
 
 type Listener = (end: ResponseEnd) => void
 

@@ -1,0 +1,211 @@
+import { ConfigError } from '../../base/errors.js'
+import { isWhole } from '../../base/options.js'
+import type { Decision } from '../../limiter/decision/decision.js'
+import type { HttpAnswer } from '../adapter.js'
+import { toPolicyName, toSeconds, type HeaderAccess } from '../headers.js'
+import { detailFor } from './detail.js'
+
+/** How denials are answered. */
+export interface DenialOptions {
+  /**
+   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. A
+   * wait that `maxRetryAfterMs` shortens gets a random time less than that instead. Default: 0.
+   */
+  readonly retryJitterMs?: number | undefined
+  /**
+   * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, the longest timer of
+   * JavaScript. If told to wait longer, many HTTP clients do not wait at all and retry at once.
+   */
+  readonly maxRetryAfterMs?: number | undefined
+  /**
+   * Whether the text of a denial names the client's plan. Headers and `violated-policies` contain the names of limits. If
+   * a request has several subjects, the limits of the second and later ones begin with the plan, as in `free.minute`:
+   * give these subjects a `label` to hide it there. Default: true.
+   */
+  readonly namePlan?: boolean | undefined
+}
+
+const LONGEST_JITTER_MS = 3_600_000
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** @throws {ConfigError} when an option is wrong */
+export function checkDenialOptions({ retryJitterMs, maxRetryAfterMs, namePlan }: DenialOptions): void {
+  if (retryJitterMs !== undefined && !isWhole(retryJitterMs, 0, LONGEST_JITTER_MS)) {
+    const expected = `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`
+    throw ConfigError.wrong('retryJitterMs', retryJitterMs, expected)
+  }
+  if (maxRetryAfterMs !== undefined && !isWhole(maxRetryAfterMs, 1000)) {
+    throw ConfigError.wrong('maxRetryAfterMs', maxRetryAfterMs, 'a whole number of ms from 1000')
+  }
+  if (namePlan !== undefined && typeof namePlan !== 'boolean') {
+    throw ConfigError.wrong('namePlan', namePlan, 'true or false')
+  }
+}
+
+/** When a denied client may retry. */
+export interface Retry {
+  /** In ms, with jitter, not shortened by `maxRetryAfterMs`: for the text of the denial. */
+  readonly waitMs: number
+  /** The value of `Retry-After`: whole seconds, at least 1. */
+  readonly seconds: number
+}
+
+/** Undefined when waiting would not help. */
+export function retryFor({ retryAfterMs }: Decision, options: DenialOptions = {}): Retry | undefined {
+  if (retryAfterMs === null) return undefined
+  const { retryJitterMs = 0, maxRetryAfterMs = LONGEST_TIMER_MS } = options
+  const share = Math.random()
+  const longestMs = Math.floor(maxRetryAfterMs / 1000) * 1000
+  if (retryAfterMs <= longestMs) {
+    const waitMs = retryAfterMs + share * Math.min(retryJitterMs, longestMs - retryAfterMs)
+    return { waitMs, seconds: Math.max(toSeconds(waitMs), 1) }
+  }
+  // Such a client comes too early in any case. Spread below the longest, or all of them would come back at once.
+  const earlierMs = share * Math.min(retryJitterMs, longestMs - 1000)
+  return { waitMs: retryAfterMs + share * retryJitterMs, seconds: toSeconds(longestMs - earlierMs) }
+}
+
+/**
+ * Sets the headers that only denials have.
+ *
+ * @param retry undefined when waiting would not help
+ */
+export function writeDenial<Res>(retry: Retry | undefined, access: HeaderAccess<Res>, res: Res): void {
+  access.setHeader(res, 'Cache-Control', 'no-store')
+  if (retry) access.setHeader(res, 'Retry-After', String(retry.seconds))
+}
+
+/** The body of a denial: problem details (RFC 9457) with the problem types of the RateLimit fields draft. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: 403 | 429 | 503
+  /** A sentence for people. */
+  readonly detail: string
+  readonly 'violated-policies'?: readonly string[]
+  /** The reason as a fixed text that programs can compare: these values never change. */
+  readonly code:
+    | 'rate_limit_exceeded'
+    | 'cost_exceeds_quota'
+    | 'rate_limit_unavailable'
+    | 'blocked'
+    | 'overloaded'
+}
+
+const TYPES = 'https://iana.org/assignments/http-problem-types#'
+const REDUCED_CAPACITY = {
+  type: `${TYPES}temporary-reduced-capacity`,
+  title: 'Temporary Reduced Capacity',
+  status: 503,
+} as const
+/** The problems that have nothing to do with a limit. */
+const PROBLEMS: { readonly [Reason in NonNullable<Decision['reason']>]?: Problem } = {
+  blocked: {
+    type: 'about:blank',
+    title: 'Forbidden',
+    status: 403,
+    detail: 'This client is blocked.',
+    code: 'blocked',
+  },
+  'store-unavailable': {
+    ...REDUCED_CAPACITY,
+    detail: 'The service cannot check rate limits at the moment. Try again shortly.',
+    code: 'rate_limit_unavailable',
+  },
+  overloaded: {
+    ...REDUCED_CAPACITY,
+    detail: 'The service has too much to do at the moment. Try again shortly.',
+    code: 'overloaded',
+  },
+}
+
+/** The status of a denial: 429 by a limit, 503 when the store could not answer or the process is overloaded, 403 for the block list. */
+export function statusFor({ reason }: Decision): Problem['status'] {
+  return (reason && PROBLEMS[reason]?.status) ?? 429
+}
+
+/** A denial's status, media type and body. */
+export type Rendered = Omit<HttpAnswer, 'decision'>
+
+/** A media type in which problems can be rendered. */
+export type ProblemType = (typeof OFFERED)[number]
+
+const OFFERED = ['application/problem+json', 'application/json', 'text/plain', 'text/html'] as const
+const PLAIN = 'text/plain; charset=utf-8'
+
+/**
+ * Renders the problem of a denial as JSON or as plain text.
+ *
+ * @param retry    undefined when waiting would not help
+ * @param namePlan whether the text may contain the name of the plan
+ */
+export function renderProblem(
+  decision: Decision,
+  type: ProblemType,
+  { retry, namePlan = true }: { readonly retry: Retry | undefined; readonly namePlan: boolean | undefined },
+): Rendered {
+  const problem: Problem = (decision.reason && PROBLEMS[decision.reason]) ?? {
+    type: `${TYPES}quota-exceeded`,
+    title: 'Quota Exceeded',
+    status: 429,
+    detail: detailFor(decision, retry?.waitMs, namePlan),
+    'violated-policies': decision.violated.map(toPolicyName),
+    code: retry ? 'rate_limit_exceeded' : 'cost_exceeds_quota',
+  }
+  const { status, title, detail } = problem
+  if (type === 'application/problem+json' || type === 'application/json') {
+    return { status, contentType: type, body: JSON.stringify(problem) }
+  }
+  return { status, contentType: PLAIN, body: `${title}. ${detail}\n` }
+}
+
+/** Renders a body made by the user's `body` function: a string as plain text, anything else as JSON. */
+export function renderBody(status: number, body: unknown): Rendered {
+  if (typeof body === 'string') return { status, contentType: PLAIN, body }
+  return { status, contentType: 'application/json', body: JSON.stringify(body) ?? 'null' }
+}
+
+const LONGEST_READ = 1000
+
+/**
+ * Picks the media type of problems that an Accept header prefers. Among equals the first wins. If none is acceptable the
+ * first is used too, since a denial must be answered with something.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.accept
+ */
+export function mediaTypeFor(accept: string | undefined): ProblemType {
+  let best: ProblemType = OFFERED[0]
+  if (!accept || accept === '*/*') return best
+  const ranges = accept.slice(0, LONGEST_READ).split(',').map(readRange)
+  let most = 0
+  for (const type of OFFERED) {
+    const weight = weigh(type, ranges)
+    if (weight > most) {
+      best = type
+      most = weight
+    }
+  }
+  return best
+}
+
+interface Range {
+  readonly type: string
+  readonly q: number
+}
+
+function readRange(text: string): Range {
+  const [type = '', ...params] = text.split(';').map((part) => part.trim().toLowerCase())
+  const q = params.find((param) => param.startsWith('q='))
+  const weight = q === undefined ? 1 : Number(q.slice(2))
+  return { type, q: weight >= 0 && weight <= 1 ? weight : 0 }
+}
+
+/** The quality value of a type, from 0 to 1. The most specific range that matches the type decides. */
+function weigh(type: string, ranges: readonly Range[]): number {
+  const [group] = type.split('/')
+  for (const range of [type, `${group}/*`, '*/*']) {
+    const found = ranges.find((given) => given.type === range)
+    if (found) return found.q
+  }
+  return 0
+}
