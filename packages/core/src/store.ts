@@ -47,9 +47,8 @@ export {
   type AlgorithmName,
   type AnyImplementation,
 } from './algorithms/registry.js'
-export type { LimitInput, LimitOptions } from './plans/limit/limit.js'
+export { limitSetFor, limitSetOf, type LimitInput, type LimitOptions } from './plans/limit/limit.js'
 export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit/limit-set.js'
-export { limitSetFor, limitSetOf } from './plans/limit/limit-set-of.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundByKey, refundOf } from './stores/receipts.js'

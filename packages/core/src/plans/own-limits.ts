@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { isOptions } from '../base/options.js'
-import type { Algorithm, LimitInput } from './limit/limit-options.js'
+import type { Algorithm, LimitInput } from './limit/limit.js'
 import { compileLimits, type Plan } from './plan.js'
 
 /** What a subject may bring instead of a plan: one limit, several that all hold at once, or `unlimited`. */
@@ -29,7 +29,7 @@ export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | u
   if (Array.isArray(input) && input.length > MOST_LIMITS) {
     throw new ConfigError('limits', `got a list of ${input.length}, expected at most ${MOST_LIMITS} limits`)
   }
-  return compileLimits(OWN_LIMITS, input, 'limits', defaultAlgorithm)
+  return compileLimits(OWN_LIMITS, input, 'limits', { defaultAlgorithm })
 }
 
 /**

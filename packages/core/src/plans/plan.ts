@@ -3,10 +3,17 @@ import { isOptions, needOptions, type KnownOptions } from '../base/options.js'
 import { isShowable } from '../base/show.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { needOneConcurrent } from './limit/concurrent-limit.js'
-import { meansNoLimit, noLimitGiven } from './limit/limit-remedies.js'
+import { meansNoLimit, noLimitGiven } from './limit/meant-limit.js'
 import { limitSet, slotsLast, type LimitSet } from './limit/limit-set.js'
-import { burstOf, limitTextOf, windowTextOf } from './limit/limit-options.js'
-import { parseLimit, type Algorithm, type Limit, type LimitInput } from './limit/limit.js'
+import {
+  burstOf,
+  limitTextOf,
+  parseLimit,
+  windowTextOf,
+  type Algorithm,
+  type Limit,
+  type LimitInput,
+} from './limit/limit.js'
 import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './options/lease-option.js'
 import { compileWait, type WaitOptions } from './options/wait-option.js'
 
@@ -60,30 +67,15 @@ export function compilePlan(name: string, input: unknown, path: string, defaultA
     const remedy = "write one without control characters, line breaks and signs of direction, such as 'pro'"
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
-  if (!isOptions(input) || !isLongForm(input))
-    return planOfLimits(name, input, path, { ...NOTHING_SAID, defaultAlgorithm })
+  if (!isOptions(input) || !isLongForm(input)) return compileLimits(name, input, path, { defaultAlgorithm })
   needOptions(input, KNOWN, path)
   const { limits, onStoreFailure, lease, wait } = input as Partial<PlanInputOptions>
   const leases = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
-  const said = { leases, wait, waitPath: `${path}.wait`, defaultAlgorithm }
-  const plan = planOfLimits(name, limits, `${path}.limits`, said)
+  const waitSaid = { given: wait, path: `${path}.wait` }
+  const plan = compileLimits(name, limits, `${path}.limits`, { leases, wait: waitSaid, defaultAlgorithm })
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
-}
-
-/**
- * The same for what can only be limits: without the long form of a plan.
- *
- * @throws {ConfigError} when it is wrong
- */
-export function compileLimits(
-  name: string,
-  input: unknown,
-  path: string,
-  defaultAlgorithm?: Algorithm,
-): Plan {
-  return planOfLimits(name, input, path, { ...NOTHING_SAID, defaultAlgorithm })
 }
 
 /** `limit` is a likely mistake for `limits`, or, as a number, for `quota`: the error then names that. */
@@ -92,26 +84,28 @@ function isLongForm(input: object): boolean {
   return isOfPlan || 'limits' in input || 'onStoreFailure' in input
 }
 
-/** What the plan itself says, and not its limits. */
-interface OfPlan {
-  readonly leases: readonly LeaseSaid[]
-  readonly wait?: unknown
-  readonly waitPath: string
+/** What is said about all limits of a plan, and not by them. */
+interface TermsForAll {
   readonly defaultAlgorithm: Algorithm | undefined
+  readonly leases?: readonly LeaseSaid[]
+  readonly wait?: { readonly given: unknown; readonly path: string }
 }
 
-const NOTHING_SAID = { leases: [], waitPath: '' }
-
-function planOfLimits(
+/**
+ * As compilePlan, for what can only be limits: not the long form of a plan.
+ *
+ * @throws {ConfigError} when it is wrong
+ */
+export function compileLimits(
   name: string,
   input: unknown,
   path: string,
-  { leases, wait, waitPath, defaultAlgorithm }: OfPlan,
+  { leases = [], wait = { given: undefined, path }, defaultAlgorithm }: TermsForAll,
 ): Plan {
   serial += 1
   if (isWithoutLimits(input)) {
     compileLease(leases, [])
-    compileWait(wait, { limits: [], lease: undefined, path: waitPath })
+    compileWait(wait.given, { limits: [], lease: undefined, path: wait.path })
     return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
   }
   if (meansNoLimit(input)) throw noLimitGiven(path, input)
@@ -125,7 +119,7 @@ function planOfLimits(
   if (Array.isArray(input)) refuseSameNames(read, input, path)
   const limits = slotsLast(read)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
-  const waits = compileWait(wait, { limits, lease, path: waitPath })
+  const waits = compileWait(wait.given, { limits, lease, path: wait.path })
   return { name, serial, limits, set: limitSet(limits, { lease, wait: waits }), isBlocked: false }
 }
 

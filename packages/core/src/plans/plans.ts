@@ -1,7 +1,7 @@
 import { ConfigError } from '../base/errors.js'
 import { expectedName, isOptions } from '../base/options.js'
 import { pathIn } from '../base/show.js'
-import { meansNoLimit } from './limit/limit-remedies.js'
+import { meansNoLimit } from './limit/meant-limit.js'
 import type { Algorithm, LimitInput } from './limit/limit.js'
 import { OWN_LIMITS } from './own-limits.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'

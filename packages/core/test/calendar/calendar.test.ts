@@ -4,7 +4,7 @@ import { DateTime } from 'luxon'
 import { createCalendar, isAnchor, type CalendarUnit } from '../../src/calendar/calendar.js'
 import { isTimeZone } from '../../src/calendar/time-zone.js'
 import { createLimiter, type LimitOptions } from '../../src/index.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit.js'
 
 const ZONES = [
   'UTC',

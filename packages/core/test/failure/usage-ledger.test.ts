@@ -1,6 +1,6 @@
 import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/local/usage-ledger.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit.js'
 import type { LimitInput } from '../../src/plans/limit/limit.js'
 
 const SECOND = 1_000_000

@@ -1,5 +1,5 @@
 import { lackingUnits } from '../../src/requests/verdict.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit.js'
 import type { Grant } from '../../src/stores/contract.js'
 
 const set = limitSetOf('10/min', '100/h')

@@ -1,7 +1,7 @@
 // The option `lease`: where it can stand, what it comes to, and what is refused.
 import { createLimiter, memoryStore, type LimiterOptions, type PlanInput } from '../../src/index.js'
 import type { LeaseTerms } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../src/plans/limit/limit.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import { asyncStore } from '../support/stores.js'
 

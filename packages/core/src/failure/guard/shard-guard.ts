@@ -2,7 +2,7 @@ import { isA, isPassing, StoreError, toStoreError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
 import { attempt } from '../../base/show.js'
 import { clearTimeout, setTimeout } from '../../base/timers.js'
-import { limitSetOf } from '../../plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../plans/limit/limit.js'
 import type { Call, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import {

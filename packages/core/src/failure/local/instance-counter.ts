@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from '../../base/timers.js'
-import { limitSetOf } from '../../plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../plans/limit/limit.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'

@@ -1,9 +1,8 @@
 import { ConfigError, show } from '../../base/errors.js'
 import { isOptions, nearestOf, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
-import type { ConcurrentLimitOptions, Limit } from './limit-options.js'
+import type { ConcurrentLimitOptions, Limit } from './limit.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
-import { CONCURRENT_REMEDIES, meansNoLimit } from './limit-remedies.js'
-import { wholeNumberIn } from './meant-limit.js'
+import { CONCURRENT_REMEDIES, meansNoLimit, wholeNumberIn } from './meant-limit.js'
 
 const MOST = 1_000_000
 const LONGEST_NOTATION = 100

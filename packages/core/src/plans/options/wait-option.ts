@@ -1,9 +1,8 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError, show } from '../../base/errors.js'
 import { isUnits, isOptions, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
-import { lengthTextOf, rateTextOf } from '../limit/limit-options.js'
 import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
-import type { Limit } from '../limit/limit.js'
+import { lengthTextOf, rateTextOf, type Limit } from '../limit/limit.js'
 
 export interface WaitOptions {
   /** The longest that a request waits: `'2s'`, or a number of ms; from 10 ms to 60 s, and no longer than a window. */

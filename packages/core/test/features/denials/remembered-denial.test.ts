@@ -3,7 +3,7 @@ import {
   rememberDenial,
   type RememberedDenial,
 } from '../../../src/features/denials/remembered-denial.js'
-import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../../src/plans/limit/limit.js'
 import type { LimitOutcome } from '../../../src/stores/contract.js'
 
 const set = limitSetOf('5/min')

@@ -7,7 +7,7 @@ import type {
 } from '../../../src/stores/contract.js'
 import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../../src/plans/limit/limit.js'
 
 export const setOf = limitSetOf
 

@@ -1,7 +1,7 @@
 // A message with an id whose script Redis stops half-way counts once, as soon as Redis lets it.
 import { Redis } from 'ioredis'
 import { redisStore, type Store } from '../../../src/index.js'
-import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../../src/plans/limit/limit.js'
 import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 import { connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 import { outcomeOf, receiptsOf, requestOf } from '../../support/store-requests.js'

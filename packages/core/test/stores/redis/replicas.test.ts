@@ -5,7 +5,7 @@ import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore, type Limiter } from '../../../src/index.js'
-import { limitSetOf } from '../../../src/plans/limit/limit-set-of.js'
+import { limitSetOf } from '../../../src/plans/limit/limit.js'
 import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 import { closesWithTest, connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 
