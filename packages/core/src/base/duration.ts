@@ -19,16 +19,19 @@ export const UNIT_MS = {
   month: 2_592_000_000,
 }
 
-const ALIASES = new Map<string, Unit>([
-  ...(Object.keys(UNIT_MS) as Unit[]).map((unit): [string, Unit] => [unit, unit]),
-  ...(['millisecond', 'milliseconds'] as const).map((word): [string, Unit] => [word, 'ms']),
-  ...(['sec', 'second', 'seconds'] as const).map((word): [string, Unit] => [word, 's']),
-  ...(['minute', 'minutes'] as const).map((word): [string, Unit] => [word, 'min']),
-  ...(['hour', 'hours'] as const).map((word): [string, Unit] => [word, 'h']),
-  ...(['day', 'days'] as const).map((word): [string, Unit] => [word, 'd']),
-  ...(['w', 'weeks'] as const).map((word): [string, Unit] => [word, 'week']),
-  ...(['months'] as const).map((word): [string, Unit] => [word, 'month']),
-])
+/** How else one can write each unit. The first word is its name in the names of limits. */
+const WORDS: Readonly<Record<Unit, readonly string[]>> = {
+  ms: ['ms', 'millisecond', 'milliseconds'],
+  s: ['second', 'seconds', 'sec', 's'],
+  min: ['minute', 'minutes', 'min'],
+  h: ['hour', 'hours', 'h'],
+  d: ['day', 'days', 'd'],
+  week: ['week', 'weeks', 'w'],
+  month: ['month', 'months'],
+}
+const UNIT_OF_WORD = new Map(
+  Object.entries(WORDS).flatMap(([unit, words]) => words.map((word) => [word, unit as Unit] as const)),
+)
 
 /** The units of time, as error messages list them. */
 export const UNITS = Object.keys(UNIT_MS).join(', ')
@@ -46,7 +49,7 @@ export function readDuration(text: unknown): Duration | undefined {
   if (typeof text === 'number') return duration(text, 'ms')
   if (typeof text !== 'string' || text.length > LONGEST) return undefined
   const [, count, word] = NOTATION.exec(text) ?? []
-  const unit = ALIASES.get(word?.toLowerCase() ?? '')
+  const unit = UNIT_OF_WORD.get(word?.toLowerCase() ?? '')
   return unit && duration(Number(count || 1), unit)
 }
 
@@ -55,21 +58,12 @@ function duration(count: number, unit: Unit): Duration | undefined {
   return Number.isSafeInteger(ms) && ms >= 1 ? { count, unit, ms } : undefined
 }
 
-const NAMES = {
-  ms: 'ms',
-  s: 'second',
-  min: 'minute',
-  h: 'hour',
-  d: 'day',
-  week: 'week',
-  month: 'month',
-} as const
-
 /** The default name of a limit with this window: `minute`, `15-minutes`, `2500-ms`. */
 export function durationName({ count, unit }: Duration): string {
   if (unit === 'ms')
     return count % 1000 === 0 ? durationName({ count: count / 1000, unit: 's', ms: 0 }) : `${count}-ms`
-  return count === 1 ? NAMES[unit] : `${count}-${NAMES[unit]}s`
+  const [name = unit] = WORDS[unit]
+  return count === 1 ? name : `${count}-${name}s`
 }
 
 /** A length of time as one writes it in a limit: `min`, `15min`, `90d`. */

@@ -5,20 +5,20 @@ import { pathIn, show } from './show.js'
 /** The options that one call accepts, and what to type in place of options that it does not accept. */
 export interface KnownOptions {
   readonly names: readonly string[]
-  /** The shortest correct use, for the error message. */
-  readonly example: string
+  /** The shortest correct use, for the error message. Default: the names. */
+  readonly example?: string
   /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
-  readonly remedyOf: (name: string) => string | undefined
+  readonly remedyOf?: (name: string) => string | undefined
   /** The error for what belongs into the options and was given in place of them; undefined: it is nothing of that kind. */
-  readonly errorOfWhole?: ((given: unknown, example: string) => ConfigError | undefined) | undefined
+  readonly errorOfWhole?: (given: unknown, example: string) => ConfigError | undefined
   /** One error for all unknown options together, if they are those of another package. */
-  readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
+  readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
 }
 
 /** An error lists at most this many names. */
 const MOST_LISTED = 6
 /** How many unknown options one error reports; it counts the rest. */
-const MOST_TOLD = 3
+const MOST_REPORTED = 3
 
 /**
  * Refuses anything but an object, and options that do not exist: an unknown option is most likely a typo, and to ignore
@@ -29,41 +29,35 @@ const MOST_TOLD = 3
  */
 export function needOptions(given: unknown, known: readonly string[] | KnownOptions, path = ''): void {
   const names = 'names' in known ? known.names : known
-  if (!isOptions(given)) throw notOptions(given, known, path || 'options')
+  if (!isOptions(given)) throw notOptions(given, 'names' in known ? known : { names }, path || 'options')
   // `for in`, since Object.keys allocates an array, and this also runs once per request.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
-    throw unknownOptions(
-      given,
-      'names' in known ? known : { names, example: '', remedyOf: () => undefined },
-      path,
-    )
+    throw unknownOptions(given, 'names' in known ? known : { names }, path)
   }
 }
 
-function notOptions(given: unknown, known: readonly string[] | KnownOptions, path: string): ConfigError {
-  if (!('names' in known)) return ConfigError.wrong(path, given, `an object of options${listed(': ', known)}`)
-  const { example, errorOfWhole } = known
-  return (
-    errorOfWhole?.(given, example) ??
-    ConfigError.wrong(path, given, `an object of options, such as ${example}`)
-  )
+function notOptions(
+  given: unknown,
+  { names, example, errorOfWhole }: KnownOptions,
+  path: string,
+): ConfigError {
+  const such = example === undefined ? listed(': ', names) : `, such as ${example}`
+  return errorOfWhole?.(given, example ?? '') ?? ConfigError.wrong(path, given, `an object of options${such}`)
 }
 
 function unknownOptions(given: object, known: KnownOptions, path: string): ConfigError {
   const unknown = Object.keys(given).filter((name) => !known.names.includes(name))
   const asWhole = known.errorOf?.(given, unknown)
   if (asWhole) return asWhole
-  const told = unknown.slice(0, MOST_TOLD).map((name) => {
-    const remedy = known.remedyOf(name) ?? nearest(name, known.names)
+  const reported = unknown.slice(0, MOST_REPORTED).map((name) => {
+    const remedy = known.remedyOf?.(name) ?? nearest(name, known.names)
     return new ConfigError(pathIn(path, name), `there is no such option here; ${remedy}`)
   })
-  const [first, ...rest] = told as [ConfigError, ...ConfigError[]]
-  const more = unknown.length > told.length ? [`and ${unknown.length - told.length} more`] : []
-  return new ConfigError(
-    first.path,
-    [first.problem, ...rest.map(({ message }) => message), ...more].join('; '),
-  )
+  const [first, ...rest] = reported as [ConfigError, ...ConfigError[]]
+  const more = unknown.length > reported.length ? [`and ${unknown.length - reported.length} more`] : []
+  const problems = [first.problem, ...rest.map(({ message }) => message), ...more]
+  return new ConfigError(first.path, problems.join('; '))
 }
 
 function nearest(name: string, names: readonly string[]): string {
@@ -152,6 +146,27 @@ export function isOptions(given: unknown): given is object {
 /** Whether it is a whole number, exactly known, in these bounds. */
 export function isWhole(given: unknown, least: number, most = Number.MAX_SAFE_INTEGER): given is number {
   return Number.isSafeInteger(given) && (given as number) >= least && (given as number) <= most
+}
+
+/** The bounds of a whole number, and how an error describes it: `a whole number of ms from 1 to 60000, such as 100`. */
+export interface WholeNumber {
+  readonly of?: string
+  readonly least: number
+  readonly most?: number
+  readonly such?: number
+}
+
+/** @throws {ConfigError} when an option is given and is not a whole number in these bounds */
+export function needWhole(path: string, given: unknown, { of, least, most, such }: WholeNumber): void {
+  if (given === undefined || isWhole(given, least, most)) return
+  const bounds = most === undefined ? `from ${least}` : `from ${least} to ${most}`
+  const example = such === undefined ? '' : `, such as ${such}`
+  throw ConfigError.wrong(path, given, `a whole number${of ? ` of ${of}` : ''} ${bounds}${example}`)
+}
+
+/** @throws {ConfigError} when an option is given and is neither true nor false */
+export function needBoolean(path: string, given: unknown): void {
+  if (given !== undefined && typeof given !== 'boolean') throw ConfigError.wrong(path, given, 'true or false')
 }
 
 /** The largest quota, burst or cost that options allow, in units. */

@@ -14,7 +14,6 @@ import {
   noteDecision,
   noteReplacing,
   replaceDecision,
-  replacing,
   type CountedBy,
   type Passed,
 } from './decisions.js'
@@ -209,9 +208,8 @@ function refundLater<Req extends object, Res>(
   const settle = async (): Promise<void> => {
     if (!ended || !decided?.allowed) return
     // The client may leave while a route asks for more. Then `refundWhen` is asked about the final decision alone.
-    const pending = replacing(decided)
-    if (pending) await pending
-    if (isReplaced(decided)) return
+    const replaced = isReplaced(decided)
+    if (isPromise(replaced) ? await replaced : replaced) return
     try {
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {

@@ -1,3 +1,4 @@
+import { chain, type MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Consumer } from '../limiter/limiter.js'
 import { isUntold } from '../limiter/settle/settlement.js'
@@ -12,7 +13,7 @@ export interface CountedBy {
   readonly group: string | undefined
   /** What counted. */
   readonly consumer: Consumer
-  /** The same for a limiter of requests and its routes: they decide a request once, together. */
+  /** The same object for a middleware and its routes: they decide a request once, together. */
   readonly family: object
   /** Whether it was decided for all that a route asks for. */
   readonly isOfRoute: boolean
@@ -80,11 +81,6 @@ export function noteReplacing(decision: Decision, until: Promise<unknown>): void
   beingReplaced.set(decision, until.then(done, done))
 }
 
-/** Resolves when it is known whether another decision comes in place of this one; undefined if it is. */
-export function replacing(decision: Decision): Promise<unknown> | undefined {
-  return beingReplaced.get(decision)
-}
-
 /** Decisions that another was put in place of. */
 const replaced = new WeakSet<Decision>()
 
@@ -96,11 +92,12 @@ export function replaceDecision(passed: Passed, { decision, by, subjects }: Pass
   passed.subjects = subjects
 }
 
-export function isReplaced(decision: Decision): boolean {
-  return replaced.has(decision)
+/** Whether another decision was put in place of this one; a promise while that is not known yet. */
+export function isReplaced(decision: Decision): MaybePromise<boolean> {
+  return chain(beingReplaced.get(decision), () => replaced.has(decision))
 }
 
-/** Of a plan without limits nothing was counted. */
+/** A plan without limits counts nothing. */
 function isCounted(decision: Decision): boolean {
   return decision.limits.length > 0 || isUntold(decision)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../base/errors.js'
-import { givenOf, needOptions, type Given } from '../base/options.js'
+import { givenOf, needBoolean, needOptions, type Given } from '../base/options.js'
 import type { Decision, LimitState } from '../limiter/decision/decision.js'
 import { isUntold, limitsOf, ownersOf } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
@@ -105,16 +105,10 @@ export function readHeaderOptions(options: HeaderOptions | false): Required<Give
   if (options === false) return NONE
   needOptions(options, Object.keys(NONE), 'headers')
   const all = { ...NONE, standard: true, single: true, ...givenOf(options) }
-  for (const [name, given] of Object.entries(all)) {
-    const isRight = name === 'legacy' ? [false, 'delta', 'epoch'].includes(given) : typeof given === 'boolean'
-    if (isRight) continue
-    throw ConfigError.wrong(
-      `headers.${name}`,
-      given,
-      name === 'legacy' ? "false, 'delta' or 'epoch'" : 'true or false',
-    )
-  }
-  return all
+  for (const [name, given] of Object.entries(all))
+    if (name !== 'legacy') needBoolean(`headers.${name}`, given)
+  if ([false, 'delta', 'epoch'].includes(all.legacy)) return all
+  throw ConfigError.wrong('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
 }
 
 function namesSentWith({ standard, single, legacy }: Required<Given<HeaderOptions>>): readonly string[] {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../base/errors.js'
 import { expectedName, isOptions } from '../base/options.js'
 import { pathIn } from '../base/show.js'
@@ -96,7 +97,7 @@ function compileEach(
   for (const [name, input] of planInputs(options)) {
     const plan = known?.byName.get(name)
     const kept = known?.inputs.get(name)
-    const isKept = plan !== undefined && isSameInput(kept, input)
+    const isKept = plan !== undefined && isDeepStrictEqual(kept, input)
     const path = options.plans ? pathIn('plans', name) : 'limit'
     byName.set(name, isKept ? plan : compilePlan(name, input, path, defaultAlgorithm))
     inputs.set(name, isKept ? kept : copyInput(input))
@@ -205,27 +206,4 @@ export function copyInput(given: unknown): unknown {
   if (given instanceof Date) return new Date(given)
   if (Array.isArray(given)) return given.map(copyInput)
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, copyInput(value)]))
-}
-
-/**
- * Whether a copy equals the given input. In doubt it does not: a Date differs from its text, and NaN, null and
- * undefined differ from each other. Functions are equal only if they are the same object.
- *
- * @param kept a copy of a valid plan, so it is not deep
- */
-function isSameInput(kept: unknown, given: unknown): boolean {
-  if (typeof kept !== 'object' || kept === null) return Object.is(kept, given)
-  if (kept instanceof Date) return given instanceof Date && kept.getTime() === given.getTime()
-  if (Array.isArray(kept)) {
-    if (!Array.isArray(given) || given.length !== kept.length) return false
-    return kept.every((one, i) => isSameInput(one, given[i]))
-  }
-  if (!isOptions(given)) return false
-  let names = 0
-  for (const name in given) {
-    if (!Object.hasOwn(kept, name)) return false
-    if (!isSameInput(kept[name as keyof typeof kept], given[name as keyof typeof given])) return false
-    names += 1
-  }
-  return names === Object.keys(kept).length
 }

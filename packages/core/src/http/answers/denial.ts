@@ -1,5 +1,4 @@
-import { ConfigError } from '../../base/errors.js'
-import { isWhole } from '../../base/options.js'
+import { needBoolean, needWhole } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpAnswer } from '../adapter.js'
 import { toPolicyName, toSeconds, type HeaderAccess } from '../headers.js'
@@ -30,16 +29,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** @throws {ConfigError} when an option is wrong */
 export function checkDenialOptions({ retryJitterMs, maxRetryAfterMs, namePlan }: DenialOptions): void {
-  if (retryJitterMs !== undefined && !isWhole(retryJitterMs, 0, LONGEST_JITTER_MS)) {
-    const expected = `a whole number of ms from 0 to ${LONGEST_JITTER_MS}`
-    throw ConfigError.wrong('retryJitterMs', retryJitterMs, expected)
-  }
-  if (maxRetryAfterMs !== undefined && !isWhole(maxRetryAfterMs, 1000)) {
-    throw ConfigError.wrong('maxRetryAfterMs', maxRetryAfterMs, 'a whole number of ms from 1000')
-  }
-  if (namePlan !== undefined && typeof namePlan !== 'boolean') {
-    throw ConfigError.wrong('namePlan', namePlan, 'true or false')
-  }
+  needWhole('retryJitterMs', retryJitterMs, { of: 'ms', least: 0, most: LONGEST_JITTER_MS })
+  needWhole('maxRetryAfterMs', maxRetryAfterMs, { of: 'ms', least: 1000 })
+  needBoolean('namePlan', namePlan)
 }
 
 /** When a denied client may retry. */

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../base/errors.js'
-import { expectedName, isOptions, isWhole, needOptions } from '../../base/options.js'
+import { expectedName, isOptions, needOptions, needWhole } from '../../base/options.js'
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import { decideShed } from '../../limiter/decision/uncounted-decision.js'
@@ -48,8 +48,8 @@ export function readShed<Req>(given: ShedOption<Req>): Shedding<Req> | undefined
   needOptions(options, ['plans', 'maxInFlight', 'maxDelayMs', 'exempt'], 'shed')
   const { plans, maxInFlight, maxDelayMs = 50, exempt } = options
   if (plans !== undefined) needNames(plans, pathOf(given))
-  if (maxInFlight !== undefined) needWithin('maxInFlight', maxInFlight, 1, 1_000_000)
-  needWithin('maxDelayMs', maxDelayMs, 10, 60_000)
+  needWhole('shed.maxInFlight', maxInFlight, { least: 1, most: 1_000_000 })
+  needWhole('shed.maxDelayMs', maxDelayMs, { least: 10, most: 60_000 })
   if (exempt !== undefined && typeof exempt !== 'function') {
     throw ConfigError.wrongSecret('shed.exempt', exempt, "a function: (req) => req.path === '/health'")
   }
@@ -83,11 +83,6 @@ function needNames(given: unknown, path: string): void {
     if (first === i) return
     throw ConfigError.wrong(`${path}[${i}]`, name, `each plan once; it is at ${path}[${first}] already`)
   })
-}
-
-function needWithin(name: string, given: unknown, least: number, most: number): void {
-  if (isWhole(given, least, most)) return
-  throw ConfigError.wrong(`shed.${name}`, given, `a whole number from ${least} to ${most}`)
 }
 
 /** Refuses requests while this process is overloaded, before their limits are asked. */

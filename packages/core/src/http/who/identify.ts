@@ -1,5 +1,5 @@
 import { atCaller, fromCaller, ConfigError, show, TollgateError } from '../../base/errors.js'
-import { needOptions, isWhole } from '../../base/options.js'
+import { needBoolean, needOptions, needWhole } from '../../base/options.js'
 import type { MaybePromise } from '../../base/promises.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { createHash } from 'node:crypto'
@@ -65,9 +65,9 @@ function checkByHeader(name: unknown, options: ByHeaderOptions): void {
     throw ConfigError.wrong('byHeader(name)', name, "the name of a header, such as 'x-api-key'")
   }
   needOptions(options, ['plan', 'plain'], 'byHeader')
-  const { plan, plain = false } = options
+  const { plan, plain } = options
   needPlanOf('byHeader.plan', plan, 'value')
-  if (typeof plain !== 'boolean') throw ConfigError.wrong('byHeader.plain', plain, 'true or false')
+  needBoolean('byHeader.plain', plain)
 }
 
 /** @param what the function is given */
@@ -107,14 +107,8 @@ export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | 
 
 function checkByIp(options: ByIpOptions): void {
   needOptions(options, ['ipv6Prefix', 'plan'], 'byIp')
-  const { ipv6Prefix = IPV6_PREFIX, plan } = options
-  if (!isWhole(ipv6Prefix, 32, 128)) {
-    throw ConfigError.wrong(
-      'byIp.ipv6Prefix',
-      ipv6Prefix,
-      'a whole number of bits from 32 to 128, such as 64',
-    )
-  }
+  const { ipv6Prefix, plan } = options
+  needWhole('byIp.ipv6Prefix', ipv6Prefix, { of: 'bits', least: 32, most: 128, such: 64 })
   if (plan !== undefined && typeof plan !== 'string') {
     throw ConfigError.wrong('byIp.plan', plan, "the name of a plan, such as 'free'")
   }

@@ -1,5 +1,12 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, nearestOf, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
+import {
+  isOptions,
+  nearestOf,
+  needOptions,
+  needWhole,
+  type KnownOptions,
+  isWhole,
+} from '../../base/options.js'
 import type { ConcurrentLimitOptions, Limit } from './limit.js'
 import { CONCURRENT_NOTATION, severalAtOnce, severalIn } from './limit-notation.js'
 import { CONCURRENT_REMEDIES, meansNoLimit, wholeNumberIn } from './meant-limit.js'
@@ -35,19 +42,13 @@ export function readConcurrent(input: string | ConcurrentLimitOptions, path: str
     throw notConcurrent(path, input)
   }
   needOptions(input, KNOWN, path)
-  const { concurrent, retryAfterMs = 1 } = input
+  const { concurrent, retryAfterMs } = input
   if (!isSlots(concurrent)) {
-    const expected = `a whole number of requests at a time from 1 to ${MOST}, such as 20`
-    throw ConfigError.wrong(
-      `${path}.concurrent`,
-      concurrent,
-      expected + (meansNoLimit(concurrent) ? NO_SUCH_LIMIT : ''),
-    )
+    const none = meansNoLimit(concurrent) ? NO_SUCH_LIMIT : ''
+    const expected = `a whole number of requests at a time from 1 to ${MOST}, such as 20${none}`
+    throw ConfigError.wrong(`${path}.concurrent`, concurrent, expected)
   }
-  if (!isWhole(retryAfterMs, 1, LONGEST_HINT_MS)) {
-    const expected = `a whole number of ms from 1 to ${LONGEST_HINT_MS}, such as 1000`
-    throw ConfigError.wrong(`${path}.retryAfterMs`, retryAfterMs, expected)
-  }
+  needWhole(`${path}.retryAfterMs`, retryAfterMs, { of: 'ms', least: 1, most: LONGEST_HINT_MS, such: 1000 })
   return input
 }
 

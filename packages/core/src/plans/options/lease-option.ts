@@ -1,5 +1,5 @@
 import { ConfigError, show } from '../../base/errors.js'
-import { isOptions, needOptions, isWhole } from '../../base/options.js'
+import { isOptions, needOptions, needWhole } from '../../base/options.js'
 import type { LeaseTerms } from '../limit/limit-set.js'
 import type { Limit } from '../limit/limit.js'
 
@@ -80,14 +80,8 @@ function needLeaseOption({ given, path }: LeaseSaid): void {
     throw ConfigError.wrong(path, given, 'true, false, or an object of options, such as { maxMs: 200 }')
   }
   needOptions(given, ['maxMs', 'maxShare', 'mode'], path)
-  const { maxMs = MAX_MS, maxShare = MAX_SHARE, mode = 'exact' } = given
-  if (!isWhole(maxMs, LEAST_MS, 1000)) {
-    throw ConfigError.wrong(
-      `${path}.maxMs`,
-      maxMs,
-      `a whole number of ms from ${LEAST_MS} to 1000, such as 200`,
-    )
-  }
+  const { maxMs, maxShare = MAX_SHARE, mode = 'exact' } = given
+  needWhole(`${path}.maxMs`, maxMs, { of: 'ms', least: LEAST_MS, most: 1000, such: 200 })
   if (!(typeof maxShare === 'number' && maxShare >= LEAST_SHARE && maxShare <= 1)) {
     throw ConfigError.wrong(`${path}.maxShare`, maxShare, `a number from ${LEAST_SHARE} to 1, such as 0.25`)
   }

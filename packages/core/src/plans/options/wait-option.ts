@@ -1,6 +1,6 @@
 import { readDuration } from '../../base/duration.js'
 import { ConfigError, show } from '../../base/errors.js'
-import { isUnits, isOptions, needOptions, type KnownOptions, isWhole } from '../../base/options.js'
+import { isOptions, isUnits, needOptions, needWhole, type KnownOptions } from '../../base/options.js'
 import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
 import { lengthTextOf, rateTextOf, type Limit } from '../limit/limit.js'
 
@@ -84,10 +84,8 @@ function needWaitOption(given: unknown, path: string): WaitOptions {
   if (maxDelay === undefined) {
     throw new ConfigError(`${path}.maxDelay`, `the longest that a request waits is missing: write ${example}`)
   }
-  if (!isWhole(maxWaiting, 1, MOST_WAITING)) {
-    const expected = `a whole number of requests from 1 to ${MOST_WAITING}, such as ${MAX_WAITING}`
-    throw ConfigError.wrong(`${path}.maxWaiting`, maxWaiting, expected)
-  }
+  const bounds = { of: 'requests', least: 1, most: MOST_WAITING, such: MAX_WAITING }
+  needWhole(`${path}.maxWaiting`, maxWaiting, bounds)
   return { maxDelay, maxWaiting }
 }
 
