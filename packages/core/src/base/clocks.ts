@@ -1,4 +1,13 @@
-import { elapsedMs, isDateFaked, startedAtMs, clearTimeout, setTimeout } from './timers.js'
+import { clearTimeout, elapsedMs, setTimeout, startedAtMs } from './timers.js'
+
+const { Date: loadedDate } = globalThis
+const { now: loadedNow } = Date
+const wasFaked = !Function.prototype.toString.call(loadedNow).includes('[native code]')
+
+/** Whether a test has replaced `Date` or `Date.now`. */
+function isDateFaked(): boolean {
+  return wasFaked || globalThis.Date !== loadedDate || Date.now !== loadedNow
+}
 
 /** The time of this process, for what it counts itself. Where a test fakes `Date`, it is that, in whole ms. */
 export interface ProcessClock {

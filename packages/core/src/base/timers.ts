@@ -18,12 +18,3 @@ export const elapsedMs = performance.now.bind(performance)
 
 /** When this process started, in ms since 1970. */
 export const startedAtMs = performance.timeOrigin
-
-const { Date: loadedDate } = globalThis
-const { now: loadedNow } = Date
-const wasFaked = !Function.prototype.toString.call(loadedNow).includes('[native code]')
-
-/** Whether a test has replaced `Date` or `Date.now`. */
-export function isDateFaked(): boolean {
-  return wasFaked || globalThis.Date !== loadedDate || Date.now !== loadedNow
-}
