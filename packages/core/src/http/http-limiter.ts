@@ -14,8 +14,16 @@ import { Decider, type AmendOptions } from './decider.js'
 import { lastOf, type Passed } from './decisions.js'
 import { MakingWatch, warnOfProxy } from './mistakes.js'
 import { checkHttpOptions, checkRouteOptions } from './option-checks.js'
-import { limiterOptions, limitFunction, onTopOptions, routeOptions, scopeOptions } from './options.js'
-import type { LimitOf, RateLimitOptions, RouteOptions } from './options.js'
+import {
+  type LimitOf,
+  type RateLimitOptions,
+  type RouteOptions,
+  limitFunction,
+  limiterOptions,
+  onTopOptions,
+  routeOptions,
+  scopeOptions,
+} from './options.js'
 import { createShedder, needKnownPlans, type Shedder } from './shedding/shedder.js'
 import { isByAddress, type Identified } from './who/identify.js'
 import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'

@@ -1,7 +1,6 @@
 import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/local/usage-ledger.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit.js'
-import type { LimitInput } from '../../src/plans/limit/limit.js'
+import { type LimitInput, limitSetOf } from '../../src/plans/limit/limit.js'
 
 const SECOND = 1_000_000
 const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)

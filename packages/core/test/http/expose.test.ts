@@ -1,6 +1,5 @@
 // Access-Control-Expose-Headers lists the headers that are sent, and no others.
-import type { HeaderOptions } from '../../src/index.js'
-import { createLimiter, type Decision } from '../../src/index.js'
+import { type Decision, type HeaderOptions, createLimiter } from '../../src/index.js'
 import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
 
 test.each<[HeaderOptions, string]>([

@@ -1,6 +1,5 @@
-import type { Decision } from '../../src/index.js'
+import { type Decision, byHeader, byIp, createLimiter } from '../../src/index.js'
 import { createHttpLimiter } from '../../src/adapter.js'
-import { byHeader, byIp, createLimiter } from '../../src/index.js'
 import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
 import { ipSubject } from '../../src/requests/subject/address.js'
 import { httpAdapter } from '../support/http-adapter.js'

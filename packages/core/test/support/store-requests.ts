@@ -1,7 +1,6 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import type { LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit.js'
-import type { LimitInput } from '../../src/plans/limit/limit.js'
+import { type LimitInput, limitSetOf } from '../../src/plans/limit/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 import { windowOf, type Variant } from './variants.js'
 
