@@ -93,7 +93,7 @@ export class Fallback implements Feature {
     const outcome = this.#local.consume(request, parts)
     const allowed = isGiven(request, outcome)
     // A step is charged later, by `release`, when all steps of its request are decided.
-    if (allowed && !request.turn) this.#reconciliation.due(request)
+    if (allowed && !request.deadline) this.#reconciliation.due(request)
     return { source: 'local', allowed, step: request, outcome, parts, share: this.#local.share, error }
   }
 

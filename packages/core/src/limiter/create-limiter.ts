@@ -234,7 +234,7 @@ const taken = processWide('names of limiters', () => new WeakMap<object, Map<str
  * @throws {ConfigError} when another limiter with this name uses the same space
  */
 function needFreeName(store: Store, name: string | undefined): void {
-  if (!taken.get(placeOf(store))?.has(name ?? '')) return
+  if (!taken.get(store.space ?? store)?.has(name ?? '')) return
   const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
   throw new ConfigError(
     'name',
@@ -250,16 +250,11 @@ function needFreeName(store: Store, name: string | undefined): void {
  * @returns frees the name; only the first call does anything
  */
 function takeName(store: Store, name: string | undefined): () => void {
-  const place = placeOf(store)
-  const names = taken.get(place) ?? new Map<string, object>()
+  const space = store.space ?? store
+  const names = taken.get(space) ?? new Map<string, object>()
   const holder = {}
-  taken.set(place, names.set(name ?? '', holder))
+  taken.set(space, names.set(name ?? '', holder))
   return () => {
     if (names.get(name ?? '') === holder) names.delete(name ?? '')
   }
-}
-
-/** The object that all stores with the same keys share. */
-function placeOf(store: Store): object {
-  return store.space ?? store
 }

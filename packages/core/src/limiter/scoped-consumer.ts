@@ -24,14 +24,14 @@ const KNOWN: KnownOptions = {
 const OF_PEEK: KnownOptions = { ...KNOWN, names: [...KNOWN.names, 'onStoreFailure'] }
 
 /** A method that decides: its name, and what reads its options. */
-interface Asking<Options> {
+interface Method<Options> {
   readonly name: 'consume' | 'peek' | 'reserve'
   /** Returns the cost. */
   readonly costOf: (options: Options | undefined) => number
 }
 
-const CONSUME: Asking<ConsumeOptions> = { name: 'consume', costOf: readToConsume }
-const PEEK: Asking<PeekOptions> = { name: 'peek', costOf: readPeekOptions }
+const CONSUME: Method<ConsumeOptions> = { name: 'consume', costOf: readToConsume }
+const PEEK: Method<PeekOptions> = { name: 'peek', costOf: readPeekOptions }
 
 /** Counts the requests of one scope. */
 export class ScopedConsumer implements Consumer {
@@ -112,7 +112,7 @@ export class ScopedConsumer implements Consumer {
   #build<Options extends object>(
     subjects: Subjects,
     options: Options | undefined,
-    { name, costOf }: Asking<Options>,
+    { name, costOf }: Method<Options>,
   ): MaybePromise<Request> {
     try {
       return this.#builder.build(subjects, costOf(options), this.#scope)

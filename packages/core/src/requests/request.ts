@@ -45,11 +45,11 @@ export interface Request extends StoreRequest {
   /** Set while it is decided if it takes slots: of a request and all its steps the same. */
   readonly inFlight?: RequestSlots | undefined
   /** Set on steps, and on what is asked again: the deadline that all asking for the request shares. */
-  readonly turn?: Turn | undefined
+  readonly deadline?: SharedDeadline | undefined
 }
 
 /** The deadline that all asking for a request shares. */
-export interface Turn {
+export interface SharedDeadline {
   /** True once the request was answered: nothing more may be sent for it. */
   isOver: boolean
 }

@@ -4,8 +4,8 @@ import type { Answer, Call, RefundAnswer, RefundRequest, Store, StoreRequest } f
 import { isRefundAnswer } from '../../stores/outcome-check.js'
 import type { Question } from './deadlines.js'
 
-/** A request to the store. While it waits to be sent, the failure policy may answer it: then its `turn` is over. */
-export type Asked = StoreRequest & { readonly turn?: { readonly isOver: boolean } | undefined }
+/** A request to the store. While it waits to be sent, the failure policy may answer it: then its `deadline` is over. */
+export type GuardedRequest = StoreRequest & { readonly deadline?: { readonly isOver: boolean } | undefined }
 
 /** Gets the answers in the order of the batch, or the error of all its requests. */
 export type OnAnswers = (given: readonly unknown[] | StoreError) => void
@@ -15,23 +15,23 @@ export interface BatchListener {
   /** Called once per failed batch, with the number of requests that got no outcome. */
   readonly onFailure: (error: StoreError, requests: number) => void
   /** Called when the store decided requests that the failure policy had answered already. */
-  readonly onLate: (batch: readonly Asked[], answers: readonly Answer[]) => void
+  readonly onLate: (batch: readonly GuardedRequest[], answers: readonly Answer[]) => void
 }
 
 /** Who is asked, and who learns of it. */
-export interface Asking {
+export interface BatchCallOptions {
   readonly store: Store
   readonly listener: BatchListener
 }
 
 /** A batch of requests whose units may be taken, as a question to the store. */
 export class Consumption implements Question<readonly Answer[]> {
-  protected readonly batch: readonly Asked[]
+  protected readonly batch: readonly GuardedRequest[]
   protected readonly store: Store
   readonly #listener: BatchListener
   readonly #onAnswers: OnAnswers
 
-  constructor(batch: readonly Asked[], onAnswers: OnAnswers, { store, listener }: Asking) {
+  constructor(batch: readonly GuardedRequest[], onAnswers: OnAnswers, { store, listener }: BatchCallOptions) {
     this.batch = batch
     this.#onAnswers = onAnswers
     this.store = store
@@ -39,7 +39,7 @@ export class Consumption implements Question<readonly Answer[]> {
   }
 
   ask(call: Call): MaybePromise<readonly Answer[]> {
-    for (const { turn } of this.batch) if (turn) return sendInTime(this.store, this.batch, call)
+    for (const { deadline } of this.batch) if (deadline) return sendInTime(this.store, this.batch, call)
     return this.store.consume(this.batch, call)
   }
 
@@ -81,11 +81,15 @@ export class Peek extends Consumption {
 }
 
 /** Sends a batch without the requests that the failure policy answered while they waited. */
-function sendInTime(store: Store, batch: readonly Asked[], call: Call): MaybePromise<readonly Answer[]> {
-  const sent = batch.filter(({ turn }) => !turn?.isOver)
+function sendInTime(
+  store: Store,
+  batch: readonly GuardedRequest[],
+  call: Call,
+): MaybePromise<readonly Answer[]> {
+  const sent = batch.filter(({ deadline }) => !deadline?.isOver)
   const ofAll = {
     get isOver(): boolean {
-      return call.isOver || sent.some(({ turn }) => turn?.isOver)
+      return call.isOver || sent.some(({ deadline }) => deadline?.isOver)
     },
   }
   const answers = sent.length > 0 ? store.consume(sent, ofAll) : []

@@ -205,7 +205,7 @@ function copied<T>(given: T): T {
   return Array.isArray(given) ? ([...(given as readonly unknown[])] as T) : given
 }
 
-interface Waiting {
+interface QueuedCall {
   send(): void
   fail(error: unknown): void
 }
@@ -216,7 +216,7 @@ interface Waiting {
  */
 export class ReadyQueue {
   readonly #store: Store
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<QueuedCall>()
   #becoming: Promise<void> | undefined
 
   constructor(store: Store) {
@@ -224,7 +224,7 @@ export class ReadyQueue {
   }
 
   /** Sends the call now, or once the store is ready. */
-  enter(call: Waiting): void {
+  enter(call: QueuedCall): void {
     let ready
     try {
       ready = this.#store.ready?.()
@@ -245,11 +245,11 @@ export class ReadyQueue {
     )
   }
 
-  leave(call: Waiting): void {
+  leave(call: QueuedCall): void {
     this.#waiting.delete(call)
   }
 
-  #release(ready: Promise<void>, go: (waiting: Waiting) => void): void {
+  #release(ready: Promise<void>, go: (waiting: QueuedCall) => void): void {
     if (this.#becoming === ready) this.#becoming = undefined
     const released = [...this.#waiting]
     this.#waiting.clear()

@@ -7,7 +7,7 @@ import type { Request } from '../../requests/request.js'
 import { Batcher, type Conclude } from '../../stores/batcher.js'
 import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
 import {
-  type Asking,
+  type BatchCallOptions,
   type BatchListener,
   Consumption,
   notAList,
@@ -47,7 +47,7 @@ export class StoreAccess {
   readonly #store: Store
   readonly #options: StoreAccessOptions
   readonly #guarded: GuardedStore
-  readonly #asking: Asking
+  readonly #callOptions: BatchCallOptions
   readonly #shards = new Map<number, ShardGuard>()
   readonly #refundFailures: RefundFailures
   readonly #batcher: Batcher<Request>
@@ -60,7 +60,7 @@ export class StoreAccess {
     this.#store = store
     this.#options = options
     this.#guarded = { store, queue: new ReadyQueue(store), deadlines: options.deadlines }
-    this.#asking = {
+    this.#callOptions = {
       store,
       listener: {
         onFailure: options.onFailure,
@@ -72,7 +72,7 @@ export class StoreAccess {
     }
     this.#refundFailures = new RefundFailures(options.onFailure)
     this.#batcher = new Batcher(
-      (batch, onAnswers) => this.#guardOf(batch).ask(new Consumption(batch, onAnswers, this.#asking)),
+      (batch, onAnswers) => this.#guardOf(batch).ask(new Consumption(batch, onAnswers, this.#callOptions)),
       () => this.#answered(),
     )
     users.set(store, (users.get(store) ?? 0) + 1)
@@ -116,7 +116,7 @@ export class StoreAccess {
           reject(error)
         }
       }
-      this.#guard(request.shard).ask(new Peek([request], onAnswers, this.#asking))
+      this.#guard(request.shard).ask(new Peek([request], onAnswers, this.#callOptions))
     })
   }
 

@@ -25,7 +25,7 @@ export interface LocalRequest {
   readonly parts: readonly SubRequest[]
   readonly grant: Grant
   /** Set if this is one step of a request: other steps may still deny the request. */
-  readonly turn?: object | undefined
+  readonly deadline?: object | undefined
 }
 
 interface LocalKey {
@@ -98,7 +98,7 @@ export class LocalLimiter {
       this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay, counted })
     }
     this.#decided.set(request, { parts, outcome, units, atUs })
-    if (request.turn) this.#hold(parts, 1)
+    if (request.deadline) this.#hold(parts, 1)
     return outcome
   }
 
@@ -125,7 +125,7 @@ export class LocalLimiter {
   /** Called when all steps of a request have been decided: its units can be charged now, unless they went back. */
   release(request: LocalRequest): void {
     const decided = this.#decided.get(request)
-    if (decided && request.turn) this.#hold(decided.parts, -1)
+    if (decided && request.deadline) this.#hold(decided.parts, -1)
   }
 
   /**
@@ -256,7 +256,7 @@ interface LocalClocks extends ProcessClock {
 const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 1000 }
 
 /** How many units of each limit's local share the store had counted, rounded up. */
-function usedOf({ set, remaining, atMs }: Known, share: number): number[] {
+function usedOf({ set, remaining, atMs }: LastAnswer, share: number): number[] {
   return set.limits.map((limit, i) => {
     const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
     return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
@@ -295,7 +295,7 @@ function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
 }
 
 /** The store's last answer for a key. Changed in place: a new object per request would be expensive to collect. */
-interface Known {
+interface LastAnswer {
   readonly set: LimitSet
   /** Units left of each limit. */
   readonly remaining: number[]
@@ -305,7 +305,7 @@ interface Known {
 
 /** Remembers the store's last answers for the most recently used keys. */
 class StoreKnowledge {
-  readonly #known: GenerationalCache<Known>
+  readonly #known: GenerationalCache<LastAnswer>
 
   constructor(maxKeys: number) {
     this.#known = new GenerationalCache(maxKeys)
@@ -330,7 +330,7 @@ class StoreKnowledge {
     }
   }
 
-  get(key: string): Known | undefined {
+  get(key: string): LastAnswer | undefined {
     return this.#known.get(key)
   }
 

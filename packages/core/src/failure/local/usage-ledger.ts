@@ -2,7 +2,7 @@ import type { Usage } from '../../algorithms/implementation.js'
 import type { CompiledLimit, LimitSet } from '../../plans/limit/limit-set.js'
 
 /** Units of one limit that were admitted at about the same time. Times in µs of a monotonic clock. */
-interface Entry {
+interface UsageEntry {
   readonly firstUs: number
   lastUs: number
   units: number
@@ -12,7 +12,7 @@ interface Entry {
 export interface Used {
   readonly set: LimitSet
   /** For each limit, oldest first. */
-  readonly entries: readonly (readonly Readonly<Entry>[])[]
+  readonly entries: readonly (readonly Readonly<UsageEntry>[])[]
 }
 
 /** Units within this part of a window share an entry. It ages from its last unit, so no unit comes back early. */
@@ -25,15 +25,15 @@ const PARTS_OF_WINDOW = 8
 const MOST_SETS = 16
 
 /** What is kept of a key for some limits. */
-interface Kept {
+interface KeyUsage {
   /** The latest of those with the same state ids. */
   set: LimitSet
-  readonly entries: Entry[][]
+  readonly entries: UsageEntry[][]
 }
 
 /** Remembers what was admitted of each limit, and when, as long as it can count. */
 export class UsageLedger {
-  readonly #keys = new Map<string, Kept[]>()
+  readonly #keys = new Map<string, KeyUsage[]>()
 
   /**
    * Requests in flight are left out: what is in flight later is told then, and what has ended counts no more.
@@ -86,7 +86,7 @@ export class UsageLedger {
   }
 
   /** What is kept for these limits, and how many units were forgotten to make room. */
-  #of(key: string, set: LimitSet): readonly [kept: Kept, forgotten: number] {
+  #of(key: string, set: LimitSet): readonly [kept: KeyUsage, forgotten: number] {
     const known = this.#keys.get(key)
     const same = known?.find((one) => countsAs(one.set, set))
     if (same) {
@@ -94,7 +94,7 @@ export class UsageLedger {
       return [same, 0]
     }
     // One for each, since the subject's plan may change while the store is away.
-    const made = { set, entries: set.limits.map((): Entry[] => []) }
+    const made = { set, entries: set.limits.map((): UsageEntry[] => []) }
     if (!known) this.#keys.set(key, [made])
     else known.push(made)
     const oldest = known && known.length > MOST_SETS ? known.shift() : undefined
@@ -109,9 +109,9 @@ function countsAs(one: LimitSet, other: LimitSet): boolean {
   return one.limits.every(({ stateId }, i) => stateId === other.limits[i]?.stateId)
 }
 
-function dropOld(limit: Entry[], beforeUs: number): void {
+function dropOld(limit: UsageEntry[], beforeUs: number): void {
   let old = 0
-  while (old < limit.length && (limit[old] as Entry).lastUs <= beforeUs) old += 1
+  while (old < limit.length && (limit[old] as UsageEntry).lastUs <= beforeUs) old += 1
   if (old > 0) limit.splice(0, old)
 }
 

@@ -5,7 +5,7 @@ import type { Feature, GivenBack } from '../../requests/feature.js'
 import { inCalls, Batcher, limitsIn } from '../../stores/batcher.js'
 import { ID_KEPT_MS, type RefundAnswer, type RefundRequest } from '../../stores/contract.js'
 
-interface Waiting<Item> {
+interface OutboxItem<Item> {
   readonly item: Item
   readonly firstMs: number
 }
@@ -22,7 +22,7 @@ const MOST_WAITING = 10_000
  */
 export class Outbox<Item extends { readonly shard: number }, Answer> {
   readonly #options: OutboxOptions<Item, Answer>
-  readonly #waiting = new Map<number, Set<Waiting<Item>>>()
+  readonly #waiting = new Map<number, Set<OutboxItem<Item>>>()
   readonly #underWay = new Set<Promise<unknown>>()
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
@@ -74,7 +74,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
 
   /** One call after another, so that requests get through in between. */
   async #sendAll(
-    all: readonly Waiting<Item>[],
+    all: readonly OutboxItem<Item>[],
     isForced: boolean,
   ): Promise<readonly (Answer | StoreError)[]> {
     const answers: (Answer | StoreError)[] = []
@@ -83,7 +83,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     return answers
   }
 
-  async #send(call: readonly Waiting<Item>[], isForced: boolean): Promise<(Answer | StoreError)[]> {
+  async #send(call: readonly OutboxItem<Item>[], isForced: boolean): Promise<(Answer | StoreError)[]> {
     const items = call.map(({ item }) => item)
     const answers = await this.#options.send(items, isForced)
     const all = items.map(
@@ -102,7 +102,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     return sent.finally(() => this.#underWay.delete(sent))
   }
 
-  #settle(waiting: Waiting<Item>, answer: Answer | StoreError): void {
+  #settle(waiting: OutboxItem<Item>, answer: Answer | StoreError): void {
     // An error of the request itself would come back at every repetition.
     if (!isA(answer, StoreError) || answer.isOfRequest) return this.#options.onDelivered(waiting.item, answer)
     const { shard } = waiting.item
@@ -112,7 +112,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
     this.#againLater()
   }
 
-  #dropOldest(waiting: Set<Waiting<Item>>): void {
+  #dropOldest(waiting: Set<OutboxItem<Item>>): void {
     const [oldest] = waiting
     if (!oldest) return
     waiting.delete(oldest)

@@ -120,7 +120,7 @@ export class Denials implements Feature {
     denial.until = Math.min(denial.until, now + this.#graceMs)
   }
 
-  #learnPart(part: SubRequest, told: readonly LimitOutcome[], given: Given): void {
+  #learnPart(part: SubRequest, told: readonly LimitOutcome[], given: OutcomeTimes): void {
     const { key, set, cost } = part
     const isDenied = told.some(({ wait }) => wait !== 0)
     if (!isDenied) return this.#denials.delete(key)
@@ -140,7 +140,7 @@ export class Denials implements Feature {
 }
 
 /** A store's answer, with its times by the clock that denials age by. */
-interface Given extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
+interface OutcomeTimes extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
   readonly at: number
   readonly sentAtMs: number
 }

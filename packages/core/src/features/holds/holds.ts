@@ -15,7 +15,7 @@ import { heldParts, isHeld, isReserved, refundOfPlace, refundOfTaken } from './h
  * - `unknown`: no answer came; the report is repeated.
  * - `unsent`: the limiter was closed.
  */
-export type Found = 'ended' | 'over' | 'lost' | 'unknown' | 'unsent'
+export type ReportResult = 'ended' | 'over' | 'lost' | 'unknown' | 'unsent'
 
 interface Repeated {
   readonly report: Request
@@ -52,17 +52,17 @@ export class Holds implements Feature {
    * @param used units of it that count as used from now on
    * @returns for each part that is held what the first report found: a repetition cannot tell whether one before it came through
    */
-  settle({ step, outcome }: Verdict, used: number): Promise<Found[]> {
+  settle({ step, outcome }: Verdict, used: number): Promise<ReportResult[]> {
     const { at = 0, hold } = outcome ?? {}
     const endsInUs = hold?.endsInUs ?? 0
     const endsAtMs = this.#timing.now() + endsInUs / 1000
-    const foundBy = (answer: Outcome | undefined): Found => {
+    const resultOf = (answer: Outcome | undefined): ReportResult => {
       if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
       if (answer.at >= at + endsInUs) return 'over'
       return answer.lease?.isKnown ? 'ended' : 'lost'
     }
     return Promise.all(
-      heldParts(step).map(async (part) => foundBy(await this.#report(reportOf(step, part, used), endsAtMs))),
+      heldParts(step).map(async (part) => resultOf(await this.#report(reportOf(step, part, used), endsAtMs))),
     )
   }
 
@@ -95,9 +95,9 @@ export class Holds implements Feature {
     const { step, outcome } = verdict
     const taken = outcome && refundOfTaken(step, outcome, units)
     const others = taken ? this.#host.refund(taken) : undefined
-    const found = await this.settle(verdict, step.cost - units)
-    const over = heldParts(step).filter((_, i) => found[i] === 'over')
-    const all = found.map(meaningOf)
+    const results = await this.settle(verdict, step.cost - units)
+    const over = heldParts(step).filter((_, i) => results[i] === 'over')
+    const all = results.map(meaningOf)
     if (over.length > 0 && !isReserved(verdict)) {
       all.push(await this.#host.refund(refundOfPlace(verdict, over, units)))
     }
@@ -159,9 +159,9 @@ function reportOf({ subject, plan, hold }: Request, part: Part, used: number): R
   return { subject, plan, cost: 1, parts, limits, shard, grant: 'lease', order: { reports } }
 }
 
-function meaningOf(found: Found): GivenBack {
-  if (found === 'over' || found === 'lost') return 'gone'
-  return found === 'ended' ? 'given' : 'unknown'
+function meaningOf(result: ReportResult): GivenBack {
+  if (result === 'over' || result === 'lost') return 'gone'
+  return result === 'ended' ? 'given' : 'unknown'
 }
 
 export interface ReservationStats {

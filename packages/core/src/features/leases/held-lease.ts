@@ -1,7 +1,7 @@
 import type { LeaseReport, Outcome } from '../../stores/contract.js'
 
 /** What the store was told, or may have been. */
-interface Told {
+interface Report {
   /** The number of the last use in it. */
   readonly upTo: number
   readonly used: number
@@ -18,7 +18,7 @@ export interface LeaseState {
   readonly isClosed: boolean
   /** How many uses there were. */
   readonly uses: number
-  readonly told: readonly object[]
+  readonly reports: readonly object[]
 }
 
 /** Units that this process took in advance. Times are ms of its monotonic clock. */
@@ -37,7 +37,7 @@ export class HeldLease {
   #uses = 0
   #isClosed = false
   #isWithheld = false
-  readonly #told: Told[] = []
+  readonly #reports: Report[] = []
 
   /**
    * @param outcome     of its wish
@@ -70,7 +70,7 @@ export class HeldLease {
   state(): LeaseState {
     const { id, left, used, endsAtMs } = this
     const isClosed = this.#isClosed || this.#isWithheld
-    return { id, left, used, endsAtMs, isClosed, uses: this.#uses, told: this.#told }
+    return { id, left, used, endsAtMs, isClosed, uses: this.#uses, reports: this.#reports }
   }
 
   /** Takes units. Returns false when it has not as many, or has ended. */
@@ -87,7 +87,7 @@ export class HeldLease {
    * cannot be used again as of later.
    */
   putBack(use: number, units: number, nowMs: number): boolean {
-    const isTold = use <= (this.#told.at(-1)?.upTo ?? 0)
+    const isTold = use <= (this.#reports.at(-1)?.upTo ?? 0)
     if (this.#isClosed || nowMs >= this.endsAtMs || isTold) return false
     this.left += units
     this.used -= units
@@ -100,7 +100,7 @@ export class HeldLease {
     this.#returning += this.left - left
     this.left = left
     if (this.left === 0) this.#isClosed = true
-    this.#told.push({ upTo: this.#uses, used: this.used })
+    this.#reports.push({ upTo: this.#uses, used: this.used })
     return { id: this.id, used: this.used, left: this.left }
   }
 
@@ -119,7 +119,7 @@ export class HeldLease {
 
   /** The answer to the last report. Returns false if that came late: then all that was out had counted at the end. */
   confirm(outcome: Outcome): boolean {
-    const last = this.#told.at(-1)
+    const last = this.#reports.at(-1)
     if (!last || outcome.at >= this.endsAtUs) return false
     last.outcome = outcome
     this.#returning = 0
@@ -132,8 +132,8 @@ export class HeldLease {
    * @returns its outcome and how many units it counted; undefined if that is not known
    */
   confirmation(use: number): { readonly outcome: Outcome; readonly units: number } | undefined {
-    const i = this.#told.findIndex(({ upTo }) => upTo >= use)
-    const { outcome, used = 0 } = this.#told[i] ?? {}
-    return outcome && { outcome, units: used - (this.#told[i - 1]?.used ?? 0) }
+    const i = this.#reports.findIndex(({ upTo }) => upTo >= use)
+    const { outcome, used = 0 } = this.#reports[i] ?? {}
+    return outcome && { outcome, units: used - (this.#reports[i - 1]?.used ?? 0) }
   }
 }

@@ -20,7 +20,7 @@ export interface HolderOptions {
 }
 
 /** The message that is under way. */
-interface Asked {
+interface MessageUnderWay {
   readonly wish: LeaseWish | undefined
   readonly reported: readonly Reported[]
 }
@@ -36,7 +36,7 @@ export class LeaseHolder {
   readonly lengthMs: number
   readonly #options: HolderOptions
   readonly #leases: HeldLeases
-  #asked: Asked | undefined
+  #underWay: MessageUnderWay | undefined
   /** The units that went back last, and when the store had them back, by its clock. */
   #cameBack = { units: 0, at: -Infinity }
   /** Wishes whose answer did not come: they may have been granted, and are given back with the next message. */
@@ -70,7 +70,7 @@ export class LeaseHolder {
 
   /** Whether there is nothing left to serve, to report or to wait for. */
   get isEmpty(): boolean {
-    return this.#leases.all.length === 0 && this.#unanswered.length === 0 && !this.#asked
+    return this.#leases.all.length === 0 && this.#unanswered.length === 0 && !this.#underWay
   }
 
   /** All that it holds, as plain values, for tests. */
@@ -112,7 +112,7 @@ export class LeaseHolder {
 
   /** The most units that nobody uses and that the store may count as on lease: for it, no other request can have them. */
   idleUnits(nowMs: number): number {
-    const asked = this.#asked?.wish?.most ?? 0
+    const asked = this.#underWay?.wish?.most ?? 0
     const unanswered = this.#unanswered.filter(({ endsAtMs }) => nowMs < endsAtMs)
     return unanswered.reduce((sum, { most }) => sum + most, this.#leases.idle(nowMs) + asked)
   }
@@ -133,7 +133,7 @@ export class LeaseHolder {
 
   /** Whether it is time for the next message. */
   isDue(nowMs: number): boolean {
-    if (this.#asked || this.#isRetired || nowMs < this.#pausedUntilMs) return false
+    if (this.#underWay || this.#isRetired || nowMs < this.#pausedUntilMs) return false
     const newest = this.#leases.all.at(-1)
     return newest === undefined || newest.left < this.#dueBelow || nowMs >= this.#dueAtMs
   }
@@ -149,7 +149,7 @@ export class LeaseHolder {
 
   /** A message that gives everything back; undefined if there is nothing, or a message is under way. */
   giveBack(): Request | undefined {
-    return this.isEmpty || this.#asked ? undefined : this.#message(undefined)
+    return this.isEmpty || this.#underWay ? undefined : this.#message(undefined)
   }
 
   /** Whether the subject has been idle for long enough to give its lease back. */
@@ -160,27 +160,27 @@ export class LeaseHolder {
 
   /** The store's answer to the message under way. */
   answered(outcome: Outcome, sentAtMs: number, nowMs: number): void {
-    const asked = this.#asked
-    if (!asked) return
-    this.#asked = undefined
+    const message = this.#underWay
+    if (!message) return
+    this.#underWay = undefined
     this.noteTrip(nowMs - sentAtMs)
     this.#unanswered = []
-    const units = this.#leases.confirm(asked.reported, outcome)
+    const units = this.#leases.confirm(message.reported, outcome)
     if (units > 0) this.#cameBack = { units, at: outcome.at }
-    if (asked.wish) this.#adopt(asked.wish, outcome, sentAtMs, nowMs)
+    if (message.wish) this.#adopt(message.wish, outcome, sentAtMs, nowMs)
     // What was given back may be needed by a request that is asked for again.
     else this.#pause(nowMs)
   }
 
   /** The message under way got no answer. */
   failed(nowMs: number): void {
-    const asked = this.#asked
-    if (!asked) return
-    this.#asked = undefined
+    const message = this.#underWay
+    if (!message) return
+    this.#underWay = undefined
     this.#pause(nowMs)
-    this.#leases.unconfirmed(asked.reported)
-    if (!asked.wish) return
-    const { id, most } = asked.wish
+    this.#leases.unconfirmed(message.reported)
+    if (!message.wish) return
+    const { id, most } = message.wish
     this.#unanswered.push({ id, most, endsAtMs: nowMs + this.lengthMs })
     this.#tell('lost', 0)
   }
@@ -213,7 +213,7 @@ export class LeaseHolder {
     const kept = wish ? Math.ceil(this.demand.unitsPerMs * this.#tripMs) : 0
     const { reports, reported } = this.#leases.report(kept)
     for (const { id } of this.#unanswered) reports.push({ id, used: 0, left: 0 })
-    this.#asked = { wish, reported }
+    this.#underWay = { wish, reported }
     return this.#requestOf({ reports, wish }, wish?.most ?? 1)
   }
 

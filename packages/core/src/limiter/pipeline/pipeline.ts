@@ -36,7 +36,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
   readonly #room: WaitingRoom
   readonly #unobserve: (() => void) | undefined
   readonly #underWay = new Set<Promise<unknown>>()
-  readonly #turns = new Turns()
+  readonly #paced = new PacedPromises()
   /** Of all decisions that the store makes in one step. */
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
   #closing: Promise<void> | undefined
@@ -105,7 +105,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
 
   /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
   #inKind(decision: Decision): MaybePromise<Decision> {
-    return this.#verdicts.answersAtOnce ? decision : this.#turns.resolved(decision)
+    return this.#verdicts.answersAtOnce ? decision : this.#paced.resolved(decision)
   }
 
   /**
@@ -243,7 +243,7 @@ const ANSWERS_A_TURN = 256
  * Makes promises of answers that are known at once. Now and then one waits for the event loop to go round: else a caller
  * that asks again and again, such as `while (!(await limiter.consume(id)).allowed)`, would hold up all timers and sockets.
  */
-class Turns {
+class PacedPromises {
   #answers = 0
 
   resolved<T>(answer: T): Promise<T> {

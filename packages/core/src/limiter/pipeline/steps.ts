@@ -2,7 +2,7 @@ import { StoreError } from '../../base/errors.js'
 import { chain, type MaybePromise, isPromise } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Timed } from '../../failure/guard/deadlines.js'
-import type { Request, Turn } from '../../requests/request.js'
+import type { Request, SharedDeadline } from '../../requests/request.js'
 import { unitsTaken, type Verdict } from '../../requests/verdict.js'
 import type { Verdicts } from './verdicts.js'
 
@@ -15,16 +15,16 @@ import type { Verdicts } from './verdicts.js'
  */
 export async function consumeInTurn(request: Request, verdicts: Verdicts): Promise<readonly Verdict[]> {
   const all: Verdict[] = []
-  const clock = new TurnClock(verdicts)
+  const asker = new StepAsker(verdicts)
   for (const step of request.steps ?? [request]) {
-    const first = await clock.ask(step)
-    const verdict = first.allowed ? first : await clock.askAgain(first, step)
+    const first = await asker.ask(step)
+    const verdict = first.allowed ? first : await asker.askAgain(first, step)
     all.push(verdict)
     if (verdict.allowed) continue
     for (const taken of all.slice(0, -1)) void verdicts.giveBack(taken, taken.step.cost)
     break
   }
-  clock.stop()
+  asker.stop()
   for (const verdict of all) verdicts.decided(verdict)
   return all
 }
@@ -37,18 +37,18 @@ export async function consumeInTurn(request: Request, verdicts: Verdicts): Promi
  */
 export async function takeUpTo(request: Request, cost: number, verdicts: Verdicts): Promise<number> {
   const ofSteps: Verdict[][] = []
-  const clock = new TurnClock(verdicts)
+  const asker = new StepAsker(verdicts)
   let least = cost
   for (const step of request.steps ?? [request]) {
-    const first = await clock.ask(askingUpTo(step, least))
+    const first = await asker.ask(askingUpTo(step, least))
     const lacking = least - takenBy(first)
-    const again = lacking > 0 ? await clock.askAgain(first, askingUpTo(step, lacking)) : first
+    const again = lacking > 0 ? await asker.askAgain(first, askingUpTo(step, lacking)) : first
     const all = again === first ? [first] : [first, again]
     ofSteps.push(all)
     least = Math.min(least, sumTaken(all))
     if (least === 0) break
   }
-  clock.stop()
+  asker.stop()
   for (const all of ofSteps) {
     let excess = sumTaken(all) - least
     for (const verdict of all) {
@@ -81,9 +81,9 @@ export function askTwice(step: Request, verdicts: Verdicts): MaybePromise<Verdic
  * stands.
  */
 export async function askAfter({ room, denied, beganMs }: Denied, verdicts: Verdicts): Promise<Verdict> {
-  const clock = new TurnClock(verdicts, beganMs)
-  const verdict = await clock.askAfter(room, denied, denied.step)
-  clock.stop()
+  const asker = new StepAsker(verdicts, beganMs)
+  const verdict = await asker.askAfter(room, denied, denied.step)
+  asker.stop()
   verdicts.decided(verdict)
   return verdict
 }
@@ -105,13 +105,13 @@ function takenBy({ step, outcome }: Verdict): number {
 }
 
 /** The deadline that all asking for a request shares: for each of its steps, and for what is asked again. */
-class TurnClock implements Timed {
+class StepAsker implements Timed {
   readonly isAwaited = true
   sinceMs = 0
   older: Timed | undefined = undefined
   newer: Timed | undefined = undefined
   readonly #verdicts: Verdicts
-  readonly #turn: Turn = { isOver: false }
+  readonly #deadline: SharedDeadline = { isOver: false }
   /** Answers the step that is being asked for, when time is up. */
   #onOver = (): void => {}
 
@@ -122,25 +122,25 @@ class TurnClock implements Timed {
   }
 
   stop(): void {
-    if (!this.#turn.isOver) this.#verdicts.deadlines.remove(this)
+    if (!this.#deadline.isOver) this.#verdicts.deadlines.remove(this)
   }
 
   expire(): void {
-    this.#turn.isOver = true
+    this.#deadline.isOver = true
     this.#onOver()
   }
 
   ask(given: Request): MaybePromise<Verdict> {
-    const turn = this.#turn
-    const step = { ...given, turn }
-    if (turn.isOver) return this.#fallBack(step)
+    const deadline = this.#deadline
+    const step = { ...given, deadline }
+    if (deadline.isOver) return this.#fallBack(step)
     const asked = this.#verdicts.ask(step)
     if (!isPromise(asked)) return asked
     return new Promise((resolve) => {
       this.#onOver = () => resolve(this.#fallBack(step))
       void asked.then((verdict) => {
         // The store may still decide it late.
-        if (turn.isOver) this.#verdicts.late(verdict)
+        if (deadline.isOver) this.#verdicts.late(verdict)
         else resolve(verdict)
       })
     })
@@ -148,18 +148,18 @@ class TurnClock implements Timed {
 
   /** Asks once more where units that this process holds on lease were in the way. Else, or when time is up, the first verdict stands. */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
-    const room = this.#turn.isOver ? undefined : this.#verdicts.makeRoom(first)
+    const room = this.#deadline.isOver ? undefined : this.#verdicts.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first
   }
 
   askAfter(room: Promise<unknown>, first: Verdict, step: Request): Promise<Verdict> {
-    const turn = this.#turn
+    const deadline = this.#deadline
     return new Promise((resolve) => {
       this.#onOver = () => resolve(first)
       void room.then(async () => {
-        if (turn.isOver) return
-        const verdict = await this.#verdicts.ask({ ...step, turn })
-        if (turn.isOver) this.#verdicts.late(verdict)
+        if (deadline.isOver) return
+        const verdict = await this.#verdicts.ask({ ...step, deadline })
+        if (deadline.isOver) this.#verdicts.late(verdict)
         else resolve(verdict)
       })
     })

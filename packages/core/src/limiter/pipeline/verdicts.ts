@@ -114,7 +114,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     const error = this.#reporter.invalidAnswerError(given, this.answersAtOnce)
     this.features.failed(step)
     // The policy has decided this step already when its deadline passed.
-    if (step.turn?.isOver) return { source: 'closed', allowed: false, step, error }
+    if (step.deadline?.isOver) return { source: 'closed', allowed: false, step, error }
     return this.fallBack(step, error)
   }
 
