@@ -1,7 +1,7 @@
 import { chain, type MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Consumer } from '../limiter/limiter.js'
-import { isUntold } from '../limiter/settle/settlement.js'
+import { isWithoutStates } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
 
 /** A registered symbol, since a process may load both builds of core. */
@@ -99,7 +99,7 @@ export function isReplaced(decision: Decision): MaybePromise<boolean> {
 
 /** A plan without limits counts nothing. */
 function isCounted(decision: Decision): boolean {
-  return decision.limits.length > 0 || isUntold(decision)
+  return decision.limits.length > 0 || isWithoutStates(decision)
 }
 
 /** The middleware need not be the same: two that share a limiter count a subject under the same, too. */

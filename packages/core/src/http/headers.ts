@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ConfigError } from '../base/errors.js'
 import { givenOf, needBoolean, needOptions, type Given } from '../base/options.js'
 import type { Decision, LimitState } from '../limiter/decision/decision.js'
-import { isUntold, limitsOf, ownersOf } from '../limiter/settle/settlement.js'
+import { isWithoutStates, limitsOf, ownersOf } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 
@@ -68,7 +68,7 @@ export function createHeaderWriter<Res>(
   return (decision, access, res) => {
     // Also without limits to report: a script must be able to read Retry-After of any denial.
     if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
-    const isPolicyOnly = isUntold(decision)
+    const isPolicyOnly = isWithoutStates(decision)
     if (decision.limits.length === 0 && !isPolicyOnly) return
     // The numbers of a limiter before this one would stand beside our policy.
     if (isPolicyOnly && access.getHeader(res, 'RateLimit') !== undefined) return

@@ -86,7 +86,7 @@ export interface Consumer<Plans extends string = string> {
    * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
    * not refund decisions from before a reset: they can give back units that were taken after it.
    *
-   * @param subject with the limits that it brings, if it brings any: Memcached forgets only what it is told
+   * @param subject with the limits that it brings, if it brings any: Memcached forgets only the limits that it gets
    * @returns whether anything was there: false if the store knew nothing of the subject
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_STORE or ERR_TOLLGATE_STORE_TIMEOUT when the store
    *                         failed

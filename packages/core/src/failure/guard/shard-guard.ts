@@ -22,7 +22,7 @@ export interface ShardGuardOptions {
    * @param isNews whether for another reason, which somebody has to put right
    */
   readonly onFailedProbe: (error: StoreError, isNews: boolean) => void
-  /** Called before the shard decides requests again, to tell it what was admitted meanwhile. Never rejects. */
+  /** Called before the shard decides requests again, to charge it for what was admitted meanwhile. Never rejects. */
   readonly recover: (shard: number) => Promise<void>
 }
 
@@ -77,7 +77,7 @@ export class ShardGuard implements CallListener {
     return this.breaker.state === 'closed' ? undefined : this.#refusal
   }
 
-  /** Makes one call. The question gets its value within the deadline, or an error, which is told at once if the breaker is open. */
+  /** Makes one call. The question gets a value or an error within the deadline; an open breaker answers at once. */
   ask<T>(question: Question<T>, isForced = false): void {
     const refused = isForced ? undefined : this.refusal
     if (refused) return question.onError(refused)
@@ -151,7 +151,7 @@ function probeOf(shard: number): StoreRequest {
   return { shard, grant: 'all', parts: [{ key: '!probe', set: SET, cost: 1 }] }
 }
 
-/** `half-open`: the store answers again. Before it decides requests, it is told what was admitted in the meantime. */
+/** `half-open`: the store answers again. Before it decides requests, it is charged for what was admitted meanwhile. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 interface BreakerOptions {

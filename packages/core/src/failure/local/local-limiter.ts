@@ -212,8 +212,8 @@ export class LocalLimiter {
     for (const { key } of parts) this.#takeOver(key, request.shard, nowMs)
     this.#nowMs = nowMs
     this.#asked += 1
-    const told = parts.map((part) => withOwnSlots(part, this.#held.get(part.key) ?? 0, this.#asked))
-    return { shard: 0, grant: request.grant, parts: this.#sharesOf(told) }
+    const own = parts.map((part) => withOwnSlots(part, this.#held.get(part.key) ?? 0, this.#asked))
+    return { shard: 0, grant: request.grant, parts: this.#sharesOf(own) }
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {

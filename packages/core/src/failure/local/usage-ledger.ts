@@ -36,7 +36,7 @@ export class UsageLedger {
   readonly #keys = new Map<string, KeyUsage[]>()
 
   /**
-   * Requests in flight are left out: what is in flight later is told then, and what has ended counts no more.
+   * Leaves requests in flight out: those that last are reported when the store is back, the others count no more.
    *
    * @returns the units that were forgotten for want of room, of all limits together
    */

@@ -13,7 +13,7 @@ const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
 
 /**
  * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
- * are only taken meanwhile, and that makes the wait no shorter. What else this process does to a key is told to `forget`.
+ * are only taken meanwhile, and that makes the wait no shorter. `forget` hears of what else this process does to a key.
  * For all else one request asks the store after `recheckMs`, while the others are still denied.
  *
  * Only of limits that count in time, where time alone gives units back. Slots come back when a request ends, in any
@@ -64,13 +64,13 @@ export class Denials implements Feature {
     if (grant !== 'all' || step.hold?.kind === 'reservation') return
     const arrivedAt = this.#clock()
     const sentAt = this.#isReal ? sentAtMs : arrivedAt - (elapsedMs() - sentAtMs)
-    const given = { at: outcome.at, sentAt, sentAtMs, arrivedAt }
+    const times = { at: outcome.at, sentAt, sentAtMs, arrivedAt }
     let next = 0
     for (const part of parts) {
       const end = next + part.set.limits.length
       const limits = parts.length === 1 ? outcome.limits : outcome.limits.slice(next, end)
       next = end
-      this.#learnPart(part, limits, given)
+      this.#learnPart(part, limits, times)
     }
   }
 
@@ -99,9 +99,9 @@ export class Denials implements Feature {
         due = [...(due ?? []), denial]
         continue
       }
-      const told = outcomeAt(denial, now)
-      at = told.at
-      limits.push(...told.limits)
+      const certain = outcomeAt(denial, now)
+      at = certain.at
+      limits.push(...certain.limits)
       parts = [...(parts ?? []), part]
     }
     if (parts) return { source: 'cache', allowed: false, step: request, outcome: { at, limits }, parts }
@@ -120,20 +120,20 @@ export class Denials implements Feature {
     denial.until = Math.min(denial.until, now + this.#graceMs)
   }
 
-  #learnPart(part: SubRequest, told: readonly LimitOutcome[], given: OutcomeTimes): void {
+  #learnPart(part: SubRequest, answered: readonly LimitOutcome[], times: OutcomeTimes): void {
     const { key, set, cost } = part
-    const isDenied = told.some(({ wait }) => wait !== 0)
+    const isDenied = answered.some(({ wait }) => wait !== 0)
     if (!isDenied) return this.#denials.delete(key)
-    const limits = set.slots === undefined ? told : exceptSlots(told, set.slots)
-    if ((this.#forgottenAt.get(key) ?? -Infinity) >= given.sentAtMs) return
-    const { at, sentAt, arrivedAt } = given
+    const limits = set.slots === undefined ? answered : exceptSlots(answered, set.slots)
+    if ((this.#forgottenAt.get(key) ?? -Infinity) >= times.sentAtMs) return
+    const { at, sentAt, arrivedAt } = times
     const known = this.#denials.find(part)
     // The same answer to another request of the same batch.
     if (known?.outcome.at === at && known.sentAt === sentAt) return
     const outcome = { at, limits }
     const isLeased = limits.some(({ leased = 0 }) => leased > 0)
     const recheckMs = isLeased ? Math.min(LEASED_RECHECK_MS, this.#recheckMs) : this.#recheckMs
-    const lacking = isLeased ? lackingUnits(part, 'all', told) : Infinity
+    const lacking = isLeased ? lackingUnits(part, 'all', answered) : Infinity
     const made = rememberDenial({ set, cost, outcome, sentAt, arrivedAt, recheckMs, lacking })
     this.#denials.replace(part, made, arrivedAt)
   }

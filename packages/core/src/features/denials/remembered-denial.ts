@@ -6,7 +6,7 @@ import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 export interface RememberedDenial {
   readonly set: LimitSet
   readonly cost: number
-  /** As the store told it: the limits of this key only. */
+  /** The store's answer, for the limits of this key only. */
   readonly outcome: Outcome
   /** Before the call was sent. The store decided no earlier, so until `sentAt` and the wait nothing fits. */
   readonly sentAt: number
@@ -20,10 +20,10 @@ export interface RememberedDenial {
   readonly lacking: number
   /** From then on one request asks the store whether it still holds. */
   recheckAt: number
-  /** The outcome as of `toldAt`, and until when it is the same in whole ms. */
-  told: Outcome
-  toldAt: number
-  toldUntil: number
+  /** What was reported last, as of when, and until when that stays the same in whole ms. */
+  reported: Outcome
+  reportedAt: number
+  reportedUntil: number
   /** A denial of the same key for another cost or other limits. */
   next: RememberedDenial | undefined
 }
@@ -51,27 +51,36 @@ export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
   if (arrivedAt >= Math.min(fitsAt, recheckAt)) return undefined
   const { set, cost, lacking } = learnt
   const denies = { sentAt, arrivedAt, stillUntil, until: fitsAt, lacking, recheckAt }
-  return { set, cost, outcome, ...denies, told: outcome, toldAt: Infinity, toldUntil: 0, next: undefined }
+  return {
+    set,
+    cost,
+    outcome,
+    ...denies,
+    reported: outcome,
+    reportedAt: Infinity,
+    reportedUntil: 0,
+    next: undefined,
+  }
 }
 
 /**
- * What the store told, as of `now`, which must be before `until`. Only what is certain: a limit that has let its cost
+ * The store's answer as of `now`, which must be before `until`. Only what is certain: a limit that has let its cost
  * pass since is not violated any more, and where another unit may have come or gone, `remaining` is not known.
  */
 export function outcomeAt(denial: RememberedDenial, now: number): Outcome {
-  if (now >= denial.toldUntil || now < denial.toldAt) tellAt(denial, now)
-  return denial.told
+  if (now >= denial.reportedUntil || now < denial.reportedAt) reportAt(denial, now)
+  return denial.reported
 }
 
-function tellAt(denial: RememberedDenial, now: number): void {
+function reportAt(denial: RememberedDenial, now: number): void {
   const { outcome, sentAt, arrivedAt, stillUntil } = denial
-  // Whole µs, as the store's times are: else an error in the last digit could be told as 1 ms.
+  // Whole µs, as the store's times are: else an error in the last digit could become 1 ms.
   const ageUs = Math.round((now - arrivedAt) * 1000)
-  let toldUntil = now + 1
+  let reportedUntil = now + 1
   /** The time left of `us`. Notes when it changes: in whole ms, and when it is over at the earliest. */
   const left = (us: number): number => {
     const rest = us - ageUs
-    toldUntil = Math.min(toldUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)
+    reportedUntil = Math.min(reportedUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)
     return now < sentAt + us / 1000 ? rest : 0
   }
   const limits = outcome.limits.map(({ wait, remaining, reset }): LimitOutcome => {
@@ -80,9 +89,9 @@ function tellAt(denial: RememberedDenial, now: number): void {
     const isCertain = now < stillUntil && (reset === 0 || resetNow > 0)
     return { wait: waitNow, remaining: isCertain ? remaining : UNKNOWN, reset: resetNow }
   })
-  denial.told = { at: outcome.at + ageUs, limits }
-  denial.toldAt = now
-  denial.toldUntil = Math.min(toldUntil, endOfCertainty(denial, now))
+  denial.reported = { at: outcome.at + ageUs, limits }
+  denial.reportedAt = now
+  denial.reportedUntil = Math.min(reportedUntil, endOfCertainty(denial, now))
 }
 
 /** The next time at which something that is certain now no longer is. */

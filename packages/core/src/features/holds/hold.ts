@@ -43,9 +43,8 @@ export function withoutHold(request: Request): Request {
 }
 
 /**
- * Gives units of a place back that has ended, so that they entered the limits then. Nobody told what else was in the limits at that
- * moment. Of a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be
- * there: what was told when it was booked is how long the next unit takes behind all that wait.
+ * Gives back units of a place that has ended: they entered the limits then. What else was in the limits at that moment is not known.
+ * In a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be there.
  *
  * @param parts those of the verdict's parts whose units entered
  */

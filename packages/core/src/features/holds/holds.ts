@@ -50,7 +50,7 @@ export class Holds implements Feature {
    * Ends the hold of a verdict.
    *
    * @param used units of it that count as used from now on
-   * @returns for each part that is held what the first report found: a repetition cannot tell whether one before it came through
+   * @returns for each part that is held, what the first report found. A repetition may find what the first one did
    */
   settle({ step, outcome }: Verdict, used: number): Promise<ReportResult[]> {
     const { at = 0, hold } = outcome ?? {}
@@ -151,7 +151,7 @@ export class Holds implements Feature {
 /** One part for each message: the grant `lease` is of one key. */
 function reportOf({ subject, plan, hold }: Request, part: Part, used: number): Request {
   const id = hold?.id ?? ''
-  // A store says that it knows whatever is reported as unused and given back. So first it is told that all is still held.
+  // A store answers any report of nothing used and nothing left with `isKnown`. So all is reported as held first.
   const held = { id, used: 0, left: part.cost }
   const reports = [...(used === 0 ? [held] : []), { id, used, left: 0 }]
   const { limits, shard } = part
@@ -173,7 +173,7 @@ export interface ReservationStats {
   readonly cancelled: number
 }
 
-/** Counts reservations. Those that end by themselves tell nobody, so they are sorted out when there is a reason to look. */
+/** Counts reservations. Those that end by themselves are noticed only when somebody looks. */
 class ReservationCounts {
   readonly #counts = { made: 0, committed: 0, cancelled: 0 }
   /** By when they end, in ms since the process started. */

@@ -95,7 +95,7 @@ export class InFlight implements Feature, SlotsOwner {
     }
   }
 
-  /** Tells the shard of all that is in flight. `onDone` is called after half a second at the latest. */
+  /** Reports all that is in flight. Calls `onDone` after half a second at the latest. */
   recover(shard: number, onDone: () => void): void {
     this.#rounds.recover(shard, onDone)
   }
@@ -104,13 +104,13 @@ export class InFlight implements Feature, SlotsOwner {
     if (reason === 'reset' || reason === 'perhaps-reset') this.#reports.declareAgain(keys)
   }
 
-  /** Nothing is renewed from now on. What is to be told is told at once. */
+  /** Renews nothing from now on, and reports at once. */
   stop(): void {
     this.#rounds.end()
     this.#reports.hurry()
   }
 
-  /** Nothing is told from now on. */
+  /** Reports nothing from now on. */
   end(): void {
     this.#reports.end()
   }

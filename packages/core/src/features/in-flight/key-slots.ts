@@ -6,7 +6,7 @@ import { SlotNumbers } from './slot-numbers.js'
 /** A share of the slots of a limit. With fewer left, others may be waiting for one. */
 const TIGHT = 0.25
 
-/** What tells the store of slots where no request does: the numbers of when it was made. */
+/** A message about slots that no request carries: the numbers as of when it was made. */
 export interface Report extends SlotHolder {
   readonly grant: 'declare' | 'release'
   /** When it was made, as KeySlots counts time, and in ms since the process started. */
@@ -15,11 +15,11 @@ export interface Report extends SlotHolder {
 }
 
 /**
- * The slots that this process holds of one key. Requests carry this object, so they tell its numbers of when they leave.
+ * The slots that this process holds of one key. Requests carry this object, and so its numbers as of when they are sent.
  *
  * Requests and reports can reach the store in any order, and their answers come in any order. What the store counts for this process
- * is never less than the slots that it gave and that are in use, as SlotHolder says. But it can be what an older request told. So when
- * answers show that the order may have been another, the store is told once more as soon as nothing else is under way.
+ * is never less than the slots that it gave and that are in use, as SlotHolder says. But it can be what an older request carried. So when
+ * answers show that the order may have been another, one more report is sent as soon as nothing else is under way.
  */
 export class KeySlots implements SlotHolder {
   readonly id: string
@@ -27,7 +27,7 @@ export class KeySlots implements SlotHolder {
   /** How many requests hold on to this object that are still to be decided. */
   pending = 0
   /** When the store last made the slots live on, or a little before, in ms since the process started. 0: never. */
-  toldAtMs = 0
+  renewedAtMs = 0
   /** When a request or report last had no answer, in ms since the process started. 0: never. */
   failedAtMs = 0
   /** Whether few slots were left, by the last answer. */
@@ -43,11 +43,11 @@ export class KeySlots implements SlotHolder {
   /** The last change that the store does not know of by itself. */
   #changedAt = 0
   /** The newest request or report that the store has taken, and the newest of which there is any answer. */
-  #toldAt = 0
+  #confirmedAt = 0
   #heardAt = 0
-  /** Whether the last change is to be reported: no request is under way that tells of it. */
+  /** Whether the last change is to be reported: no request is under way that carries it. */
   #isDirty = false
-  /** Whether a request was denied that told of the last change. The store need not take what a denied request tells. */
+  /** Whether a request was denied that carried the last change. The store need not keep what a denied request carries. */
   #isRefused = false
   /** Whether the store may have taken something older last. */
   #isDoubtful = false
@@ -72,7 +72,7 @@ export class KeySlots implements SlotHolder {
   }
 
   /** Whether a report is to be made, sooner or later. */
-  get isUntold(): boolean {
+  get isUnreported(): boolean {
     return this.#isDirty || this.#isDoubtful
   }
 
@@ -89,7 +89,7 @@ export class KeySlots implements SlotHolder {
   /** A request leaves that asks for a slot. Returns its time. */
   ask(): number {
     this.#numbers.begin()
-    // It tells of what has ended, too.
+    // It carries what has ended, too.
     if (!this.#isRefused) this.#isDirty = false
     this.isSent = true
     return (this.#now += 1)
@@ -103,19 +103,19 @@ export class KeySlots implements SlotHolder {
    */
   granted(at: number, { slot = 0 }: LimitOutcome, sentAtMs: number): void {
     this.held += 1
-    this.toldAtMs = Math.max(this.toldAtMs, sentAtMs)
+    this.renewedAtMs = Math.max(this.renewedAtMs, sentAtMs)
     // The next slot has the next number.
     if (slot <= this.#numbers.highest) this.#isDoubtful = true
     this.#numbers.hear(slot, this.#now)
-    this.#told(at, slot)
+    this.#confirm(at, slot)
     this.#end(at)
   }
 
-  /** The store has given no slot. It may have taken what the request told, or not. */
+  /** The store has given no slot. It may have kept what the request carried, or not. */
   denied(at: number, { slot = 0 }: LimitOutcome): void {
     this.#heard(at, slot)
     if (at < this.#changedAt) this.#isDoubtful ||= this.#reports > 0
-    else if (this.#toldAt < this.#changedAt) this.#isDirty = this.#isRefused = true
+    else if (this.#confirmedAt < this.#changedAt) this.#isDirty = this.#isRefused = true
     this.#end(at)
   }
 
@@ -125,7 +125,7 @@ export class KeySlots implements SlotHolder {
     this.#end(at)
   }
 
-  /** The store took a request or report that had no answer in time. What it told may be older than what was told since. */
+  /** The store took a request or report that had no answer in time. What that carried may be older than what came since. */
   late(): void {
     this.isSent = true
     this.#fail()
@@ -137,7 +137,7 @@ export class KeySlots implements SlotHolder {
     this.change()
   }
 
-  /** What the store counts may be wrong, whatever it was told until now. */
+  /** What the store counts may be wrong, whatever was reported until now. */
   change(): void {
     this.#changedAt = this.#now += 1
     this.#isDirty = true
@@ -157,8 +157,8 @@ export class KeySlots implements SlotHolder {
   reported({ grant, at, atMs }: Report, outcome: LimitOutcome | undefined): void {
     this.#reports -= 1
     if (!outcome) return this.#fail()
-    if (grant === 'declare') this.toldAtMs = Math.max(this.toldAtMs, atMs)
-    this.#told(at, outcome.slot ?? 0)
+    if (grant === 'declare') this.renewedAtMs = Math.max(this.renewedAtMs, atMs)
+    this.#confirm(at, outcome.slot ?? 0)
     if (this.#isAlone && at === this.#now) this.#isDoubtful = false
     if (this.#numbers.giveUp(this.#now)) this.change()
   }
@@ -171,21 +171,21 @@ export class KeySlots implements SlotHolder {
 
   /** All that it knows, for tests. Times and numbers are before or after those of now. */
   state(): readonly unknown[] {
-    const times = [this.#changedAt, this.#toldAt, this.#heardAt].map((time) => time - this.#now)
+    const times = [this.#changedAt, this.#confirmedAt, this.#heardAt].map((time) => time - this.#now)
     return [
       ...[this.held, this.pending, this.isSent, this.#reports, times, this.#numbers.state()],
       ...[this.#isDirty, this.#isRefused, this.#isDoubtful, this.#isAlone],
     ]
   }
 
-  #told(at: number, number: number): void {
+  #confirm(at: number, number: number): void {
     this.#heard(at, number)
-    if (at < this.#toldAt) return
-    this.#toldAt = at
+    if (at < this.#confirmedAt) return
+    this.#confirmedAt = at
     if (at > this.#changedAt) this.#isDirty = this.#isRefused = false
   }
 
-  /** An answer tells that the store has given all numbers up to this one. */
+  /** An answer shows that the store has given all numbers up to this one. */
   #heard(at: number, number: number): void {
     if (at < this.#heardAt || number < this.#numbers.highest) this.#isDoubtful = true
     this.#heardAt = Math.max(this.#heardAt, at)

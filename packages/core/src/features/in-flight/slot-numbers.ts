@@ -1,6 +1,6 @@
 /**
  * Which numbers of slots are accounted for. The store numbers the slots that it gives, and answers may come in any order. So this
- * counts numbers, and never takes the highest for all: a number whose answer is still to come would be told away.
+ * counts numbers, and never takes the highest for all: else a number whose answer is still to come would count as known.
  *
  * A number whose answer is lost leaves a gap, and its slot counts in the store. The gap is given up when all requests are over that
  * were under way when it was noticed: nobody else can hear of it.
@@ -37,7 +37,7 @@ export class SlotNumbers {
     this.#requests += 1
   }
 
-  /** The highest number that an answer told. */
+  /** The highest number in an answer. */
   get highest(): number {
     return this.#highest
   }

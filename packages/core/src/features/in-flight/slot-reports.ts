@@ -4,12 +4,12 @@ import type { Request } from '../../requests/request.js'
 import type { Outcome } from '../../stores/contract.js'
 import type { KeySlots, Report } from './key-slots.js'
 
-/** How long slots that were given back wait for another request of their subject, which tells of them for nothing. */
+/** How long slots that were given back wait for another request of their subject, which reports them at no cost. */
 const GATHER_MS = 5
 /** Of how many keys one turn of the event loop reports. */
 const KEYS_A_TURN = 1000
 
-/** What this process told the store about its requests in flight. */
+/** A report to the store about the requests in flight of this process. */
 export interface InFlightChange {
   readonly kind: 'declared'
   /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
@@ -19,7 +19,7 @@ export interface InFlightChange {
 
 export type InFlightHost = Omit<FeatureHost<{ inFlight: InFlightChange }>, 'refund'>
 
-/** Tells the store of slots where no request does, soon after some were given back. Keys of which nothing is left are forgotten. */
+/** Reports slots where no request does, soon after some were given back. Keys of which nothing is left are forgotten. */
 export class SlotReports {
   readonly #keys: Map<string, KeySlots>
   readonly #host: InFlightHost
@@ -35,14 +35,14 @@ export class SlotReports {
     this.#host = host
   }
 
-  /** A request is sent, which tells of the key. */
+  /** A request is sent, which reports the key. */
   asked(slots: KeySlots): void {
     if (!slots.isDue) this.#due.delete(slots)
   }
 
   /** Something has changed: forgets the key, or reports it soon, if need be. */
   settle(slots: KeySlots): void {
-    const isOver = slots.isIdle && (this.#isEnded || !slots.isUntold || !slots.isSent)
+    const isOver = slots.isIdle && (this.#isEnded || !slots.isUnreported || !slots.isSent)
     if (isOver) this.forget(slots)
     else if (this.#mustSend(slots)) this.#sendSoon(slots)
   }

@@ -4,12 +4,12 @@ import { LARGEST_BATCH } from '../../stores/batcher.js'
 import type { KeySlots } from './key-slots.js'
 import type { InFlightHost, SlotReports } from './slot-reports.js'
 
-/** How often the slots of long requests are told again: three times before the store would drop them. */
+/** How often the slots of long requests are reported again: three times before the store would drop them. */
 const RENEW_AFTER_MS = 4500
 const SWEEP_MS = 1000
 /** Of how many keys one turn of the event loop sees to. */
 const KEYS_A_TURN = 1000
-/** For so long at most a shard that answers again is told of slots before it is asked. It is told of the rest meanwhile. */
+/** For so long at most slots are reported to a shard that answers again, before it is asked. The rest is reported meanwhile. */
 const LONGEST_RECOVERY_MS = 500
 
 /** What goes through the keys. */
@@ -22,14 +22,14 @@ interface Round {
 }
 
 /**
- * Goes through all keys: every second, to renew what lasts and to repeat what had no answer, and when a shard answers again. Keys of
- * which nothing is left to tell are forgotten. However many there are, the event loop gets its turns, and the store its pauses.
+ * Goes through all keys: every second, to renew what lasts and to repeat what had no answer, and when a shard answers again. Keys with
+ * nothing left to report are forgotten. However many there are, the event loop gets its turns, and the store its pauses.
  */
 export class SlotRounds {
   readonly #keys: ReadonlyMap<string, KeySlots>
   readonly #reports: SlotReports
   readonly #host: InFlightHost
-  /** When each shard began to answer again: what it was told before may be lost. */
+  /** When each shard began to answer again: what was reported before may be lost. */
   readonly #answersSinceMs = new Map<number, number>()
   #sweeping: NodeJS.Timeout | undefined
   #isSweeping = false
@@ -49,8 +49,8 @@ export class SlotRounds {
     this.#sweeping = setTimeout(this.#sweep, ms).unref()
   }
 
-  /** Tells a shard that answers again of all that is in flight. `onTold` is called after half a second at the latest. */
-  recover(shard: number, onTold: () => void): void {
+  /** Reports all that is in flight to a shard that answers again. Calls `onDone` after half a second at the latest. */
+  recover(shard: number, onDone: () => void): void {
     const sinceMs = elapsedMs()
     this.#answersSinceMs.set(shard, sinceMs)
     const isDue = (slots: KeySlots): boolean => slots.part.shard === shard && this.#isDue(slots, sinceMs)
@@ -59,7 +59,7 @@ export class SlotRounds {
     const untilMs = sinceMs + LONGEST_RECOVERY_MS
     this.#goThrough({ isDue, declare, untilMs }, (isDone) => {
       if (!isDone) this.later(0)
-      onTold()
+      onDone()
     })
   }
 
@@ -86,16 +86,18 @@ export class SlotRounds {
   }
 
   #isDue(slots: KeySlots, nowMs: number): boolean {
-    const { isUntold, isReporting, held, toldAtMs } = slots
+    const { isUnreported, isReporting, held, renewedAtMs } = slots
     if (isReporting) return false
-    return isUntold || (held > 0 && (nowMs - toldAtMs >= RENEW_AFTER_MS || this.#mayBeLost(slots, nowMs)))
+    return (
+      isUnreported || (held > 0 && (nowMs - renewedAtMs >= RENEW_AFTER_MS || this.#mayBeLost(slots, nowMs)))
+    )
   }
 
-  /** Whether the store may have dropped slots since it was told of them. */
-  #mayBeLost({ toldAtMs, part }: KeySlots, nowMs: number): boolean {
+  /** Whether the store may have dropped slots since they were reported. */
+  #mayBeLost({ renewedAtMs, part }: KeySlots, nowMs: number): boolean {
     // The process was stopped, or its event loop was blocked, so that it renewed nothing.
-    const isOld = toldAtMs > 0 && nowMs - toldAtMs > SLOTS_KEPT_MS
-    return isOld || toldAtMs < (this.#answersSinceMs.get(part.shard) ?? 0)
+    const isOld = renewedAtMs > 0 && nowMs - renewedAtMs > SLOTS_KEPT_MS
+    return isOld || renewedAtMs < (this.#answersSinceMs.get(part.shard) ?? 0)
   }
 
   /** Declares the keys that are due: one batch after another, each when the one before is answered. */
@@ -128,6 +130,6 @@ export class SlotRounds {
 }
 
 /** Whether nothing is held, and the store has dropped by itself what it may have. */
-function isGone({ isIdle, toldAtMs, failedAtMs }: KeySlots, nowMs: number): boolean {
-  return isIdle && nowMs - Math.max(toldAtMs, failedAtMs) > SLOTS_KEPT_MS
+function isGone({ isIdle, renewedAtMs, failedAtMs }: KeySlots, nowMs: number): boolean {
+  return isIdle && nowMs - Math.max(renewedAtMs, failedAtMs) > SLOTS_KEPT_MS
 }

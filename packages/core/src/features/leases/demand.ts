@@ -101,7 +101,7 @@ export function wishOf(id: string, demand: Demand, { share, lengthUs, lagUs }: L
   return { id, most, least, share, lengthUs, lagUs }
 }
 
-/** Whether the store would grant a lease, as far as its last outcome tells. */
+/** Whether the store would grant a lease, by its last outcome. */
 export function isGrantable(limits: readonly LimitOutcome[], { share }: LeaseTerms): boolean {
   let least = Infinity
   for (const { remaining } of limits) least = Math.min(least, remaining)

@@ -1,6 +1,6 @@
 import type { LeaseReport, Outcome } from '../../stores/contract.js'
 
-/** What the store was told, or may have been. */
+/** A report that the store has, or may have. */
 interface Report {
   /** The number of the last use in it. */
   readonly upTo: number
@@ -83,7 +83,7 @@ export class HeldLease {
   }
 
   /**
-   * Puts units of a use back. Returns false when the store may have been told of it: it counts them as of then, so they
+   * Puts units of a use back. Returns false when it may have been reported: the store counts it as of then, so the units
    * cannot be used again as of later.
    */
   putBack(use: number, units: number, nowMs: number): boolean {
@@ -127,7 +127,7 @@ export class HeldLease {
   }
 
   /**
-   * What the store answered to the report that told it of a use.
+   * The store's answer to the report that included a use.
    *
    * @returns its outcome and how many units it counted; undefined if that is not known
    */

@@ -5,7 +5,7 @@ import type { HeldLease } from './held-lease.js'
 /** Receives what becomes of the units of one subject. */
 export interface UnitsListener {
   changed(kind: LeaseChange['kind'], units: number): void
-  /** Units that were served; told when their lease is over. */
+  /** Units that were served. Called when their lease is over. */
   used(units: number): void
 }
 
@@ -68,17 +68,17 @@ export class HeldLeases {
     for (const [lease, units] of reported) {
       if (isKnown && lease.confirm(outcome)) returned += units
       else late += units
-      if (!isKnown && !lease.isClosed) this.#tell('lost', lease.close())
+      if (!isKnown && !lease.isClosed) this.#report('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)
-    this.#tell('returned', returned)
-    this.#tell('lost', late)
+    this.#report('returned', returned)
+    this.#report('lost', late)
     return returned
   }
 
   /** A report that got no answer. */
   unconfirmed(reported: readonly Reported[]): void {
-    this.#tell(
+    this.#report(
       'lost',
       reported.reduce((sum, [, returned]) => sum + returned, 0),
     )
@@ -92,7 +92,7 @@ export class HeldLeases {
   /** Drops those that have ended. */
   expire(nowMs: number): void {
     if (!this.#all.some(({ endsAtMs }) => nowMs >= endsAtMs)) return
-    for (const lease of this.#all) if (nowMs >= lease.endsAtMs) this.#tell('lost', lease.close())
+    for (const lease of this.#all) if (nowMs >= lease.endsAtMs) this.#report('lost', lease.close())
     this.#remove(({ endsAtMs }) => nowMs >= endsAtMs)
   }
 
@@ -101,7 +101,7 @@ export class HeldLeases {
     this.#all = this.#all.filter((lease) => !isOver(lease))
   }
 
-  #tell(kind: LeaseChange['kind'], units: number): void {
+  #report(kind: LeaseChange['kind'], units: number): void {
     if (units > 0) this.#listener.changed(kind, units)
   }
 }

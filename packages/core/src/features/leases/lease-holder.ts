@@ -58,7 +58,7 @@ export class LeaseHolder {
     this.terms = options.part.set.lease as LeaseTerms
     this.lengthMs = this.terms.lengthUs / 1000
     this.#leases = new HeldLeases({
-      changed: (kind, units) => this.#tell(kind, units),
+      changed: (kind, units) => this.#report(kind, units),
       used: (units) => options.reporter.leaseUsed(units),
     })
   }
@@ -182,7 +182,7 @@ export class LeaseHolder {
     if (!message.wish) return
     const { id, most } = message.wish
     this.#unanswered.push({ id, most, endsAtMs: nowMs + this.lengthMs })
-    this.#tell('lost', 0)
+    this.#report('lost', 0)
   }
 
   /**
@@ -228,7 +228,7 @@ export class LeaseHolder {
     const { granted, endsAtMs } = lease
     if (granted === 0) {
       this.#pause(nowMs)
-      return this.#tell('refused', 0)
+      return this.#report('refused', 0)
     }
     // The store may have forgotten it in the reset: then it is only given back.
     const isOfBefore = sentAtMs <= this.#forgottenAtMs
@@ -239,7 +239,7 @@ export class LeaseHolder {
     this.#dueAtMs = isOfBefore ? nowMs : endsAtMs - leadMs
     const isRenewal = this.#hadLease
     this.#hadLease = true
-    this.#tell('granted', granted, isRenewal)
+    this.#report('granted', granted, isRenewal)
     this.expire(nowMs)
   }
 
@@ -247,7 +247,7 @@ export class LeaseHolder {
     this.#pausedUntilMs = nowMs + pauseMsOf(this.lengthMs)
   }
 
-  #tell(kind: LeaseChange['kind'], units: number, isRenewal = false): void {
+  #report(kind: LeaseChange['kind'], units: number, isRenewal = false): void {
     const { reporter, plan } = this.#options
     reporter.lease({ kind, subject: this.part.subject, plan: plan.name, units }, isRenewal)
   }
@@ -290,7 +290,7 @@ export class LeaseUse implements LeasedUnits {
     const { at, limits } = confirmed.outcome
     const enteredAt = this.#lagUs > 0 ? Math.min(at, lease.endsAtUs - this.#lagUs) : at
     const behind = Math.max(confirmed.units - units, 0)
-    const told = limits.map((limit) => ({ ...limit, remaining: limit.remaining + behind }))
-    return refundOf({ shard: part.shard, parts: [part] }, { at: enteredAt, limits: told }, units)
+    const then = limits.map((limit) => ({ ...limit, remaining: limit.remaining + behind }))
+    return refundOf({ shard: part.shard, parts: [part] }, { at: enteredAt, limits: then }, units)
   }
 }

@@ -102,19 +102,19 @@ export class CountedDecision implements Decision {
     const { limits } = decision.#request
     if (decision.#outcome) return limits
     const denial = CountedDecision.denialOf(decision)
-    if (denial) return limitsToldBy(denial)
+    if (denial) return limitsReportedBy(denial)
     return decision.limits.length === limits.length
       ? limits
-      : toldParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
+      : reportedParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
   }
 
   /** The subject of each of those limits. */
   static ownersOf(decision: CountedDecision): readonly Subject[] {
     const denial = CountedDecision.denialOf(decision)
-    if (denial) return ownersToldBy(denial)
-    const told = toldParts(CountedDecision.verdictsOf(decision))
+    if (denial) return ownersReportedBy(denial)
+    const reported = reportedParts(CountedDecision.verdictsOf(decision))
     const { parts } = decision.#request
-    return ownersOf(parts.filter((part) => told.includes(part)))
+    return ownersOf(parts.filter((part) => reported.includes(part)))
   }
 
   static takenBy(decision: CountedDecision): number {
@@ -247,12 +247,12 @@ function statesOfCache(verdict: Verdict, { limits }: Outcome): readonly LimitSta
 }
 
 /** The limits that the decision reports of a denial: the same array for all with the same limits, if these are all. */
-function limitsToldBy(denial: Verdict): readonly Limit[] {
+function limitsReportedBy(denial: Verdict): readonly Limit[] {
   return known(denial, limitsIn(denial))
 }
 
 /** The subject of each of them. */
-function ownersToldBy(denial: Verdict): readonly Subject[] {
+function ownersReportedBy(denial: Verdict): readonly Subject[] {
   return known(denial, ownersOf(denial.parts ?? denial.step.parts))
 }
 
@@ -288,7 +288,7 @@ function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, ca
 }
 
 /** The parts whose limits are reported. */
-function toldParts(verdicts: readonly Verdict[]): readonly Part[] {
+function reportedParts(verdicts: readonly Verdict[]): readonly Part[] {
   return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
 }
 

@@ -27,7 +27,7 @@ export interface Denial {
  */
 export function denialOf(decision: Decision): Denial {
   const verdict = CountedDecision.is(decision) ? CountedDecision.denialOf(decision) : undefined
-  if (!verdict?.outcome) return { limits: toldBy(decision), atMs: undefined }
+  if (!verdict?.outcome) return { limits: limitsOfCopy(decision), atMs: undefined }
   const { at, limits } = verdict.outcome
   const denying: DenyingLimit[] = []
   let next = 0
@@ -48,7 +48,7 @@ function denyingLimit(
   return { quota, windowMs, capacity, timeZone: compiled.timeZone, planName, place, waitMs }
 }
 
-function toldBy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
+function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
   return limits
     .filter(({ name }) => violated.includes(name))
     .map(({ quota, windowMs, used, remaining }: LimitState) => {

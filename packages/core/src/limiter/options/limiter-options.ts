@@ -155,11 +155,11 @@ const LOST = {
 /** Warns once a process of each option that was given, but as undefined, and whose default holds less. */
 export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
   if (isSilent(warn)) return
-  const told = processWide('options told as undefined', () => new Set<string>())
+  const warned = processWide('options warned of as undefined', () => new Set<string>())
   for (const [name, lost] of Object.entries(LOST)) {
     if (!Object.hasOwn(options, name) || options[name as keyof typeof LOST] !== undefined) continue
-    if (told.has(name)) continue
-    told.add(name)
+    if (warned.has(name)) continue
+    warned.add(name)
     warn('TOLLGATE_UNDEFINED', `The option ${name} was given as undefined, so ${lost}.`)
   }
 }

@@ -73,13 +73,13 @@ function errorOfOthers(given: object, unknown: readonly string[]): ConfigError |
   const limit =
     replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
   const others = replacements(unknown.filter((name) => !replaced.includes(name)))
-  const told =
-    [...limit, ...others.slice(0, MOST_TOLD)].join(', ') || (remedyOf(sign) ?? 'it has no equivalent')
-  return new ConfigError(sign, `an option of ${other.name}; ${told} (all others: ${other.page})`)
+  const remedy =
+    [...limit, ...others.slice(0, MOST_REMEDIES)].join(', ') || (remedyOf(sign) ?? 'it has no equivalent')
+  return new ConfigError(sign, `an option of ${other.name}; ${remedy} (all others: ${other.page})`)
 }
 
 /** Besides the limit. */
-const MOST_TOLD = 3
+const MOST_REMEDIES = 3
 
 /** `store: redisStore(client) in place of driver and db`, of those that an option of Tollgate replaces. */
 function replacements(names: readonly string[]): string[] {
@@ -129,7 +129,7 @@ function limitWithParts(given: Given, parts: readonly string[]): string {
   return isOptions(given.plans) ? `it in the plan, such as free: ${long}` : `limit: ${long}`
 }
 
-/** What the limit itself says, where that can be told. */
+/** What the limit itself says, as far as it can be read. */
 function outerOf(limit: unknown): object {
   if (isOptions(limit)) return limit
   const [, quota, window] = (typeof limit === 'string' && /^(\d{1,13})\/([\w ]{1,16})$/.exec(limit)) || []

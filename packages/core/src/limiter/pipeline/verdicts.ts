@@ -197,7 +197,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
   }
 
   send(request: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
-    // Users have been told of an open breaker.
+    // The breaker was reported when it opened.
     if (this.isRefused(request.shard)) return onAnswer(undefined)
     void this.store.consume(request, (_, given, sentAtMs) => {
       if (!isOutcome(given, request)) {

@@ -15,7 +15,7 @@ import type { WaitingChange } from '../waiting/waiting-change.js'
 export interface BreakerChange {
   /**
    * `open`: the store has failed several times, and gets no requests until it answers a probe. `half-open`: it answers,
-   * and is being told what was admitted meanwhile. `closed`: it decides.
+   * and is being charged for what was admitted meanwhile. `closed`: it decides.
    */
   readonly state: BreakerState
   readonly shard: number
@@ -82,7 +82,7 @@ export interface LimiterEvents {
   evicted: [subjects: number]
   /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
   lease: [change: LeaseChange]
-  /** Requests in flight were told to the store again, which had lost them or may have: after an outage, or a pause. */
+  /** Requests in flight were reported again to a store that had lost them, or may have: after an outage, or a pause. */
   inFlight: [change: InFlightChange]
   /** A request of a plan with `wait` got a place in line, or is in line no more. */
   waiting: [change: WaitingChange]
@@ -146,7 +146,7 @@ export class Events {
   readonly #warn: Warn
   readonly #channels = mapChannels()
 
-  /** @param limiter sent along on the channels, so that subscribers can tell limiters apart */
+  /** @param limiter sent along on the channels, so that subscribers know which limiter it is */
   constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
     this.#warn = onceAMinute(warn)

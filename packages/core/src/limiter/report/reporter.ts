@@ -152,8 +152,8 @@ export class StoreWarning {
   readonly #clock: () => number
   readonly #until: string
   readonly #nextMs = new Map<StoreErrorReason, number>()
-  /** What was told of the outage. */
-  readonly #told = new Set<StoreErrorReason>()
+  /** The reasons that this outage was warned of with. */
+  readonly #warned = new Set<StoreErrorReason>()
   #isFirst = true
 
   /** @param clock returns a time in ms; only tests pass one */
@@ -171,15 +171,15 @@ export class StoreWarning {
     return isFirst
   }
 
-  /** A shard was given up, or still fails. Once an outage was told, it is told again only with a reason that somebody has to put right. */
+  /** A shard was given up, or still fails. During an outage only a new reason that somebody has to put right is warned of. */
   failed(error: StoreError): void {
     this.#isFirst = false
     const { message, reason } = error
-    if (this.#told.has(reason) || (this.#told.size > 0 && isPassing(error))) return
+    if (this.#warned.has(reason) || (this.#warned.size > 0 && isPassing(error))) return
     const nowMs = this.#clock()
     if (nowMs < (this.#nextMs.get(reason) ?? Number.NEGATIVE_INFINITY)) return
     this.#nextMs.set(reason, nowMs + EVERY_MS)
-    this.#told.add(reason)
+    this.#warned.add(reason)
     const advice = ADVICE[reason] ?? ''
     this.#warn(
       'TOLLGATE_STORE',
@@ -189,8 +189,8 @@ export class StoreWarning {
 
   /** The store decides again, which is said where its outage was. */
   over({ ms, units, dropped }: Outage): void {
-    if (this.#told.size === 0) return
-    this.#told.clear()
+    if (this.#warned.size === 0) return
+    this.#warned.clear()
     const charged = units > 0 ? `; ${units} units that were admitted meanwhile were charged` : ''
     const lost = dropped > 0 ? `; ${dropped} were dropped` : ''
     this.#warn('TOLLGATE_STORE_BACK', `The store decides again after ${seconds(ms)} s${charged}${lost}.`)

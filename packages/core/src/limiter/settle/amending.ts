@@ -65,10 +65,10 @@ export class Amending {
     return decided instanceof Promise ? this.#host.track(decided) : decided
   }
 
-  /** Takes what is missing. If that does not fit, the denial must tell of all that was asked for: so all is asked at once. */
+  /** Takes what is missing. If that does not fit, all is asked at once: the denial must report all that was asked for. */
   #take(amendment: Amendment, missing: Request): MaybePromise<Decision> {
     const { first, taken, request } = amendment
-    // The message that asks for a slot of the same key tells the store, too, that this one is free.
+    // The message that asks for a slot of the same key also says that this one is free.
     if (missing.parts.some((part) => part.set.slots !== undefined && isIn(taken.request, part)))
       first.release()
     return chain(this.#host.take(missing), (verdict) => {

@@ -150,11 +150,11 @@ export function limitsOf(decision: Decision): readonly Limit[] | undefined {
 
 /** One with limits was decided by the store in part. */
 function isWithoutNumbers(decision: Decision): decision is CountedDecision {
-  return CountedDecision.is(decision) && isUntold(decision) && decision.limits.length === 0
+  return CountedDecision.is(decision) && isWithoutStates(decision) && decision.limits.length === 0
 }
 
-/** Whether a decision counted units and tells no numbers: others may have used units since the store was asked. */
-export function isUntold({ source }: Decision): boolean {
+/** Whether a decision counted units and reports no numbers: others may have used units since the store was asked. */
+export function isWithoutStates({ source }: Decision): boolean {
   return source === 'lease' || source === 'place'
 }
 

@@ -23,7 +23,7 @@ const ROUNDING_MS = 0.002
 
 /**
  * Those that wait, a line for each subject. Nobody overtakes in a line, and nobody waits for those before it beyond its own
- * `latestMs`: the time of a place is told by the store's clock, which can step back, and then says nothing of the places
+ * `latestMs`: the time of a place is by the store's clock, which can step back, and then cannot be compared with the places
  * that were booked before.
  */
 export class Lines<Waiter extends InLine> {
@@ -84,7 +84,7 @@ export class Lines<Waiter extends InLine> {
   }
 }
 
-/** Whether a place comes before another. Only places by one clock can be compared by the times that it told. */
+/** Whether a place comes before another. Only places by one clock can be compared by their times. */
 function isBefore(a: InLine, b: InLine): boolean {
   const [aLeast, aMost] = a.aheadMs
   const [bLeast, bMost] = b.aheadMs

@@ -67,7 +67,9 @@ export class CheckedProcess {
     const { isPaused, isDown, isRecovering, timers } = this
     const nowMs = timers.nowMs
     const slots = [...this.inFlight.keys].map(([key, one]) => {
-      const ages = [one.toldAtMs, one.failedAtMs].map((atMs) => atMs > 0 && Math.min(nowMs - atMs, LONG_MS))
+      const ages = [one.renewedAtMs, one.failedAtMs].map(
+        (atMs) => atMs > 0 && Math.min(nowMs - atMs, LONG_MS),
+      )
       return [key, one.state(), ages, one.isTight]
     })
     const asks = this.asks.map(({ state, steps }) => [state, steps.length])

@@ -20,7 +20,7 @@ test('a request that is let in tells of what ended before, so no report is due',
   const next = slots.ask()
   expect(slots.isDue).toBe(false)
   slots.granted(next, given(2), 0)
-  expect([slots.isDue, slots.isUntold, slots.held, slots.known]).toEqual([false, false, 1, 2])
+  expect([slots.isDue, slots.isUnreported, slots.held, slots.known]).toEqual([false, false, 1, 2])
 })
 
 test('a denied request need not tell of it: then a report is due, however many requests follow', () => {
@@ -38,7 +38,7 @@ test('a denied request need not tell of it: then a report is due, however many r
   expect([report.held, report.known]).toEqual([0, 1])
   slots.reported(report, given(1))
   slots.denied(slots.ask(), denied(1))
-  expect([slots.isDue, slots.isUntold]).toEqual([false, false])
+  expect([slots.isDue, slots.isUnreported]).toEqual([false, false])
 })
 
 test('requests in the order in which they were sent cost no report, whatever becomes of them', () => {
@@ -52,7 +52,7 @@ test('requests in the order in which they were sent cost no report, whatever bec
       else slots.granted(each, given((number += 1)), 0)
     }
     running.push(slots.held)
-    expect([slots.isUntold, slots.known]).toEqual([false, number])
+    expect([slots.isUnreported, slots.known]).toEqual([false, number])
   }
   expect(running.at(-1)).toBe(100)
 })
