@@ -4,11 +4,12 @@
  */
 export type { HttpAdapter, HttpAnswer, HttpLimiter, ResponseEnd } from './http/adapter.js'
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
-export { isSomebody } from './http/who/identify.js'
+export { isSomebody, type Identified } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'
 export { hasLeft, onResponseEnd } from './http/response-end.js'
 export { groupOfRoute } from './http/options.js'
 export { warn, type Warn, type WarningCode } from './base/warnings.js'
 export { internalsOf, type Internals } from './limiter/internals.js'
 export { atCaller, toError } from './base/errors.js'
+export type { MaybePromise } from './base/promises.js'
 export { channelOf } from './limiter/report/events.js'

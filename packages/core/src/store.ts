@@ -28,11 +28,9 @@ export {
   type SubRequest,
 } from './stores/contract.js'
 export { checkStore, spaceOf, unsupportedBy } from './stores/store-check.js'
-export { EvictionReport } from './stores/memory/eviction-report.js'
-export { LruMap } from './base/caches.js'
-export { needClock, needOptions } from './base/options.js'
+export { needClock } from './base/options.js'
 export type { MaybePromise } from './base/promises.js'
-export { ConfigError, StoreError, type StoreErrorReason, atCaller } from './base/errors.js'
+export { ConfigError, StoreError, atCaller } from './base/errors.js'
 export {
   EARLIEST,
   NEVER,

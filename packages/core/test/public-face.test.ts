@@ -44,10 +44,8 @@ const AUTHORS_OF_ADAPTERS = [
 const AUTHORS_OF_STORES = [
   'ConfigError',
   'EARLIEST',
-  'EvictionReport',
   'ID_KEPT_MS',
   'KEPT_UNDER_TEST_CLOCK_MS',
-  'LruMap',
   'NEVER',
   'SLOTS_KEPT_MS',
   'StoreError',
@@ -60,7 +58,6 @@ const AUTHORS_OF_STORES = [
   'limitSetOf',
   'memoryStore',
   'needClock',
-  'needOptions',
   'refundByKey',
   'refundOf',
   'spaceOf',

@@ -1,5 +1,12 @@
-import { LimitedError, type Decision, type MaybePromise } from '@tollgate/core'
-import { admitThen, hasLeft, onResponseEnd, type HttpAdapter, type HttpLimiter } from '@tollgate/core/adapter'
+import { LimitedError, type Decision } from '@tollgate/core'
+import {
+  admitThen,
+  hasLeft,
+  onResponseEnd,
+  type HttpAdapter,
+  type HttpLimiter,
+  type MaybePromise,
+} from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { removeHeader, setHeader } from './held-headers.js'
 import { configOf } from './last.js'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Identified, Identify, Limiter } from '@tollgate/core'
-import { isSomebody, watchIdentity } from '@tollgate/core/adapter'
+import type { Identify, Limiter } from '@tollgate/core'
+import { isSomebody, watchIdentity, type Identified } from '@tollgate/core/adapter'
 import { fastify } from './adapter.js'
 import { addLast, type Stage } from './last.js'
 

@@ -1,14 +1,19 @@
-import { LruMap, type CompiledLimit } from '@tollgate/core/store'
+import type { CompiledLimit } from '@tollgate/core/store'
 import { Counter } from './counter.js'
 import type { Layout } from './layout.js'
 
-/** The counters that this process knows: the most recently used ones. */
+/**
+ * The counters that this process knows. They are kept in two halves: when the recent half is full, the older one is
+ * forgotten. So those that were used last stay, and no use of a counter has to reorder the others.
+ */
 export class Counters {
-  readonly #known: LruMap<Counter>
+  readonly #half: number
   readonly #layout: Layout
+  #recent = new Map<string, Counter>()
+  #before = new Map<string, Counter>()
 
   constructor(most: number, layout: Layout) {
-    this.#known = new LruMap(most)
+    this.#half = Math.ceil(most / 2)
     this.#layout = layout
   }
 
@@ -18,9 +23,18 @@ export class Counters {
    */
   at(key: string, limit: CompiledLimit, nowUs: number): Counter {
     const name = `${limit.stateId} ${key}`
-    const counter = this.#known.get(name) ?? new Counter(this.#layout.counter(key, limit), limit)
-    this.#known.use(name, counter)
+    const counter = this.#recent.get(name) ?? this.#enter(name, key, limit)
     counter.moveTo(limit, limit.paramsAt(nowUs / 1000), nowUs)
+    return counter
+  }
+
+  #enter(name: string, key: string, limit: CompiledLimit): Counter {
+    const counter = this.#before.get(name) ?? new Counter(this.#layout.counter(key, limit), limit)
+    if (this.#recent.size >= this.#half) {
+      this.#before = this.#recent
+      this.#recent = new Map()
+    }
+    this.#recent.set(name, counter)
     return counter
   }
 }

@@ -1,5 +1,4 @@
 import {
-  EvictionReport,
   KEPT_UNDER_TEST_CLOCK_MS,
   type Answer,
   type Call,
@@ -45,7 +44,7 @@ export class CountingStore implements Store {
   readonly #layout: Layout
   readonly #spareS: number
   readonly #shards: readonly Shard[]
-  readonly #losses = new EvictionReport()
+  readonly #losses = new Losses()
   readonly #charges = new OnceById<Answer>()
   readonly #refunds = new OnceById<RefundAnswer>()
 
@@ -146,5 +145,38 @@ class OnceById<T> {
     const begun = work().finally(() => this.#underWay.delete(id))
     this.#underWay.set(id, begun)
     return begun
+  }
+}
+
+const REPORTED_EVERY_MS = 1000
+
+/** Reports how many counters Memcached lost, at most once a second, and never while requests are decided. */
+class Losses {
+  readonly #listeners = new Set<(lost: number) => void>()
+  #lost = 0
+  #timer: NodeJS.Timeout | undefined
+
+  add(): void {
+    if (this.#listeners.size === 0) return
+    this.#lost += 1
+    // Does not keep the process alive. The rest is reported when a listener leaves.
+    this.#timer ??= setTimeout(() => this.#report(), REPORTED_EVERY_MS).unref()
+  }
+
+  observe(listener: StoreListener): () => void {
+    const report = (lost: number): void => listener.onEvicted(lost)
+    this.#listeners.add(report)
+    return () => {
+      this.#report()
+      this.#listeners.delete(report)
+    }
+  }
+
+  #report(): void {
+    clearTimeout(this.#timer)
+    const lost = this.#lost
+    this.#timer = undefined
+    this.#lost = 0
+    if (lost > 0) for (const report of this.#listeners) report(lost)
   }
 }

@@ -1,8 +1,8 @@
-import { StoreError, type StoreErrorReason } from '@tollgate/core/store'
+import { StoreError } from '@tollgate/core/store'
 
 interface Reaction {
   readonly matches: RegExp
-  readonly reason: StoreErrorReason
+  readonly reason: StoreError['reason']
   readonly says: string
   readonly isOfRequest?: true
 }

@@ -1,4 +1,4 @@
-import { atCaller, ConfigError, needClock, needOptions, spaceOf, type Store } from '@tollgate/core/store'
+import { atCaller, ConfigError, needClock, spaceOf, type Store } from '@tollgate/core/store'
 import { portOf, type Memcached } from './clients/index.js'
 import type { Connect } from './connection/connection.js'
 import { CountingStore } from './counting-store.js'
@@ -36,7 +36,7 @@ export function memcachedStore(servers: Memcached, options: MemcachedStoreOption
 }
 
 function makeStore(servers: Memcached, options: MemcachedStoreOptions): Store {
-  needOptions(options, ['prefix', 'maxCounters', 'connect', 'now'], 'memcachedStore')
+  needOptions(options)
   const { prefix = 'tollgate', maxCounters = 100_000, connect, now } = options
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
     throw ConfigError.wrong('prefix', prefix, "1 to 64 letters, digits or _.:-, such as 'myapp'")
@@ -51,4 +51,18 @@ function makeStore(servers: Memcached, options: MemcachedStoreOptions): Store {
   needClock(now)
   const port = portOf(servers, connect)
   return new CountingStore(port, { prefix, maxCounters, space: spaceOf(port.servers, prefix), now })
+}
+
+const OPTIONS = ['prefix', 'maxCounters', 'connect', 'now']
+
+/** @throws {ConfigError} when it is no object, or has an option that does not exist, which is most likely a typo */
+function needOptions(options: unknown): void {
+  if (Object.prototype.toString.call(options) !== '[object Object]') {
+    throw ConfigError.wrong('memcachedStore', options, `an object of options: ${OPTIONS.join(', ')}`)
+  }
+  for (const name of Object.keys(options as object)) {
+    if (OPTIONS.includes(name)) continue
+    const path = /^[\w$-]{1,64}$/.test(name) ? `memcachedStore.${name}` : 'memcachedStore'
+    throw new ConfigError(path, `there is no such option here; there are ${OPTIONS.join(', ')}`)
+  }
 }

@@ -1,5 +1,8 @@
-import type { BreakerState, LeaseStats, Limiter, LimiterHealth } from '@tollgate/core'
+import type { Limiter, LimiterEvents, LimiterHealth, LimiterStats } from '@tollgate/core'
 import { needLimiter } from './options.js'
+
+type BreakerState = LimiterEvents['breaker'][0]['state']
+type LeaseStats = LimiterStats['leases']
 
 /** The state of all limiters: how many of them are in each state. */
 export interface Overview {

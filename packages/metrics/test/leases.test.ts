@@ -1,9 +1,9 @@
 // Leases are read from the counts of a limiter when metrics are collected.
-import { createLimiter, type LeaseStats, type Limiter, type LimiterStats } from '@tollgate/core'
+import { createLimiter, type Limiter, type LimiterStats } from '@tollgate/core'
 import { instrument, instrumentAll } from '../src/index.js'
 import { collect, type Collected } from './collect.ts'
 
-const NONE: LeaseStats = {
+const NONE: LimiterStats['leases'] = {
   granted: 0,
   refused: 0,
   renewals: 0,
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => collected.close())
 
 /** A limiter whose counts of leases a test sets. */
-function leasing(): { limiter: Limiter; counts: (leases: Partial<LeaseStats>) => void } {
+function leasing(): { limiter: Limiter; counts: (leases: Partial<LimiterStats['leases']>) => void } {
   const limiter = createLimiter({ limit: '100/min' })
   let leases = NONE
   const stats = limiter.stats.bind(limiter)

@@ -1,4 +1,5 @@
-import type { Consumer, Decision, Limiter, MaybePromise, Subject } from '@tollgate/core'
+import type { Consumer, Decision, Limiter, Subject } from '@tollgate/core'
+import type { MaybePromise } from '@tollgate/core/store'
 import type { Limited } from './hit.js'
 import { needWindow } from './limited.js'
 import type { Backed } from './store-options.js'

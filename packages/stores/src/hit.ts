@@ -1,4 +1,6 @@
-import type { Decision, LimitState } from '@tollgate/core'
+import type { Decision } from '@tollgate/core'
+
+type LimitState = Decision['limits'][number]
 
 /**
  * The quota where every request has to be counted, whatever the limit: the most that a limit can have on every store, so that

@@ -1,4 +1,5 @@
-import { ConfigError, type Algorithm } from '@tollgate/core'
+import { ConfigError } from '@tollgate/core'
+import type { Algorithm } from '@tollgate/core/store'
 import { limitSetOf } from '@tollgate/core/store'
 import { UNREACHABLE } from './hit.js'
 

@@ -1,13 +1,12 @@
 import {
   ConfigError,
   createLimiter,
-  type Algorithm,
   type Limiter,
   type LimiterOptions,
   type Store,
   type StoreError,
 } from '@tollgate/core'
-import { checkStore } from '@tollgate/core/store'
+import { checkStore, type Algorithm } from '@tollgate/core/store'
 import { isConfigError } from './limited.js'
 
 /** Of a limiter's options those that do not say how much a client may use: the middleware says that. */

@@ -121,7 +121,7 @@ const ALLOWED: readonly Import[] = [
   ['stores/src/f.ts', '@tollgate/core/store'],
   ['stores/src/f.ts', './counter.js'],
   ['core/src/store.ts', './stores/contract.js'],
-  ['core/src/limiter/f.ts', '../features/leases/lease-change.js'],
+  ['core/src/limiter/f.ts', '../features/leases/lease-reporter.js'],
   ['core/test/laws/f.ts', '../../src/stores/memory/memory-store.js'],
 ]
 

@@ -108,16 +108,7 @@ const OTHERS = [
     'toThrown',
     'unsupportedBy',
   ],
-  ...[
-    'EvictionReport',
-    'LruMap',
-    'warn',
-    'watchIdentity',
-    'atCaller',
-    'checkStore',
-    'needClock',
-    'needOptions',
-  ],
+  ...['warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
 ]
 
 const METHODS: Calls = {

@@ -6,13 +6,13 @@ import { pathIn, show } from './show.js'
 export interface KnownOptions {
   readonly names: readonly string[]
   /** The shortest correct use, for the error message. Default: the names. */
-  readonly example?: string
+  readonly example?: string | undefined
   /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
-  readonly remedyOf?: (name: string) => string | undefined
+  readonly remedyOf?: ((name: string) => string | undefined) | undefined
   /** The error for what belongs into the options and was given in place of them; undefined: it is nothing of that kind. */
-  readonly errorOfWhole?: (given: unknown, example: string) => ConfigError | undefined
+  readonly errorOfWhole?: ((given: unknown, example: string) => ConfigError | undefined) | undefined
   /** One error for all unknown options together, if they are those of another package. */
-  readonly errorOf?: (given: object, unknown: readonly string[]) => ConfigError | undefined
+  readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
 }
 
 /** An error lists at most this many names. */

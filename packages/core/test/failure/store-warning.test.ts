@@ -4,14 +4,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, freePort, testPrefix } from '@tollgate/testing'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  StoreError,
-  type Limiter,
-  type StoreErrorReason,
-} from '../../src/index.js'
+import { createLimiter, memoryStore, redisStore, StoreError, type Limiter } from '../../src/index.js'
 import { shardOf } from '../../src/requests/key.js'
 import { StoreWarning } from '../../src/limiter/report/reporter.js'
 import { compiledWith } from '../support/compiled.js'
@@ -274,7 +267,7 @@ test('in an outage, a reason that somebody has to put right is told as well, eac
   expect(lines).toEqual(['lost', 'password', 'full'].map((text) => expect.stringContaining(`: ${text}`)))
 })
 
-test.each<[reason: StoreErrorReason, what: string]>([
+test.each<[reason: StoreError['reason'], what: string]>([
   ['unreachable', 'cannot be reached'],
   ['timeout', 'does not answer'],
   ['loading', 'does not answer'],

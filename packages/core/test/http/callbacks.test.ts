@@ -3,7 +3,6 @@
 // application's error handling, or is told where that can do nothing. It never ends the process.
 import { Redis } from 'ioredis'
 import { createHttpLimiter, type ResponseEnd } from '../../src/adapter.js'
-import type { PlanCacheOptions, ShedOptions } from '../../src/index.js'
 import {
   byBearerToken,
   byHeader,
@@ -11,9 +10,6 @@ import {
   createLimiter,
   memoryStore,
   redisStore,
-  type ByBearerTokenOptions,
-  type ByHeaderOptions,
-  type ByJwtClaimOptions,
   type LimiterOptions,
   type MemoryStoreOptions,
   type RateLimitOptions,
@@ -21,6 +17,10 @@ import {
 } from '../../src/index.js'
 import { httpAdapter } from '../support/http-adapter.js'
 import { asyncStore } from '../support/stores.js'
+import type { ShedOptions } from '../../src/http/shedding/shedder.js'
+import type { ByBearerTokenOptions, ByJwtClaimOptions } from '../../src/http/who/credentials.js'
+import type { ByHeaderOptions } from '../../src/http/who/identify.js'
+import type { PlanCacheOptions } from '../../src/requests/plan/plan-lookup.js'
 
 interface Req {
   readonly headers: Record<string, string>

@@ -1,12 +1,7 @@
 // A store can have an algorithm of its own for limits that name none.
-import {
-  createLimiter,
-  memoryStore,
-  type Algorithm,
-  type Limiter,
-  type LimiterOptions,
-} from '../../src/index.js'
+import { createLimiter, memoryStore, type Limiter, type LimiterOptions } from '../../src/index.js'
 import type { AlgorithmName, Store } from '../../src/store.js'
+import type { Algorithm } from '../../src/plans/limit/limit.js'
 
 /** A store of counters that tells the algorithms it was asked for. */
 function counters(defaultAlgorithm: Algorithm | undefined = 'sliding-window'): {

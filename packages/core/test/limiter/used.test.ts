@@ -1,5 +1,6 @@
-import { createLimiter, type LimitOptions, type LimitState } from '../../src/index.js'
+import { createLimiter, type LimitOptions } from '../../src/index.js'
 import { memoryStore } from '../../src/index.js'
+import type { LimitState } from '../../src/limiter/decision/decision.js'
 
 const WINDOW_MS = 60_000
 const limits: [string, LimitOptions, capacity: number][] = [

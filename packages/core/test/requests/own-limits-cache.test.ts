@@ -1,7 +1,8 @@
 // Limits that come with a subject are compiled once, and found again by what they say.
-import { createLimiter, memoryStore, type Limiter, type OwnLimits } from '../../src/index.js'
+import { createLimiter, memoryStore, type Limiter } from '../../src/index.js'
 import { OwnPlans } from '../../src/requests/plan/own-plans.js'
 import type { LimitSet, Store } from '../../src/store.js'
+import type { OwnLimits } from '../../src/plans/own-limits.js'
 
 /** A limiter, and the sets of limits that its store was asked for. */
 function watched(): { limiter: Limiter; sets: LimitSet[] } {

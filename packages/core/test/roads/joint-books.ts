@@ -1,12 +1,12 @@
 // What the laws allow where everything meets on one subject, from what the callers of both processes see. Where it depends on
 // what only the processes and the store know, there is a range.
-import type { LeaseChange } from '../../src/index.js'
 import type { Bounds } from './counter.js'
 import type { JointAsk, JointSchedule } from './joint-schedule.js'
 import { LateCounter } from './late-counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
 import { isFlight, linesOf, type Line } from './lines.js'
 import type { Plans } from './schedule.js'
+import type { LeaseChange } from '../../src/features/leases/lease-reporter.js'
 
 /** The most that a place may be used after its time, in µs. */
 export const SLACK_US = 100_000

@@ -1,4 +1,5 @@
-import type { ConcurrentLimitOptions, LimitOptions } from '../../src/index.js'
+import type { LimitOptions } from '../../src/index.js'
+import type { ConcurrentLimitOptions } from '../../src/plans/limit/limit.js'
 
 /**
  * Kinds of limits. `coarse` is a sliding log whose entries share slots; `hour` and `month` are calendar windows; `flight`

@@ -1,8 +1,9 @@
 // Turns the plans and places of a schedule into plans and scopes as a user writes them.
-import type { Consumer, LeaseOptions, LimitInput, Limiter, LimiterOptions, Subject } from '../../src/index.js'
+import type { Consumer, LimitInput, Limiter, LimiterOptions, Subject } from '../../src/index.js'
 import { inputOf, type LimitSpec } from './limits.js'
 import { NO_LIMIT } from './lines.js'
 import type { Ask, Plans, Schedule, Who } from './schedule.js'
+import type { LeaseOptions } from '../../src/plans/options/lease-option.js'
 
 /** How the plans of a schedule are leased, and the limits of its places `own` and `stacked`. */
 export type Leases = Readonly<Record<string, LeaseOptions | undefined>>

@@ -1,6 +1,7 @@
 // The processes of a schedule. Those that lease have a way to the store that is watched, and that can be cut.
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import type { LeaseChange, Limiter, Store } from '../../src/index.js'
+import type { LeaseChange } from '../../src/features/leases/lease-reporter.js'
+import type { Limiter, Store } from '../../src/index.js'
 import { asyncStore } from '../support/stores.js'
 import { placesOf, plansInput, type Places } from './places.js'
 import { limiterOn, type Road } from './road.js'

@@ -1,5 +1,5 @@
 // The plans of the runs with leases, all of them overloaded, and the most that each may let in.
-import type { LeaseOption, LimitOptions, PlanInputOptions } from '@tollgate/core'
+import type { LimitOptions, PlanInput } from '@tollgate/core'
 
 /** Units a second of every plan: less than the processes ask for together. */
 const PER_SECOND = 2000
@@ -11,7 +11,7 @@ export type Bound =
 
 export interface LeasedPlan {
   readonly name: string
-  readonly plan: PlanInputOptions
+  readonly plan: Extract<PlanInput, { readonly limits: unknown }>
   readonly bounds: readonly Bound[]
 }
 
@@ -65,7 +65,7 @@ function planOf(name: string, limits: readonly LimitOptions[]): LeasedPlan {
 }
 
 /** Of short windows leases must be asked for: their units come back late by a part of the window. */
-function leaseOf(limits: readonly LimitOptions[]): LeaseOption {
+function leaseOf(limits: readonly LimitOptions[]): NonNullable<LimitOptions['lease']> {
   const shortest = Math.min(...limits.map(({ window }) => Number(window)))
   return shortest >= LEASED_BY_DEFAULT_MS ? true : { maxMs: Math.ceil(shortest / 32) }
 }

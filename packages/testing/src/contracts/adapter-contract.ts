@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { redisStore, type Decision, type MaybePromise, type Store } from '@tollgate/core'
+import { redisStore, type Decision, type Store } from '@tollgate/core'
+import type { MaybePromise } from '@tollgate/core/adapter'
 import { Redis } from 'ioredis'
 import type { Served } from '../served.ts'
 import { testPrefix, testRedisUrl } from '../redis/test-redis.ts'

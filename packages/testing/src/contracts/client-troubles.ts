@@ -1,11 +1,11 @@
-import type { StoreErrorReason } from '@tollgate/core'
+import type { StoreError } from '@tollgate/core'
 import type { Deployment } from '../redis/deployment.ts'
 
 export interface ClientTrouble {
   begin(deployment: Deployment): Promise<void>
   end(deployment: Deployment): Promise<void>
   /** One of these. */
-  readonly reasons: readonly StoreErrorReason[]
+  readonly reasons: readonly StoreError['reason'][]
   /** In a warning that says what is wrong. */
   readonly words: RegExp
 }

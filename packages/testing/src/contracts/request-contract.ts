@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { decisionsOf, type Decision, type EventContext, type Limiter, type Store } from '@tollgate/core'
+import { decisionsOf, type Decision, type Limiter, type LimiterEvents, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -48,7 +48,7 @@ export function requestContract(name: string, serve: Serve, makeStore: () => Sto
       limiter.on('decision', ({ allowed }, context) => heard.push(['decision', allowed, context]))
       limiter.on('limited', (_, context) => heard.push(['limited', context?.method, context?.address]))
       const note = (message: unknown): void => {
-        const told = message as { limiter: Limiter; context?: EventContext }
+        const told = message as { limiter: Limiter; context?: LimiterEvents['decision'][1] }
         if (told.limiter === limiter) published.push(told.context?.method)
       }
       subscribe('tollgate:limited', note)

@@ -1,4 +1,4 @@
-import type { Decision, Limiter, Shed, Store } from '@tollgate/core'
+import type { Decision, Limiter, LimiterEvents, Store } from '@tollgate/core'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench } from './http-bench.ts'
@@ -82,7 +82,7 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
 
     test('listeners, counts and onDenied are told, and the limiter decided nothing', async () => {
       const limiter = limiterOfPlans()
-      const told: Shed[] = []
+      const told: LimiterEvents['shed'][0][] = []
       const denied: Decision[] = []
       const decided: Decision[] = []
       limiter.on('shed', (shed) => void told.push(shed))

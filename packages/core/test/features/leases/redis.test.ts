@@ -4,11 +4,11 @@ import {
   createLimiter,
   redisStore,
   type Decision,
-  type LeaseChange,
   type Limiter,
   type LimiterOptions,
   type PlanInput,
 } from '../../../src/index.js'
+import type { LeaseChange } from '../../../src/features/leases/lease-reporter.js'
 
 let server: RedisServer
 const clients: Redis[] = []

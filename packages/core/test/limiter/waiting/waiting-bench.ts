@@ -7,8 +7,8 @@ import {
   type LimiterOptions,
   type PlanInput,
   type Store,
-  type WaitingChange,
 } from '../../../src/index.js'
+import type { WaitingChange } from '../../../src/limiter/waiting/waiting-change.js'
 
 type Consume = Parameters<Limiter['consume']>
 
