@@ -59,9 +59,9 @@ export function slotsOf(concurrent: number, ...others: readonly LimitInput[]): L
 
 /** How many more requests may run. */
 export async function free(bench: Bench, key: string, set: LimitSet): Promise<number> {
-  return (await bench.left(key, set))[set.slots as number] as number
+  return (await bench.left(key, set))[set.inFlightIndex as number] as number
 }
 
 export function slotsIn({ limits }: Outcome, set: LimitSet): LimitOutcome {
-  return limits[set.slots as number] as LimitOutcome
+  return limits[set.inFlightIndex as number] as LimitOutcome
 }

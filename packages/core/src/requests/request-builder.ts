@@ -343,7 +343,7 @@ function capacityOfSet(set: LimitSet): number {
   const known = capacities.get(set)
   if (known !== undefined) return known
   const now = Date.now()
-  const counted = set.limits.filter((_, i) => i !== set.slots)
+  const counted = set.limits.filter((_, i) => i !== set.inFlightIndex)
   const capacity = Math.min(...counted.map((limit) => capacityOf(limit, now)))
   capacities.set(set, capacity)
   return capacity

@@ -78,14 +78,14 @@ export interface RequestSlots {
 /** Whether no plan of a request has it wait, or counts requests in flight: most are so. */
 export function isPlain({ parts }: Request): boolean {
   for (let i = 0; i < parts.length; i += 1) {
-    const { wait, slots } = (parts[i] as Part).set
-    if (wait !== undefined || slots !== undefined) return false
+    const { wait, inFlightIndex } = (parts[i] as Part).set
+    if (wait !== undefined || inFlightIndex !== undefined) return false
   }
   return true
 }
 
 /** Whether a limit of a request counts requests in flight. */
 export function takesSlots({ parts }: Request): boolean {
-  for (const { set } of parts) if (set.slots !== undefined) return true
+  for (const { set } of parts) if (set.inFlightIndex !== undefined) return true
   return false
 }

@@ -89,8 +89,8 @@ export function lackingUnits(
   let lacking = 0
   for (const [i, { wait, remaining }] of limits.entries()) {
     const denies = grant === 'all' && wait !== 0
-    if (denies && (i === set.slots || remaining >= needed)) return Infinity
-    if (i !== set.slots) lacking = Math.max(lacking, needed - remaining)
+    if (denies && (i === set.inFlightIndex || remaining >= needed)) return Infinity
+    if (i !== set.inFlightIndex) lacking = Math.max(lacking, needed - remaining)
   }
   return lacking
 }

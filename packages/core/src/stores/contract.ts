@@ -15,7 +15,7 @@ export interface SubRequest {
   /** Only with `force`: the units used of each limit of the set, oldest first. */
   readonly used?: readonly (readonly Usage[])[] | undefined
   /**
-   * Only if the set has a limit of requests in flight (`set.slots`), with the grants `all` and `declare`. Its numbers
+   * Only if the set has a limit of requests in flight (`set.inFlightIndex`), with the grants `all` and `declare`. Its numbers
    * change: read them when the request is sent. Left out, the request takes no slot.
    */
   readonly slots?: SlotHolder | undefined

@@ -23,7 +23,7 @@ export function refundOf(
       set,
       receipts: set.limits.map((_, i) => {
         const { remaining = 0, reset = 0, leased = 0 } = limits[next] ?? {}
-        const own = i === set.slots ? 0 : typeof units === 'number' ? units : (units[next] ?? 0)
+        const own = i === set.inFlightIndex ? 0 : typeof units === 'number' ? units : (units[next] ?? 0)
         next += 1
         // Units on lease are not in the state that the algorithm gives back to.
         return { units: own, at, remaining: remaining + leased, reset }
@@ -51,7 +51,7 @@ export function refundByKey(
       key,
       set,
       receipts: set.limits.map((_, i) => ({
-        units: i === set.slots ? 0 : units,
+        units: i === set.inFlightIndex ? 0 : units,
         at: EARLIEST,
         remaining: 0,
         reset: 0,

@@ -98,7 +98,7 @@ test('a slot of the limit on top that the store gives too late goes back', async
   let answer: (() => void) | undefined
   const consume: Store['consume'] = async (batch) => {
     const isLate = batch.some(
-      ({ grant, parts }) => grant === 'all' && parts.some(({ set }) => set.slots !== undefined),
+      ({ grant, parts }) => grant === 'all' && parts.some(({ set }) => set.inFlightIndex !== undefined),
     )
     if (isLate && !answer) await new Promise<void>((resolve) => (answer = resolve))
     return inner.consume(batch)

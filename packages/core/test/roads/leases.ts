@@ -1,6 +1,5 @@
 // The processes of a schedule that lease: they close and die, and what each may have on lease.
 import type { LeaseChange } from '../../src/features/leases/lease-reporter.js'
-import type { LeaseChange } from '../../src/index.js'
 import { LONGEST_LEASE_US, nameOf } from './oracle.js'
 import type { Play } from './play.js'
 import { untilIdle, untilWithout, type Process } from './processes.js'

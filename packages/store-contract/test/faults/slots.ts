@@ -42,7 +42,7 @@ const immortal: Broken = (inner) => {
       for (const [i, { parts }] of batch.entries()) {
         const [part] = parts as [SubRequest]
         const { slots, set, key } = part
-        const slot = outcomes[i]?.limits[set.slots ?? 0]?.slot ?? 0
+        const slot = outcomes[i]?.limits[set.inFlightIndex ?? 0]?.slot ?? 0
         if (!slots || slot === 0) continue
         const own = { ...slots, held: 1, known: slot }
         last.set(key + slots.id, { shard: 0, grant: 'declare', parts: [{ ...part, slots: own }] })
@@ -86,7 +86,7 @@ const heardOfAll: Broken = (inner) => {
         const own = slots && { ...slots, known: Math.max(slots.known, numbers.get(name) ?? 0) }
         const parts = [{ ...part, slots: own }, ...request.parts.slice(1)]
         const [outcome] = asks(inner, [{ ...request, parts }]) as [Outcome]
-        numbers.set(name, outcome.limits[set.slots ?? 0]?.slot ?? 0)
+        numbers.set(name, outcome.limits[set.inFlightIndex ?? 0]?.slot ?? 0)
         return outcome
       }),
   }

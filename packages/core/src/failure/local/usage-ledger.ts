@@ -43,7 +43,7 @@ export class UsageLedger {
   add(key: string, set: LimitSet, units: number, nowUs: number): number {
     const [kept, forgotten] = this.#of(key, set)
     for (const [i, limit] of kept.entries.entries()) {
-      if (i === set.slots) continue
+      if (i === set.inFlightIndex) continue
       const { ttlMs } = set.limits[i] as CompiledLimit
       dropOld(limit, nowUs - ttlMs * 1000)
       const last = limit.at(-1)

@@ -124,7 +124,7 @@ export class Denials implements Feature {
     const { key, set, cost } = part
     const isDenied = answered.some(({ wait }) => wait !== 0)
     if (!isDenied) return this.#denials.delete(key)
-    const limits = set.slots === undefined ? answered : exceptSlots(answered, set.slots)
+    const limits = set.inFlightIndex === undefined ? answered : exceptSlots(answered, set.inFlightIndex)
     if ((this.#forgottenAt.get(key) ?? -Infinity) >= times.sentAtMs) return
     const { at, sentAt, arrivedAt } = times
     const known = this.#denials.find(part)

@@ -44,7 +44,7 @@ export class InFlight implements Feature, SlotsOwner {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
     const parts = request.parts.map((part) => {
-      if (part.set.slots === undefined) return part
+      if (part.set.inFlightIndex === undefined) return part
       const slots = this.#slotsOf(part, request.plan)
       inFlight.add(slots)
       return { ...part, slots }
@@ -73,7 +73,7 @@ export class InFlight implements Feature, SlotsOwner {
     let next = 0
     for (const { slots, set } of parts) {
       if (slots instanceof KeySlots) {
-        const own = outcome.limits[next + (set.slots as number)] as LimitOutcome
+        const own = outcome.limits[next + (set.inFlightIndex as number)] as LimitOutcome
         slots.look(own)
         const isHeard = isGiven ? inFlight.granted(slots, own, atMs) : inFlight.denied(slots, own)
         if (!isHeard) isLate = true

@@ -165,7 +165,7 @@ export class KeySlots implements SlotHolder {
 
   /** Notes how many slots were left, of how many. */
   look({ remaining }: LimitOutcome): void {
-    const quota = this.part.limits[this.part.set.slots as number]?.quota ?? 0
+    const quota = this.part.limits[this.part.set.inFlightIndex as number]?.quota ?? 0
     this.isTight = remaining <= quota * TIGHT
   }
 

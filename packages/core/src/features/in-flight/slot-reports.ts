@@ -132,7 +132,7 @@ export class SlotReports {
   }
 
   #answered(slots: KeySlots, report: Report, outcome: Outcome | undefined): void {
-    slots.reported(report, outcome?.limits[slots.part.set.slots as number])
+    slots.reported(report, outcome?.limits[slots.part.set.inFlightIndex as number])
     // Without an answer the next round tries again.
     if (outcome) this.settle(slots)
   }

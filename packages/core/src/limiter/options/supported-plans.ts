@@ -17,9 +17,9 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   if (plan?.set?.lease && !store.synchronous && !store.leases) {
     throw new ConfigError(path, 'this store grants no leases: leave lease out, or use redisStore')
   }
-  if (plan?.set?.slots !== undefined && !store.slots) {
+  if (plan?.set?.inFlightIndex !== undefined && !store.slots) {
     const problem = 'this store cannot count requests in flight'
-    const quota = plan.limits[plan.set.slots]?.quota
+    const quota = plan.limits[plan.set.inFlightIndex]?.quota
     throw new ConfigError(path, `${problem}: leave '${quota} concurrent' out, or use redisStore`)
   }
   if (plan?.set?.wait && !store.holds) {

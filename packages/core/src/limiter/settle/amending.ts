@@ -69,7 +69,7 @@ export class Amending {
   #take(amendment: Amendment, missing: Request): MaybePromise<Decision> {
     const { first, taken, request } = amendment
     // The message that asks for a slot of the same key also says that this one is free.
-    if (missing.parts.some((part) => part.set.slots !== undefined && isIn(taken.request, part)))
+    if (missing.parts.some((part) => part.set.inFlightIndex !== undefined && isIn(taken.request, part)))
       first.release()
     return chain(this.#host.take(missing), (verdict) => {
       if (isA(verdict, StoreError)) return this.#fallBack(amendment, verdict)

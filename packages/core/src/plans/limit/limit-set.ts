@@ -29,8 +29,8 @@ export interface LimitSet {
   readonly ttlMs: number
   /** How a process takes units of these limits in advance; undefined if it does not. */
   readonly lease?: LeaseTerms | undefined
-  /** Which of the limits counts requests in flight, from 0: at most one. Undefined: none. */
-  readonly slots?: number | undefined
+  /** The index of the limit that counts requests in flight: at most one does. Undefined: none. */
+  readonly inFlightIndex?: number | undefined
   /** How requests wait in line instead of being denied; undefined if they do not. */
   readonly wait?: WaitTerms | undefined
 }
@@ -74,8 +74,8 @@ export interface SetTerms {
 export function limitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {}): LimitSet {
   const compiled = withBesideIds(limits.map((limit) => limit.compiled))
   const ttlMs = Math.max(...compiled.map((limit) => limit.ttlMs))
-  const slots = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)
-  return { limits: compiled, ttlMs, lease, wait, slots: slots < 0 ? undefined : slots }
+  const index = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)
+  return { limits: compiled, ttlMs, lease, wait, inFlightIndex: index < 0 ? undefined : index }
 }
 
 /** The id that the state of a limit is kept under. */
@@ -104,9 +104,9 @@ function flowOf({ algorithm, paramsAt }: CompiledLimit): Flow | undefined {
 }
 
 /** Limits of requests in flight come behind all others: so stores keep them where the quick way finds them. */
-export function slotsLast(limits: readonly Limit[]): readonly Limit[] {
-  const isSlots = ({ compiled }: Limit): boolean => implementations[compiled.algorithm].inFlight === true
-  return [...limits.filter((limit) => !isSlots(limit)), ...limits.filter(isSlots)]
+export function inFlightLast(limits: readonly Limit[]): readonly Limit[] {
+  const isInFlight = ({ compiled }: Limit): boolean => implementations[compiled.algorithm].inFlight === true
+  return [...limits.filter((limit) => !isInFlight(limit)), ...limits.filter(isInFlight)]
 }
 
 /** The most units that one request can take from a limit, at a time in ms since 1970. */

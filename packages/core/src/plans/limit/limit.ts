@@ -33,7 +33,7 @@ import {
   capacityOf,
   compileLimit,
   limitSet,
-  slotsLast,
+  inFlightLast,
   type CompiledLimit,
   type LimitSet,
 } from './limit-set.js'
@@ -237,7 +237,7 @@ export function limitSetFor(
 function compileEach(limits: readonly LimitInput[], defaultAlgorithm?: Algorithm): LimitSet {
   const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`, defaultAlgorithm))
   needOneConcurrent(given, 'limits')
-  const parsed = slotsLast(given)
+  const parsed = inFlightLast(given)
   return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }
 

@@ -124,7 +124,7 @@ export class ProcessStore implements Store {
     const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
     subject.tell(told, 0)
     const none = { wait: 0, remaining: 0, reset: 0 }
-    return { at: now, limits: told.map((limit, i) => (i === set.slots ? limit : none)) }
+    return { at: now, limits: told.map((limit, i) => (i === set.inFlightIndex ? limit : none)) }
   }
 
   #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
@@ -155,7 +155,7 @@ export class ProcessStore implements Store {
     for (let i = 0; i < parts.length; i += 1) {
       const { key, set, cost, slots } = parts[i] as StoreRequest['parts'][number]
       const subject = this.#load(i, key, set, now)
-      if (set.slots !== undefined) subject.declare(slots)
+      if (set.inFlightIndex !== undefined) subject.declare(slots)
       if (!subject.wait(cost, limits, first)) fits = false
       first += subject.limitCount
       if (grant === 'upTo') most = Math.min(most, cost, subject.unitsThatFitAll())

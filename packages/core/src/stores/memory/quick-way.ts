@@ -28,7 +28,7 @@ export class QuickWay {
   decide({ key, set, cost }: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
     const records = this.#records
     const id = records.find(key)
-    if (id === NONE || records.sets[id] !== set || set.slots !== undefined) return undefined
+    if (id === NONE || records.sets[id] !== set || set.inFlightIndex !== undefined) return undefined
     const page = records.page(id)
     const at = records.at(id)
     const last = page[at + LAST] as number

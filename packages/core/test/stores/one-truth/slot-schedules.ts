@@ -83,13 +83,13 @@ function requestOf(
   const { kind, key, cost, holder, held, behind, isJoint } = one
   const isTelling = kind === 'declare' || kind === 'release'
   const set = sets[one.set] as LimitSet
-  const grant = (isTelling && set.slots === undefined ? 'all' : kind) as StoreRequest['grant']
+  const grant = (isTelling && set.inFlightIndex === undefined ? 'all' : kind) as StoreRequest['grant']
   const used: readonly Usage[][] = set.limits.map(() => [{ units: cost, ageUs: 500 }])
   const keys = isJoint && !isTelling ? [key, 'm'] : [key]
   const parts = keys.map((name) => {
     const known = Math.max((numbers.get(`${name} ${holder}`) ?? 0) - behind, 0)
     const slots: SlotHolder | undefined = holder === undefined ? undefined : { id: holder, held, known }
-    const hasSlots = set.slots !== undefined && (grant === 'all' || isTelling)
+    const hasSlots = set.inFlightIndex !== undefined && (grant === 'all' || isTelling)
     return { key: name, set, cost, ...(hasSlots && { slots }), ...(grant === 'force' && { used }) }
   })
   return { shard: 0, grant, parts }
@@ -99,7 +99,7 @@ function note({ parts }: StoreRequest, answer: Answer | undefined, numbers: Map<
   if (!answer || !('limits' in answer)) return
   let next = 0
   for (const { key, set, slots } of parts) {
-    const slot = set.slots === undefined ? undefined : answer.limits[next + set.slots]?.slot
+    const slot = set.inFlightIndex === undefined ? undefined : answer.limits[next + set.inFlightIndex]?.slot
     if (slots && slot !== undefined) numbers.set(`${key} ${slots.id}`, slot)
     next += set.limits.length
   }

@@ -101,7 +101,7 @@ class Reader {
     const onlyTells = grant === 'declare' || grant === 'release'
     for (const { set } of parts) {
       for (let i = 0; i < set.limits.length; i += 1) {
-        const isSlots = i === set.slots
+        const isSlots = i === set.inFlightIndex
         const isTold = isSlots || !onlyTells
         const outcome = isTold ? this.#readLimit(grant !== 'all' && !onlyTells) : UNTOLD
         if (outcome.wait === OUTSIDE_CALENDAR) isOutside = true

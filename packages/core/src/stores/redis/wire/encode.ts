@@ -60,7 +60,7 @@ export function encodeRequests(
 }
 
 function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
-  if (run.set.slots !== undefined) return encodeSlotsRun(encoded, run, set)
+  if (run.set.inFlightIndex !== undefined) return encodeSlotsRun(encoded, run, set)
   const { args, answered } = encoded
   const { cost, groups } = run
   const repeated: number[] = []
@@ -90,7 +90,7 @@ function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
   }
   if (grant === 'lease') return args
   for (const { set, slots } of parts) {
-    if (set.slots !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
+    if (set.inFlightIndex !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
   }
   return hold ? [...args, ...encodeHold(hold, parts)] : args
 }

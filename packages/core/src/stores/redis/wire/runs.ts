@@ -76,7 +76,7 @@ export interface OnlyRun {
 
 export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   const [first] = batch[0]?.parts ?? []
-  if (first?.set.limits.length !== 1 || first.set.slots !== undefined) return undefined
+  if (first?.set.limits.length !== 1 || first.set.inFlightIndex !== undefined) return undefined
   const { set, cost } = first
   const keys = new Set<string>()
   for (const { parts, grant, hold } of batch) {
@@ -112,7 +112,7 @@ export interface OnlySlotsRun {
 export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | undefined {
   const [first] = batch[0]?.parts ?? []
   const { set, slots: holder } = first ?? {}
-  if (!set || !holder || set.limits.length !== 2 || set.slots !== 1) return undefined
+  if (!set || !holder || set.limits.length !== 2 || set.inFlightIndex !== 1) return undefined
   let cost: number | undefined
   const groups = new Map<string, Group & { readonly grant: Grant }>()
   for (const [member, { parts, grant, hold }] of batch.entries()) {
