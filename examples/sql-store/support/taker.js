@@ -1,13 +1,13 @@
 // A process of the test: takes one unit of each key at once, when it is told to. Prints which it got.
 import { once } from 'node:events'
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import { sqlStore } from '../src/sql-store.js'
 import { sqlite } from '../src/sqlite.js'
 
 const [path, keys] = process.argv.slice(2)
 const db = sqlite(path)
 const store = sqlStore(db)
-const set = limitSetOf('2/h')
+const set = createLimitSet('2/h')
 console.log('ready')
 await once(process.stdin, 'data')
 const answers = await Promise.all(

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import { sqlStore } from '../src/sql-store.js'
 import { openSqlite } from '../support/databases.js'
 
@@ -12,7 +12,7 @@ const program = fileURLToPath(new URL('../support/taker.js', import.meta.url))
 
 test('when two processes take the last unit of a key at once, one of them is denied', async (t) => {
   const { db, path, close } = await openSqlite()
-  const set = limitSetOf('2/h')
+  const set = createLimitSet('2/h')
   const keys = Array.from({ length: KEYS }, (_, i) => `key ${i}`)
   // One of two units of each is gone.
   await sqlStore(db).consume(keys.map((key) => ({ shard: 0, grant: 'all', parts: [{ key, set, cost: 1 }] })))

@@ -1,13 +1,13 @@
 // The contract of stores on both databases, and what it cannot see from outside: rows, their end, and a deadline that has passed.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limitSetOf, refundOf } from '@tollgate/core/store'
+import { createLimitSet, refundOf } from '@tollgate/core/store'
 import { storeContract } from '@tollgate/store-contract'
 import { createTable, sqlStore } from '../src/sql-store.js'
 import { openPostgres, openSqlite } from '../support/databases.js'
 
-const SET = limitSetOf({ quota: 5, window: '1 h' })
-const SHORT = limitSetOf({ quota: 5, window: '50 ms' })
+const SET = createLimitSet({ quota: 5, window: '1 h' })
+const SHORT = createLimitSet({ quota: 5, window: '50 ms' })
 const request = (key, set = SET, cost = 1) => ({ shard: 0, grant: 'all', parts: [{ key, set, cost }] })
 const left = async (store, key, set = SET) => (await store.peek([request(key, set)]))[0].limits[0].remaining
 

@@ -44,9 +44,9 @@ class Subject {
   #set
   #key
 
-  constructor({ redisStore, limitSetOf }, client, limits, key) {
+  constructor({ redisStore, createLimitSet }, client, limits, key) {
     const wait = { delayUs: MINUTE_US, slackUs: 50_000, most: 1000 }
-    this.#set = { ...limitSetOf(...limits), wait }
+    this.#set = { ...createLimitSet(...limits), wait }
     this.#store = redisStore(client, { prefix: 'long-line', now: () => this.nowMs })
     this.#key = key
   }
@@ -150,8 +150,8 @@ async function used(core, { client }, limits) {
 
 async function coreOf(folder) {
   const from = (face) => import(pathToFileURL(resolve(folder, 'packages/core/dist/esm', face)).href)
-  const [{ redisStore }, { limitSetOf }] = await Promise.all([from('index.js'), from('store.js')])
-  return { redisStore, limitSetOf }
+  const [{ redisStore }, { createLimitSet }] = await Promise.all([from('index.js'), from('store.js')])
+  return { redisStore, createLimitSet }
 }
 
 exitOnSignals()

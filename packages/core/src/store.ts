@@ -45,7 +45,7 @@ export {
   type AlgorithmName,
   type AnyImplementation,
 } from './algorithms/registry.js'
-export { limitSetFor, limitSetOf, type LimitInput, type LimitOptions } from './plans/limit/limit.js'
+export { createLimitSetFor, createLimitSet, type LimitInput, type LimitOptions } from './plans/limit/limit.js'
 export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit/limit-set.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
 export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'

@@ -1,5 +1,5 @@
 // Units that were used while Memcached was away, charged to a counter that it has lost meanwhile.
-import { limitSetOf, StoreError, type Store, type StoreRequest } from '@tollgate/core/store'
+import { createLimitSet, StoreError, type Store, type StoreRequest } from '@tollgate/core/store'
 import { eventually, startMemcached, type MemcachedServer } from '@tollgate/testing'
 import { memcachedStore, type MemcachedStoreOptions } from '../src/index.ts'
 import { command, connectBy, newPrefix } from './support.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 afterAll(() => server.kill())
 
-const set = limitSetOf({ quota: 100, window: '10 h', algorithm: 'fixed-window' })
+const set = createLimitSet({ quota: 100, window: '10 h', algorithm: 'fixed-window' })
 const asking = (cost: number): StoreRequest => ({
   shard: 0,
   grant: 'all',

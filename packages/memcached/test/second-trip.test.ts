@@ -1,5 +1,5 @@
 // A batch whose second trip is lost: what the first one decided stands.
-import { limitSetOf, StoreError, type StoreRequest } from '@tollgate/core/store'
+import { createLimitSet, StoreError, type StoreRequest } from '@tollgate/core/store'
 import { startMemcached, type MemcachedServer } from '@tollgate/testing'
 import { memcachedStore } from '../src/index.ts'
 import { connectBy, newPrefix } from './support.ts'
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.kill())
 
-const set = limitSetOf({ quota: 10, window: '10 h', algorithm: 'fixed-window' })
+const set = createLimitSet({ quota: 10, window: '10 h', algorithm: 'fixed-window' })
 const asking = (key: string, cost: number): StoreRequest => ({
   shard: 0,
   grant: 'all',

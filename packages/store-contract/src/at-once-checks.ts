@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import type { Check } from './bench.js'
 import { all, force, grantedOf, isTaken, taken, upTo } from './requests.js'
 import { same } from './same.js'
@@ -9,7 +9,7 @@ export const atOnceChecks: readonly Check[] = [
   {
     name: 'admits exactly the quota of many calls at once',
     async run(bench) {
-      const set = limitSetOf(bench.limit(20))
+      const set = createLimitSet(bench.limit(20))
       const calls = Array.from({ length: 25 }, () =>
         bench.consume(all(bench.part('a', 1, set)), all(bench.part('a', 1, set))),
       )

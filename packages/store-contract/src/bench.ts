@@ -3,7 +3,7 @@ import {
   implementations,
   isOutcome,
   isRefundAnswer,
-  limitSetOf,
+  createLimitSet,
   type AlgorithmName,
   type LimitInput,
   type LimitOptions,
@@ -84,13 +84,13 @@ export class Bench {
 
   /** A set with one limit. */
   set(quota?: number, algorithm?: AlgorithmName): LimitSet {
-    return limitSetOf(this.limit(quota, algorithm))
+    return createLimitSet(this.limit(quota, algorithm))
   }
 
   /** A set with two different limits, of two algorithms if the store supports two. */
   pair(wide: number, narrow: number): LimitSet {
     const [first, second = first] = this.algorithms
-    return limitSetOf(this.limit(wide, first), this.limit(narrow, second, '20 h'))
+    return createLimitSet(this.limit(wide, first), this.limit(narrow, second, '20 h'))
   }
 
   key(name: string): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limitSetOf, type AlgorithmName, type LimitSet } from '@tollgate/core/store'
+import { createLimitSet, type AlgorithmName, type LimitSet } from '@tollgate/core/store'
 import type { Bench, Check } from './bench.js'
 import { all, hasAnyWindow, isTaken, remainingOf } from './requests.js'
 import { ask, holdId, place, timeOf, timesOf, waiting } from './hold-requests.js'
@@ -32,7 +32,7 @@ function sameTimes(
 
 /** Books a place, and asks until it has ended: from then on its units are used. */
 async function entersAtItsEnd(bench: Bench, algorithm: AlgorithmName): Promise<void> {
-  const set = waiting(limitSetOf(bench.limit(10, algorithm, `${WINDOW_MS} ms`)))
+  const set = waiting(createLimitSet(bench.limit(10, algorithm, `${WINDOW_MS} ms`)))
   await bench.consume(all(bench.part(algorithm, 10, set)))
   const { at, hold } = await ask(bench, place(1, [bench.part(algorithm, 6, set)]))
   const end = at + (hold?.endsInUs ?? 0)

@@ -1,4 +1,4 @@
-import { limitSetOf, type Outcome } from '@tollgate/core/store'
+import { createLimitSet, type Outcome } from '@tollgate/core/store'
 import type { Check } from './bench.js'
 import { all, hasAnyWindow, remainingOf, taken } from './requests.js'
 import { same } from './same.js'
@@ -32,7 +32,7 @@ export const planChecks: readonly Check[] = [
     async run(bench) {
       const [algorithm] = bench.algorithms.filter(hasAnyWindow)
       const lengths = Array.from({ length: algorithm ? 12 : 1 }, (_, i) => `${10 + i} h`)
-      const sets = lengths.map((length) => limitSetOf(bench.limit(5, algorithm, length)))
+      const sets = lengths.map((length) => createLimitSet(bench.limit(5, algorithm, length)))
       for (const set of sets) await bench.consume(all(bench.part('a', 2, set)))
       const left = []
       for (const set of sets) left.push(...(await bench.left('a', set)))
@@ -44,7 +44,7 @@ export const planChecks: readonly Check[] = [
     name: 'plans: two limits with the same algorithm and window count apart',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
-        const set = limitSetOf(bench.limit(9, algorithm), bench.limit(6, algorithm))
+        const set = createLimitSet(bench.limit(9, algorithm), bench.limit(6, algorithm))
         const request = all(bench.part(algorithm, 2, set))
         const outcomes = await bench.consume(request, request, request, request)
         const expected = [
@@ -67,18 +67,22 @@ export const planChecks: readonly Check[] = [
       if (!bench.algorithms.includes('token-bucket')) return
       const slow = { quota: 10, window: '10 h', burst: 9 }
       const fast = { quota: 20, window: '10 h', burst: 6 }
-      const both = limitSetOf(slow, fast)
+      const both = createLimitSet(slow, fast)
       await bench.consume(all(bench.part('a', 2, both)))
-      await bench.consume(all(bench.part('a', 3, limitSetOf(slow))))
+      await bench.consume(all(bench.part('a', 3, createLimitSet(slow))))
       same(await bench.left('a', both), [4, 1], 'left of 9 and 6, after 2 of both and 3 of the first alone')
       await bench.consume(all(bench.part('a', 1, both)))
       same(
-        await bench.left('a', limitSetOf(fast, slow)),
+        await bench.left('a', createLimitSet(fast, slow)),
         [0, 3],
         'left of 6 and 9, in another order, after 1 more',
       )
       const other = { ...fast, burst: 8 }
-      same(await bench.left('a', limitSetOf(other, slow)), [2, 3], 'left of 8 and 9, beside another burst')
+      same(
+        await bench.left('a', createLimitSet(other, slow)),
+        [2, 3],
+        'left of 8 and 9, beside another burst',
+      )
     },
   },
 ]

@@ -1,5 +1,5 @@
 import {
-  limitSetOf,
+  createLimitSet,
   type LimitInput,
   type LimitOutcome,
   type LimitSet,
@@ -54,7 +54,7 @@ export class Holder implements SlotHolder {
 
 /** Limits of which the last one is of requests in flight. */
 export function slotsOf(concurrent: number, ...others: readonly LimitInput[]): LimitSet {
-  return limitSetOf(...others, { concurrent })
+  return createLimitSet(...others, { concurrent })
 }
 
 /** How many more requests may run. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  limitSetOf,
+  createLimitSet,
   refundOf,
   type LimitInput,
   type LimitOutcome,
@@ -35,7 +35,7 @@ async function firstDenial(bench: Bench, key: string, request: StoreRequest): Pr
 
 /** Repeats a request until it is admitted: never before the time that a denial told, always from then on. */
 async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
-  const request = all(bench.part(key, 1, limitSetOf(limit)))
+  const request = all(bench.part(key, 1, createLimitSet(limit)))
   const denied = await firstDenial(bench, key, request)
   const { wait } = denied.limits[0] as LimitOutcome
   const isWithin = wait > 0 && wait <= 2 * WINDOW_MS * 1000

@@ -1,6 +1,6 @@
 import { ConfigError } from '@tollgate/core'
 import type { Algorithm } from '@tollgate/core/store'
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import { UNREACHABLE } from './hit.js'
 
 /**
@@ -27,7 +27,7 @@ export function needWindow(windowMs: unknown, name: string): asserts windowMs is
     throw ConfigError.wrong(name, windowMs, 'a time in whole ms from 1, such as 60000')
   }
   try {
-    limitSetOf({ quota: 1, window: windowMs as number })
+    createLimitSet({ quota: 1, window: windowMs as number })
   } catch (error) {
     throw isConfigError(error) ? new ConfigError(name, error.problem) : error
   }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLimiter } from '@tollgate/core'
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import { blocksOf, pages, root, textOf } from './docs-pages.ts'
 
 /** The cells of each row of the table under a heading. */
@@ -24,10 +24,10 @@ test('every word for a unit of time works, and the words of a row mean the same'
   const rows = tableOf('docs/plans-and-limits.md', '### Units of time').map(([, words]) => codeIn(words))
   expect(rows.flat()).toHaveLength(21)
   for (const words of rows) {
-    const ids = words.map((word) => limitSetOf(`5/${word.toUpperCase()}`).limits[0]?.stateId)
+    const ids = words.map((word) => createLimitSet(`5/${word.toUpperCase()}`).limits[0]?.stateId)
     expect(new Set(ids).size).toBe(1)
   }
-  expect(() => limitSetOf('5/m')).toThrow("'5/min' or '5/month'")
+  expect(() => createLimitSet('5/m')).toThrow("'5/min' or '5/month'")
 })
 
 test('every way to write a limit works, and gives the algorithm of its row', () => {
@@ -41,7 +41,7 @@ test('every way to write a limit works, and gives the algorithm of its row', () 
     concurrent: 'requests in flight',
   }
   for (const [text, algorithm] of texts) {
-    const used = limitSetOf(text).limits[0]?.algorithm ?? ''
+    const used = createLimitSet(text).limits[0]?.algorithm ?? ''
     expect([text, names[used] ?? used.replace('-', ' ')]).toEqual([text, algorithm])
   }
 })

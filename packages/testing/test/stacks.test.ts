@@ -56,8 +56,8 @@ const FACES: readonly [face: string, exported: object, calls: Calls][] = [
     '@tollgate/core/store',
     storeFace,
     {
-      limitSetFor: (wrong) => storeFace.limitSetFor({}, wrong),
-      limitSetOf: storeFace.limitSetOf,
+      createLimitSetFor: (wrong) => storeFace.createLimitSetFor({}, wrong),
+      createLimitSet: storeFace.createLimitSet,
       memoryStore: storeFace.memoryStore,
     },
   ],

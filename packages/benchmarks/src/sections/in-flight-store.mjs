@@ -1,12 +1,12 @@
 // What a store does for requests in flight, asked as a limiter asks it.
-import { limitSetOf } from '@tollgate/core/store'
+import { createLimitSet } from '@tollgate/core/store'
 import { commandUs } from '../kit/redis.mjs'
 import { takeTurns } from '../kit/rounds.mjs'
 import * as names from '../names.mjs'
 
 const RATE = '1000000/s burst 1000000'
-const rated = limitSetOf(RATE)
-const withSlots = limitSetOf(RATE, '1000000 concurrent')
+const rated = createLimitSet(RATE)
+const withSlots = createLimitSet(RATE, '1000000 concurrent')
 const SUBJECTS = 640
 const HOLDER = 'bench4'
 const OTHERS = ['bench1', 'bench2', 'bench3']

@@ -4,7 +4,7 @@ import { isShowable } from '../base/show.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { needOneConcurrent } from './limit/concurrent-limit.js'
 import { meansNoLimit, noLimitGiven } from './limit/meant-limit.js'
-import { limitSet, inFlightLast, type LimitSet } from './limit/limit-set.js'
+import { toLimitSet, inFlightLast, type LimitSet } from './limit/limit-set.js'
 import {
   burstOf,
   limitTextOf,
@@ -120,7 +120,7 @@ export function compileLimits(
   const limits = inFlightLast(read)
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
   const waits = compileWait(wait.given, { limits, lease, path: wait.path })
-  return { name, serial, limits, set: limitSet(limits, { lease, wait: waits }), isBlocked: false }
+  return { name, serial, limits, set: toLimitSet(limits, { lease, wait: waits }), isBlocked: false }
 }
 
 function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {

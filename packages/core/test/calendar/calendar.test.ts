@@ -4,7 +4,7 @@ import { DateTime } from 'luxon'
 import { createCalendar, isAnchor, type CalendarUnit } from '../../src/calendar/calendar.js'
 import { isTimeZone } from '../../src/calendar/time-zone.js'
 import { createLimiter, type LimitOptions } from '../../src/index.js'
-import { limitSetOf } from '../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../src/plans/limit/limit.js'
 
 const ZONES = [
   'UTC',
@@ -150,7 +150,7 @@ describe('what a subject has used of a calendar window', () => {
     ...calendar,
   })
   const stateIdOf = (calendar: Calendar): number | undefined =>
-    limitSetOf(limitOf(calendar)).limits[0]?.stateId
+    createLimitSet(limitOf(calendar)).limits[0]?.stateId
 
   test.each<[Calendar, Calendar]>([
     [{ window: 'month' }, { window: 'month', anchor: 1 }],

@@ -1,5 +1,5 @@
 import { LocalLimiter } from '../../src/failure/local/local-limiter.js'
-import { limitSetOf, type LimitOutcome, type SlotHolder, type StoreRequest } from '../../src/store.js'
+import { createLimitSet, type LimitOutcome, type SlotHolder, type StoreRequest } from '../../src/store.js'
 import type { LimitInput } from '../../src/index.js'
 
 /** One of several processes, whose store cannot answer. Its time stands still. */
@@ -49,7 +49,7 @@ class Process {
   }
 
   #requestOf(cost: number): StoreRequest {
-    const set = (this.request as StoreRequest | undefined)?.parts[0]?.set ?? limitSetOf(...this.#limits)
+    const set = (this.request as StoreRequest | undefined)?.parts[0]?.set ?? createLimitSet(...this.#limits)
     return { shard: 0, grant: 'all', parts: [{ key: 'acme', set, cost, slots: this.slots }] }
   }
 }

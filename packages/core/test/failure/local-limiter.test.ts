@@ -3,7 +3,7 @@ import { LocalLimiter } from '../../src/failure/local/local-limiter.js'
 import { usageOf } from '../../src/failure/local/owed-levels.js'
 import { memoryStore } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { type LimitInput, limitSetOf } from '../../src/plans/limit/limit.js'
+import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
 import type { Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 import { START_MS } from '../support/benches.js'
 import { CASES } from '../support/schedules.js'
@@ -12,7 +12,7 @@ import { HOUR_MS, variants } from '../support/variants.js'
 const WINDOW_MS = 1000
 const KEY = 'acme'
 
-const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)
+const setOf = (...limits: LimitInput[]): LimitSet => createLimitSet(...limits)
 
 const asked = (set: LimitSet, cost: number, key = KEY): StoreRequest => ({
   shard: 0,

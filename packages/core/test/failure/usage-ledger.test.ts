@@ -1,9 +1,9 @@
 import { unitsOf, UsageLedger, usageAt, type Used } from '../../src/failure/local/usage-ledger.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import { type LimitInput, limitSetOf } from '../../src/plans/limit/limit.js'
+import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
 
 const SECOND = 1_000_000
-const setOf = (...limits: LimitInput[]): LimitSet => limitSetOf(...limits)
+const setOf = (...limits: LimitInput[]): LimitSet => createLimitSet(...limits)
 const set = setOf('5/8s', '9/80s')
 const told = (used: readonly Used[], nowUs: number): unknown => used.map((one) => usageAt(one, nowUs))
 

@@ -1,9 +1,9 @@
 import { lackingUnits } from '../../src/requests/verdict.js'
-import { limitSetOf } from '../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../src/plans/limit/limit.js'
 import type { Grant } from '../../src/stores/contract.js'
 
-const set = limitSetOf('10/min', '100/h')
-const withSlots = limitSetOf('10/min', '5 concurrent')
+const set = createLimitSet('10/min', '100/h')
+const withSlots = createLimitSet('10/min', '5 concurrent')
 
 /** What a store says of two limits: how long each denies, and what it has left. */
 const told = (...limits: readonly (readonly [wait: number, remaining: number])[]) =>

@@ -1,5 +1,5 @@
 import { createLimiter, type LimiterOptions, type LimitInput } from '../../src/index.js'
-import { limitSetOf } from '../../src/store.js'
+import { createLimitSet } from '../../src/store.js'
 import { compilePlans } from '../../src/plans/plans.js'
 import { parseLimit } from '../../src/plans/limit/limit.js'
 
@@ -111,7 +111,7 @@ describe('likely mistakes say what to write', () => {
       `concurrency: there is no such option here; ${beside}`,
     )
     expect(messageOf({ concurrent: 5 })).toContain(`concurrent: there is no such option here; ${beside}`)
-    expect(() => limitSetOf('5 concurrent', '3 concurrent', '9/min')).toThrow(
+    expect(() => createLimitSet('5 concurrent', '3 concurrent', '9/min')).toThrow(
       'limits[1]: a plan has one limit',
     )
   })

@@ -1,7 +1,7 @@
 // The option `lease`: where it can stand, what it comes to, and what is refused.
 import { createLimiter, memoryStore, type LimiterOptions, type PlanInput } from '../../src/index.js'
 import type { LeaseTerms } from '../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../src/plans/limit/limit.js'
 import { compilePlan } from '../../src/plans/plan.js'
 import { asyncStore } from '../support/stores.js'
 
@@ -54,8 +54,8 @@ describe('the terms of leases', () => {
 
   test('of the limits of a store test are the same', () => {
     const [leased, plain] = [{ quota: 6000, window: 'min', lease: true }, '500/10s']
-    expect(limitSetOf(leased, plain).lease).toEqual(termsOf([leased, plain]))
-    expect(limitSetOf(plain).lease).toBeUndefined()
+    expect(createLimitSet(leased, plain).lease).toEqual(termsOf([leased, plain]))
+    expect(createLimitSet(plain).lease).toBeUndefined()
   })
 })
 

@@ -1,6 +1,6 @@
-import { isOutcome, isRefundAnswer, limitSetOf, type Grant, type StoreRequest } from '../../src/store.js'
+import { isOutcome, isRefundAnswer, createLimitSet, type Grant, type StoreRequest } from '../../src/store.js'
 
-const set = limitSetOf('5/min', '9/h')
+const set = createLimitSet('5/min', '9/h')
 const used = [
   [
     { units: 2, ageUs: 9 },
@@ -17,7 +17,7 @@ const request = (grant: Grant): StoreRequest => ({
   grant,
   order: grant === 'lease' ? order : undefined,
   parts: [
-    { key: 'a', set: limitSetOf('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
+    { key: 'a', set: createLimitSet('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
     { key: 'b', set, cost: 3, used },
   ],
 })

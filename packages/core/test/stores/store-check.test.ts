@@ -1,7 +1,7 @@
 import {
   checkStore,
-  limitSetFor,
-  limitSetOf,
+  createLimitSetFor,
+  createLimitSet,
   memoryStore,
   unsupportedBy,
   type Store,
@@ -76,7 +76,7 @@ test.each<[given: unknown, path: string, expected: RegExp]>([
 })
 
 test('which algorithm of some limits a store does not support', () => {
-  const set = limitSetOf('5/s burst 9', '100/month')
+  const set = createLimitSet('5/s burst 9', '100/month')
   const store = (algorithms?: Store['algorithms']): Store => ({ ...memoryStore(), algorithms }) as Store
   expect(unsupportedBy(store(), set)).toBeUndefined()
   expect(unsupportedBy(store(['token-bucket', 'calendar-window']), set)).toBeUndefined()
@@ -86,7 +86,7 @@ test('which algorithm of some limits a store does not support', () => {
 
 test('limits as a limiter on a store compiles them', () => {
   const algorithms = (store: Pick<Store, 'defaultAlgorithm'>): string[] =>
-    limitSetFor(store, '5/s burst 9', '100/month', '5/min', {
+    createLimitSetFor(store, '5/s burst 9', '100/month', '5/min', {
       quota: 5,
       window: 'h',
       algorithm: 'sliding-log',

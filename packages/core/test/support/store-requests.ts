@@ -1,12 +1,12 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import type { LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
-import { type LimitInput, limitSetOf } from '../../src/plans/limit/limit.js'
+import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
 import { windowOf, type Variant } from './variants.js'
 
 /** Compiles limits into the form that stores get. */
 export function setOf(...limits: readonly LimitInput[]): LimitSet {
-  return limitSetOf(...limits)
+  return createLimitSet(...limits)
 }
 
 /** More limit sets than a store keeps the states of, beside those of the set that is asked. */

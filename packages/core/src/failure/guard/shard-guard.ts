@@ -2,7 +2,7 @@ import { isA, isPassing, StoreError, toStoreError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
 import { attempt } from '../../base/show.js'
 import { clearTimeout, setTimeout } from '../../base/timers.js'
-import { limitSetOf } from '../../plans/limit/limit.js'
+import { createLimitSet } from '../../plans/limit/limit.js'
 import type { Call, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import {
@@ -144,7 +144,7 @@ function givenUp(cause: StoreError): StoreError {
   return new StoreError(`the store is not asked until it answers again: ${message}`, { code, reason, cause })
 }
 
-const SET = limitSetOf({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
+const SET = createLimitSet({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
 
 /** A request for one unit of a key that cannot be a subject's. The key expires after a second. */
 function probeOf(shard: number): StoreRequest {

@@ -1,12 +1,12 @@
 import { clearTimeout, setTimeout } from '../../base/timers.js'
-import { limitSetOf } from '../../plans/limit/limit.js'
+import { createLimitSet } from '../../plans/limit/limit.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { Answer, RefundRequest, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 
 const MOST_INSTANCES = 10_000
 /** An instance that took no unit within this window counts as gone. */
-const SET = limitSetOf({ quota: MOST_INSTANCES, window: '30s', algorithm: 'sliding-log' })
+const SET = createLimitSet({ quota: MOST_INSTANCES, window: '30s', algorithm: 'sliding-log' })
 /** No subject can have this key. */
 const KEY = '!instances'
 const COUNT_EVERY_MS = 10_000

@@ -71,7 +71,7 @@ export interface SetTerms {
   readonly wait?: WaitTerms | undefined
 }
 
-export function limitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {}): LimitSet {
+export function toLimitSet(limits: readonly Limit[], { lease, wait }: SetTerms = {}): LimitSet {
   const compiled = withBesideIds(limits.map((limit) => limit.compiled))
   const ttlMs = Math.max(...compiled.map((limit) => limit.ttlMs))
   const index = compiled.findIndex(({ algorithm }) => implementations[algorithm].inFlight)

@@ -32,7 +32,7 @@ import { notALimit, readNotation } from './limit-notation.js'
 import {
   capacityOf,
   compileLimit,
-  limitSet,
+  toLimitSet,
   inFlightLast,
   type CompiledLimit,
   type LimitSet,
@@ -213,32 +213,32 @@ function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImpleme
 }
 
 /**
- * Compiles limits, as users write them, to the form that stores get: `limitSetOf('5/min', '100/h')`.
+ * Compiles limits, as users write them, to the form that stores get: `createLimitSet('5/min', '100/h')`.
  *
  * @throws {ConfigError} when one of them is not a valid limit
  */
-export function limitSetOf(...limits: readonly LimitInput[]): LimitSet {
-  return atCaller(limitSetOf, () => compileEach(limits))
+export function createLimitSet(...limits: readonly LimitInput[]): LimitSet {
+  return atCaller(createLimitSet, () => compileEach(limits))
 }
 
 /**
- * As `limitSetOf`, for a store: limits that name no algorithm are counted by its `defaultAlgorithm`, as a limiter on it
+ * As `createLimitSet`, for a store: limits that name no algorithm are counted by its `defaultAlgorithm`, as a limiter on it
  * does. Whether the store can count them is not checked: see unsupportedBy.
  *
  * @throws {ConfigError} when one of them is not a valid limit
  */
-export function limitSetFor(
+export function createLimitSetFor(
   { defaultAlgorithm }: { readonly defaultAlgorithm?: Algorithm | undefined },
   ...limits: readonly LimitInput[]
 ): LimitSet {
-  return atCaller(limitSetFor, () => compileEach(limits, defaultAlgorithm))
+  return atCaller(createLimitSetFor, () => compileEach(limits, defaultAlgorithm))
 }
 
 function compileEach(limits: readonly LimitInput[], defaultAlgorithm?: Algorithm): LimitSet {
   const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`, defaultAlgorithm))
   needOneConcurrent(given, 'limits')
   const parsed = inFlightLast(given)
-  return limitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
+  return toLimitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }
 
 /** The window of a limit in time as one types it: `min`, `15min`. */

@@ -1,6 +1,6 @@
 import { elapsedMs } from '../../../src/base/timers.js'
 import { Denials } from '../../../src/features/denials/denials.js'
-import { limitSetOf, type LimitOutcome } from '../../../src/store.js'
+import { createLimitSet, type LimitOutcome } from '../../../src/store.js'
 import type { Request } from '../../../src/requests/request.js'
 import { UNKNOWN } from '../../../src/requests/verdict.js'
 
@@ -8,8 +8,8 @@ const SLOTS_FULL: LimitOutcome = { wait: 1_000_000, remaining: 0, reset: 0, slot
 const SLOTS_LEFT: LimitOutcome = { wait: 0, remaining: 3, reset: 0, slot: 9 }
 const UNITS_USED: LimitOutcome = { wait: 20_000_000, remaining: 0, reset: 20_000_000 }
 const UNITS_LEFT: LimitOutcome = { wait: 0, remaining: 4, reset: 20_000_000 }
-const both = limitSetOf('100/min', '5 concurrent')
-const alone = limitSetOf('5 concurrent')
+const both = createLimitSet('100/min', '5 concurrent')
+const alone = createLimitSet('5 concurrent')
 
 /** What a process remembers of a denial that it learnt one second ago. */
 function setUp(limits: readonly LimitOutcome[], set = both, cost = 1): { ask: (cost: number) => unknown } {

@@ -3,10 +3,10 @@ import {
   rememberDenial,
   type RememberedDenial,
 } from '../../../src/features/denials/remembered-denial.js'
-import { limitSetOf } from '../../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../../src/plans/limit/limit.js'
 import type { LimitOutcome } from '../../../src/stores/contract.js'
 
-const set = limitSetOf('5/min')
+const set = createLimitSet('5/min')
 const UNKNOWN = -1
 
 /** A denial that was asked for at 100 ms and read at 110 ms; the store decided between them. */

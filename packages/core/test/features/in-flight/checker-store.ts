@@ -2,7 +2,7 @@
 import type { ConcurrentState } from '../../../src/algorithms/concurrent/concurrent.js'
 import { isTaken } from '../../../src/requests/verdict.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
-import { limitSetOf, type Outcome, type StoreRequest } from '../../../src/store.js'
+import { createLimitSet, type Outcome, type StoreRequest } from '../../../src/store.js'
 import type { KeptParts } from '../../../src/stores/memory/other-limits.js'
 import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 
@@ -92,7 +92,7 @@ export class CheckedStore {
 
 /** The limits of a plan that lets so many requests run at a time. */
 export function setOf(quota: number): LimitSet {
-  const set = sets.get(quota) ?? limitSetOf({ concurrent: quota })
+  const set = sets.get(quota) ?? createLimitSet({ concurrent: quota })
   sets.set(quota, set)
   return set
 }

@@ -1,8 +1,8 @@
 // A process that tells nothing more loses its slots; one that comes back says what it runs, over the limit if need be.
 import { memoryStore } from '../../../src/index.js'
-import { limitSetOf, SLOTS_KEPT_MS, type Outcome, type SlotHolder } from '../../../src/store.js'
+import { createLimitSet, SLOTS_KEPT_MS, type Outcome, type SlotHolder } from '../../../src/store.js'
 
-const set = limitSetOf('2 concurrent')
+const set = createLimitSet('2 concurrent')
 let nowMs = 1_800_000_000_000
 const store = memoryStore({ now: () => nowMs })
 

@@ -1,11 +1,17 @@
 // What a process still has to tell of a key.
 import { KeySlots } from '../../../src/features/in-flight/key-slots.js'
 import { compilePlan } from '../../../src/plans/plan.js'
-import { limitSetOf, type LimitOutcome } from '../../../src/store.js'
+import { createLimitSet, type LimitOutcome } from '../../../src/store.js'
 
 const plan = compilePlan('plan', '5 concurrent', 'plans.plan')
 const part = {
-  ...{ key: 'acme', set: limitSetOf('5 concurrent'), cost: 1, subject: { id: 'acme' }, limits: plan.limits },
+  ...{
+    key: 'acme',
+    set: createLimitSet('5 concurrent'),
+    cost: 1,
+    subject: { id: 'acme' },
+    limits: plan.limits,
+  },
   ...{ shard: 0, planName: 'plan', place: undefined, onStoreFailure: undefined },
 }
 const slotsOf = (): KeySlots => new KeySlots('abcdef', 0, part, plan)

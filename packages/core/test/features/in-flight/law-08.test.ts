@@ -1,7 +1,7 @@
 // Law 8 with requests in flight: their keys end by themselves, denied ones leave none, and a value stays small.
 import { eventually, testPrefix } from '@tollgate/testing'
 import { createLimiter, redisStore, type Decision, type Limiter, type PlanInput } from '../../../src/index.js'
-import { limitSetOf, SLOTS_KEPT_MS, type StoreRequest } from '../../../src/store.js'
+import { createLimitSet, SLOTS_KEPT_MS, type StoreRequest } from '../../../src/store.js'
 import { closeBenches, sharedRedis } from '../../support/benches.js'
 import { asyncStore } from '../../support/stores.js'
 
@@ -111,7 +111,7 @@ test('a value has one row for each process that is alive, whatever they send', a
   const prefix = testPrefix()
   let now = 1_800_000_000_000
   const store = redisStore(sharedRedis(), { prefix, now: () => now })
-  const set = limitSetOf('1000 concurrent')
+  const set = createLimitSet('1000 concurrent')
   const size = async (): Promise<number> => sharedRedis().strlen((await keysOf(prefix))[0] as string)
   const send = async (process: number, held: number, known: number): Promise<void> => {
     const slots = { id: `pr-${String(process).padStart(3, '0')}`, held, known }

@@ -5,7 +5,7 @@ import type * as timers from '../../../src/base/timers.js'
 import { InFlight } from '../../../src/features/in-flight/in-flight.js'
 import { compilePlan } from '../../../src/plans/plan.js'
 import type { Request } from '../../../src/requests/request.js'
-import { limitSetOf, type Outcome, type StoreRequest } from '../../../src/store.js'
+import { createLimitSet, type Outcome, type StoreRequest } from '../../../src/store.js'
 import { LARGEST_BATCH } from '../../../src/stores/batcher.js'
 
 let mockSkippedMs = 0
@@ -17,7 +17,7 @@ jest.mock('../../../src/base/timers.js', () => {
 })
 
 const plan = compilePlan('plan', '5 concurrent', 'plans.plan')
-const set = limitSetOf('5 concurrent')
+const set = createLimitSet('5 concurrent')
 
 function requestOf(key: string): Request {
   const part = {

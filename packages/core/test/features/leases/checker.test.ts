@@ -1,7 +1,7 @@
 // All that two processes, a store and a network can do, in small: at every point of it the laws hold. And the checker sees
 // each rule that is broken on purpose.
 import { isDeep, cases } from '@tollgate/testing'
-import { type LimitSet, limitSet } from '../../../src/plans/limit/limit-set.js'
+import { type LimitSet, toLimitSet } from '../../../src/plans/limit/limit-set.js'
 import { parseLimit, type LimitOptions } from '../../../src/plans/limit/limit.js'
 import { check, randomOf, replay, told, walk } from '../../support/checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
@@ -21,7 +21,7 @@ const RARE_THINGS = [0, 1, 2]
 const MOST_WALKS = 20_000
 
 const leased = (limits: readonly LimitOptions[], terms = TERMS): LimitSet =>
-  limitSet(
+  toLimitSet(
     limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)),
     { lease: terms },
   )

@@ -1,7 +1,7 @@
 // All that processes with requests in line, a store and a network can do, in small: at every point of it the laws hold. And the
 // checker sees each rule that is broken on purpose.
 import { isDeep, cases } from '@tollgate/testing'
-import { limitSet, type LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { toLimitSet, type LimitSet } from '../../../src/plans/limit/limit-set.js'
 import { parseLimit, type LimitOptions } from '../../../src/plans/limit/limit.js'
 import { checkSlowly, randomOf, told, walkSlowly } from '../../support/checker.js'
 import type { Flaw, Rare, WorldOptions } from './checker-options.js'
@@ -19,7 +19,7 @@ const RARE_THINGS = [0, 1, 2]
 const MOST_WALKS = 2000
 
 const line = (...limits: readonly LimitOptions[]): LimitSet =>
-  limitSet(
+  toLimitSet(
     limits.map((limit, i) => parseLimit(limit, `limits[${i}]`)),
     { wait: TERMS },
   )

@@ -7,9 +7,9 @@ import type {
 } from '../../../src/stores/contract.js'
 import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
-import { limitSetOf } from '../../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../../src/plans/limit/limit.js'
 
-export const setOf = limitSetOf
+export const setOf = createLimitSet
 
 export const FIVE = setOf({ quota: 5, window: 'min', algorithm: 'fixed-window' })
 

@@ -1,7 +1,7 @@
 // A message with an id whose script Redis stops half-way counts once, as soon as Redis lets it.
 import { Redis } from 'ioredis'
 import { redisStore, type Store } from '../../../src/index.js'
-import { limitSetOf } from '../../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../../src/plans/limit/limit.js'
 import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 import { connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 import { outcomeOf, receiptsOf, requestOf } from '../../support/store-requests.js'
@@ -9,8 +9,8 @@ import { outcomeOf, receiptsOf, requestOf } from '../../support/store-requests.j
 afterEach(endFaults)
 
 // A bucket is overwritten with SETRANGE, and the entries of a log with SET.
-const BUCKET = limitSetOf({ quota: 100, window: '1d', algorithm: 'token-bucket' })
-const LOG = limitSetOf('100/d')
+const BUCKET = createLimitSet({ quota: 100, window: '1d', algorithm: 'token-bucket' })
+const LOG = createLimitSet('100/d')
 const TAKEN = 5
 
 interface Bench {

@@ -5,7 +5,7 @@ import { eventually } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { createLimiter, redisStore, type Limiter } from '../../../src/index.js'
-import { limitSetOf } from '../../../src/plans/limit/limit.js'
+import { createLimitSet } from '../../../src/plans/limit/limit.js'
 import { COMMANDS } from '../../../src/stores/redis/reactions.js'
 import { closesWithTest, connect, endFaults, endsWithTest, server } from '../../support/faults.js'
 
@@ -47,7 +47,7 @@ test('leases are granted, and are there when the replica has them', async () => 
   const store = redisStore(connect(port), { waitForReplicas: { count: 1, timeoutMs: 20_000 } })
   expect(store.leases).toBe(true)
   const wish = { id: 'lease-000001', most: 4, least: 1, share: 1, lengthUs: 60_000_000, lagUs: 0 }
-  const parts = [{ key: 'k', set: limitSetOf('100/min'), cost: 4 }]
+  const parts = [{ key: 'k', set: createLimitSet('100/min'), cost: 4 }]
   const [answer] = await store.consume([{ shard: 0, grant: 'lease', parts, order: { reports: [], wish } }])
   expect(answer).toMatchObject({ limits: [{ granted: 4, leased: 4 }], lease: { isKnown: true } })
   expect(await replica.dbsize()).toBe(1)
