@@ -3,7 +3,7 @@
 // connected.
 // To copy: npm install @tollgate/core ws ioredis
 import { createServer } from 'node:http'
-import { createLimiter, memoryStore, redisStore, refuseUpgrade, subjectOfIp } from '@tollgate/core'
+import { createLimiter, memoryStore, redisStore, refuseUpgrade, subjectForIp } from '@tollgate/core'
 import { Redis } from 'ioredis'
 import { WebSocketServer } from 'ws'
 
@@ -52,7 +52,7 @@ server.on('upgrade', async (request, socket, head) => {
 })
 
 async function refuseStranger(request, socket) {
-  const decision = await tries.consume(subjectOfIp(request.socket.remoteAddress))
+  const decision = await tries.consume(subjectForIp(request.socket.remoteAddress))
   if (!decision.allowed) return refuseUpgrade(socket, decision)
   const answer = 'HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
   socket.end(answer, () => socket.destroy()) // it could keep its half of the connection open

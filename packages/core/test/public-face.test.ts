@@ -24,14 +24,14 @@ const USERS = [
   'memoryStore',
   'redisStore',
   'refuseUpgrade',
-  'subjectOfIp',
+  'subjectForIp',
 ]
 const AUTHORS_OF_ADAPTERS = [
   'admitThen',
   'atCaller',
-  'channelOf',
+  'channelFor',
   'createHttpLimiter',
-  'groupOfRoute',
+  'groupForRoute',
   'hasLeft',
   'internalsOf',
   'isSomebody',
@@ -79,7 +79,7 @@ describe('core exports what is listed here, and nothing by accident', () => {
   })
 })
 
-test('every event is published on the channel that channelOf names', () => {
+test('every event is published on the channel that channelFor names', () => {
   const told = {
     decision: [{}],
     limited: [{}],
@@ -99,10 +99,10 @@ test('every event is published on the channel that channelOf names', () => {
   const listener = (_: unknown, channel: string | symbol): void => void heard.push(String(channel))
   const names = Object.keys(told) as (keyof LimiterEvents)[]
   const events = new Events({}, keepSilent)
-  for (const name of names) subscribe(adapter.channelOf(name), listener)
+  for (const name of names) subscribe(adapter.channelFor(name), listener)
   for (const name of names) events.emit(name, ...(told[name] as never))
-  for (const name of names) unsubscribe(adapter.channelOf(name), listener)
-  expect(heard).toEqual(names.map(adapter.channelOf))
+  for (const name of names) unsubscribe(adapter.channelFor(name), listener)
+  expect(heard).toEqual(names.map(adapter.channelFor))
   expect(heard).toContain('tollgate:store-error')
 })
 

@@ -6,7 +6,7 @@ import axios from 'axios'
 import axiosRetry from 'axios-retry'
 import express from 'express'
 import { Agent, interceptors, request } from 'undici'
-import { rateLimit, subjectOfIp, type Decision, type LimitInput } from '../src/index.js'
+import { rateLimit, subjectForIp, type Decision, type LimitInput } from '../src/index.js'
 
 interface Arrival {
   readonly at: number
@@ -30,7 +30,7 @@ async function serve(limit: LimitInput): Promise<string> {
   const limited = rateLimit({ limit })
   // The client's first request must find nothing left. Done earlier, the window could end before a slow client starts.
   app.use((req, _res, next) => {
-    if (arrivals.length === 0) while ((limited.limiter.consume(subjectOfIp(req.ip)) as Decision).allowed);
+    if (arrivals.length === 0) while ((limited.limiter.consume(subjectForIp(req.ip)) as Decision).allowed);
     next()
   })
   app.use(limited)

@@ -5,7 +5,7 @@ import {
   type RouteOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { atCaller, createHttpLimiter, groupOfRoute } from '@tollgate/core/adapter'
+import { atCaller, createHttpLimiter, groupForRoute } from '@tollgate/core/adapter'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -180,7 +180,7 @@ function needsGroup(own: unknown): own is RouteRateLimitOptions {
 function inGroup(own: RouteRateLimitOptions, route: Route): RouteRateLimitOptions {
   const { method = '', url = '', constraints = {} } = route
   const more = Object.entries(constraints).map(([name, value]) => `${name} ${String(value)}`)
-  return { ...own, group: groupOfRoute(method, url, more.toSorted().join()) }
+  return { ...own, group: groupForRoute(method, url, more.toSorted().join()) }
 }
 
 function atRoute(http: Http, { method, url }: Route, own: unknown): Http {

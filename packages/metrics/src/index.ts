@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Limiter, LimiterEvents } from '@tollgate/core'
-import { atCaller, channelOf } from '@tollgate/core/adapter'
+import { atCaller, channelFor } from '@tollgate/core/adapter'
 import { readOptions, type InstrumentOptions } from './options.js'
 import { Recorder, type EventName } from './recorder.js'
 import { Watchlist } from './watchlist.js'
@@ -86,7 +86,7 @@ function listen<Name extends EventName>(limiter: Limiter, name: Name, recorder: 
 }
 
 function subscribeTo(name: EventName, recorder: Recorder): () => void {
-  const channel = channelOf(name)
+  const channel = channelFor(name)
   const read = READERS[name]
   const listener = (given: unknown): void => {
     recorder.attempt(() => {

@@ -7,7 +7,7 @@ import {
   memoryStore,
   rateLimit as ours,
   redisStore,
-  subjectOfIp,
+  subjectForIp,
   type RateLimitOptions,
 } from '../../express/src/index.ts'
 import { serveHandler, SOON_MS, startRedis, type RedisServer } from '../src/index.ts'
@@ -136,8 +136,8 @@ test('resetKey and getKey, reset and peek', async () => {
 test('IPv6 is grouped by /56 in theirs, by /64 in ours, and by /56 where ours is told so', () => {
   const [one, other] = ['2001:db8:0:1200::1', '2001:db8:0:12ff::1']
   expect(ipKeyGenerator(one)).toBe(ipKeyGenerator(other))
-  expect(subjectOfIp(one)).not.toEqual(subjectOfIp(other))
-  expect(subjectOfIp(one, 56)).toEqual(subjectOfIp(other, 56))
+  expect(subjectForIp(one)).not.toEqual(subjectForIp(other))
+  expect(subjectForIp(one, 56)).toEqual(subjectForIp(other, 56))
 })
 
 test('their window is fixed and lets twice the limit through around its end, ours does not', async () => {

@@ -43,13 +43,13 @@ const main = async () => {
     }
   })
   console.log(frames.filter((frame) => /[/\\\\]faces(-cjs)?\\.c?js:/.test(frame)).length, 'of', mistakes.length)
-  console.log([...answers, channelOf('storeError'), store instanceof Object, new StoreError('down').reason, source].join())
+  console.log([...answers, channelFor('storeError'), store instanceof Object, new StoreError('down').reason, source].join())
 }
 void main()
 `
 const FACES_USED: Needs = {
   '@tollgate/core': ['StoreError', 'createLimiter'],
-  '@tollgate/core/adapter': ['channelOf', 'createHttpLimiter'],
+  '@tollgate/core/adapter': ['channelFor', 'createHttpLimiter'],
   '@tollgate/core/store': ['memoryStore'],
   '@tollgate/memcached': ['memcachedStore'],
   '@tollgate/store-contract': ['storeContract'],

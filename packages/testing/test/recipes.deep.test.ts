@@ -132,7 +132,7 @@ const recipesWith = (pattern: RegExp): string[] =>
 // A header that says who asks may only be the argument of a look-up.
 const UNCHECKED =
   /\bbyHeader\(|(?<!(?:\.get|tenantOf)\((?:String\()?)(?<![\w.])\w+(?:\.req)?(?:\.get\(|\.header\(|\.headers\[)'x-(?:api-key|tenant|org|user|plan)'/
-// Behind a proxy the address can be any text, and `subjectOfIp` throws at what is not an address.
+// Behind a proxy the address can be any text, and `subjectForIp` throws at what is not an address.
 const UNCHECKED_ADDRESS = /\bsubjectOfIp\(\w+\.ip\b/
 const BY_PATH =
   /\b(?:cost|limit|group|stacked): (?:async )?\([^)]*\) =>[\s\S]{0,40}\b(?:path|url|originalUrl)\b/
@@ -175,6 +175,6 @@ test('no program to copy counts by a header that nobody checked, or says by the 
 })
 
 test('no program to copy fails at an address that a proxy forwarded from a client', () => {
-  expect('subjectOfIp(req.ip)').toMatch(UNCHECKED_ADDRESS)
+  expect('subjectForIp(req.ip)').toMatch(UNCHECKED_ADDRESS)
   expect(recipesWith(UNCHECKED_ADDRESS)).toEqual([])
 })

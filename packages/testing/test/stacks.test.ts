@@ -36,7 +36,7 @@ const USERS: Calls = {
   byHeader: core.byHeader,
   byIp: core.byIp,
   byJwtClaim: core.byJwtClaim,
-  subjectOfIp: core.subjectOfIp,
+  subjectForIp: core.subjectForIp,
   answerOf: (wrong) => core.answerOf(decision, wrong),
   refuseUpgrade: (wrong) => core.refuseUpgrade({} as never, decision, wrong),
 }
@@ -90,9 +90,9 @@ const OTHERS = [
   ...['ConfigError', 'LimitedError', 'StoreError', 'StoreUnavailableError', 'TollgateError'],
   ...[
     'admitThen',
-    'channelOf',
+    'channelFor',
     'decisionsOf',
-    'groupOfRoute',
+    'groupForRoute',
     'hasLeft',
     'internalsOf',
     'isOutcome',

@@ -171,7 +171,7 @@ const PLAIN = /^(?:\/:?[\w-]+)*$/
  * @param pattern its path with any prefix, such as `/reports/:id`; a slash at the end makes no difference
  * @param more    what else tells it from other routes, such as its host
  */
-export function groupOfRoute(methods: string | readonly string[], pattern: string, more = ''): string {
+export function groupForRoute(methods: string | readonly string[], pattern: string, more = ''): string {
   const all = [methods].flat().map((method) => (method === 'HEAD' ? 'GET' : method))
   // One of them is enough, since no other route has it on this path. So a HEAD route that the framework adds is the same.
   const [method = ''] = all.includes('GET') ? ['GET'] : all.toSorted()

@@ -120,7 +120,7 @@ export class RequestBuilder {
     this.#options.warn(
       'TOLLGATE_ADDRESS',
       'An IP address was given as an id. It is counted as the address of a client (IPv6 by its /64 network). To say so, ' +
-        'write identify: byIp(), or limiter.consume(subjectOfIp(address)); this warning then ends. For a tenant whose id ' +
+        'write identify: byIp(), or limiter.consume(subjectForIp(address)); this warning then ends. For a tenant whose id ' +
         "looks like an address, give { id, kind: 'id' }.",
     )
   }

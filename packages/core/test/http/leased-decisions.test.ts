@@ -3,7 +3,7 @@ import {
   answerOf,
   createLimiter,
   decisionsOf,
-  subjectOfIp,
+  subjectForIp,
   type Decision,
   type Subjects,
 } from '../../src/index.js'
@@ -80,7 +80,7 @@ test('the policy is made once for decisions of the store and of leases', async (
 
 test('a limiter in front keeps its headers: its numbers never stand beside another policy', async () => {
   const write = createHeaderWriter<Headers>()
-  const guard = await createLimiter({ limit: '9/min' }).consume(subjectOfIp('192.0.2.1'))
+  const guard = await createLimiter({ limit: '9/min' }).consume(subjectForIp('192.0.2.1'))
   const [before, after]: [Headers, Headers] = [{}, {}]
   write(guard, onRecord, before)
   for (const decision of [guard, await served('acme')]) write(decision, onRecord, after)

@@ -1,6 +1,6 @@
 // Addresses on lists, where identify gives an address as the id.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
-import { byIp, subjectOfIp, type RateLimitOptions } from '../../src/index.js'
+import { byIp, subjectForIp, type RateLimitOptions } from '../../src/index.js'
 
 let emitted: jest.SpyInstance
 beforeEach(() => {
@@ -40,8 +40,8 @@ const SUBJECTS: [entry: string, id: unknown, isBlocked: boolean][] = [
   ['2001:db8::1', '2001:db8::1', true],
   ['2001:db8::1', '2001:db8::2', false],
   ['2001:db8::1', { id: '2001:db8::1', kind: 'ip' }, true],
-  ['2001:db8::1', subjectOfIp('2001:db8::1'), true],
-  ['2001:db8::', subjectOfIp('2001:db8::1'), false],
+  ['2001:db8::1', subjectForIp('2001:db8::1'), true],
+  ['2001:db8::', subjectForIp('2001:db8::1'), false],
   ['2001:db8::/32', { id: '2001:db8:1:2::/64', kind: 'ip' }, true],
   ['2001:db8:1:2::/64', { id: '2001:db8:1:2::/64', kind: 'ip' }, true],
   ['2001:db8:1:2::/64', byIp({ ipv6Prefix: 48 })({ ip: '2001:db8:1:3::1' }), false],
@@ -49,7 +49,7 @@ const SUBJECTS: [entry: string, id: unknown, isBlocked: boolean][] = [
   ['203.0.113.5', { id: '203.0.113.5', kind: 'id' }, true],
   ['203.0.113.0/24', { id: '203.0.113.5', kind: 'id' }, false],
   ['64:ff9b::/96', '64:ff9b::cb00:7105', true],
-  ['64:ff9b::/96', subjectOfIp('64:ff9b::203.0.113.5'), true],
+  ['64:ff9b::/96', subjectForIp('64:ff9b::203.0.113.5'), true],
   ['64:ff9b::/96', '203.0.113.5', false],
 ]
 

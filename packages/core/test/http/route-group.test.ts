@@ -1,5 +1,5 @@
 import { createLimiter } from '../../src/index.js'
-import { groupOfRoute } from '../../src/http/options.js'
+import { groupForRoute } from '../../src/http/options.js'
 
 test.each<[methods: string | string[], pattern: string, name: string]>([
   ['GET', '/', 'GET'],
@@ -10,7 +10,7 @@ test.each<[methods: string | string[], pattern: string, name: string]>([
   ['DELETE', '/v1/reports/:id', 'DELETE.v1.reports..id'],
   ['GET', '/user_names/by-id', 'GET.user_names.by-id'],
 ])('%j %s is counted in %s', (methods, pattern, name) => {
-  expect(groupOfRoute(methods, pattern)).toBe(name)
+  expect(groupForRoute(methods, pattern)).toBe(name)
 })
 
 test('routes that are not the same have names that are not, each of which a group can have', () => {
@@ -34,7 +34,7 @@ test('routes that are not the same have names that are not, each of which a grou
     ['GET', `${long}/:id`],
     ['POST', long],
   ]
-  const names = routes.map(([method, pattern, more]) => groupOfRoute(method, pattern, more))
+  const names = routes.map(([method, pattern, more]) => groupForRoute(method, pattern, more))
   expect(new Set(names).size).toBe(routes.length)
   const limiter = createLimiter({ limit: '5/min' })
   for (const group of names) expect(() => limiter.scope({ group, limit: '2/min' })).not.toThrow()

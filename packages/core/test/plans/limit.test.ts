@@ -1,6 +1,6 @@
 import {
   createLimiter,
-  subjectOfIp,
+  subjectForIp,
   type ConfigError,
   type LimitInput,
   type LimiterOptions,
@@ -219,9 +219,9 @@ test('a quota of 0 and an unreadable limit have different errors', () => {
 
 test('the subject of a client address can be reset', async () => {
   const limiter = createLimiter({ limit: '1/min' })
-  const subject = subjectOfIp('::ffff:192.0.2.1')
+  const subject = subjectForIp('::ffff:192.0.2.1')
   expect(subject).toEqual({ id: '192.0.2.1', kind: 'ip' })
-  expect(subjectOfIp('2001:db8:1:2:3::1').id).toBe('2001:db8:1:2::/64')
+  expect(subjectForIp('2001:db8:1:2:3::1').id).toBe('2001:db8:1:2::/64')
   await limiter.consume(subject)
   await limiter.reset({ id: '192.0.2.1', kind: 'id' })
   expect((await limiter.peek(subject)).allowed).toBe(false)

@@ -1,5 +1,5 @@
 // An id that is an IP address is the client at that address, wherever a subject is given.
-import { byIp, createLimiter, subjectOfIp, type Limiter, type LimiterOptions } from '../../src/index.js'
+import { byIp, createLimiter, subjectForIp, type Limiter, type LimiterOptions } from '../../src/index.js'
 import { isAddress } from '../../src/requests/subject/address.js'
 
 let emitted: jest.SpyInstance
@@ -17,13 +17,13 @@ const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter =>
 const left = async (limiter: Limiter, ...ids: Parameters<Limiter['peek']>): Promise<unknown> =>
   (await limiter.peek(...ids)).limits[0]?.remaining
 
-test('all addresses of an IPv6 network are one subject, as a text and as an object, and as subjectOfIp has it', async () => {
+test('all addresses of an IPv6 network are one subject, as a text and as an object, and as subjectForIp has it', async () => {
   const limiter = limiterOf()
   await limiter.consume('2001:db8:1:2::1')
   await limiter.consume({ id: '2001:DB8:1:2:ffff::9' })
   const decision = await limiter.consume('2001:db8:1:2:a:b:c:d%eth0')
   expect(decision.subject).toEqual({ id: '2001:db8:1:2::/64', kind: 'ip' })
-  expect([decision.allowed, (await limiter.consume(subjectOfIp('2001:db8:1:2::5'))).allowed]).toEqual([
+  expect([decision.allowed, (await limiter.consume(subjectForIp('2001:db8:1:2::5'))).allowed]).toEqual([
     true,
     false,
   ])
@@ -37,10 +37,10 @@ test('an IPv4 address is the same in every spelling; with kind: id a text stays 
   await limiter.consume('203.0.113.7')
   await limiter.consume('::ffff:203.0.113.7')
   await limiter.scope({ group: 'g' }).consume('203.0.113.7')
-  expect(await left(limiter, subjectOfIp('203.0.113.7'))).toBe(1)
+  expect(await left(limiter, subjectForIp('203.0.113.7'))).toBe(1)
   await limiter.consume({ id: '203.0.113.7', kind: 'id' })
   await limiter.consume({ id: '2001:db8::1', kind: 'id' })
-  expect(await left(limiter, subjectOfIp('203.0.113.7'))).toBe(1)
+  expect(await left(limiter, subjectForIp('203.0.113.7'))).toBe(1)
   expect(await left(limiter, { id: '203.0.113.7', kind: 'id' })).toBe(2)
   expect(await left(limiter, { id: '2001:db8::2', kind: 'id' })).toBe(3)
 })
@@ -68,13 +68,13 @@ test('planOf is asked for the id as it was written, each for itself, and forgets
   expect((await limiter.consume({ id: '203.0.113.7', plan: 'pro' })).plan).toBe('pro')
   // Nobody asks for what is known to be an address.
   asked.splice(0)
-  await limiter.consume(subjectOfIp('198.51.100.1'))
+  await limiter.consume(subjectForIp('198.51.100.1'))
   expect(asked).toEqual([])
 })
 
 test('is said once a limiter, with what to type; not of addresses that are given as such', async () => {
   const limiter = limiterOf()
-  await limiter.consume([subjectOfIp('203.0.113.7'), { id: '203.0.113.8', kind: 'id' }])
+  await limiter.consume([subjectForIp('203.0.113.7'), { id: '203.0.113.8', kind: 'id' }])
   expect(emitted).not.toHaveBeenCalled()
   for (const id of ['203.0.113.7', '2001:db8::1']) await limiter.consume(['acme', id])
   expect(emitted.mock.calls).toEqual([
@@ -107,7 +107,7 @@ test.each([
 })
 
 describe('with kind: ip', () => {
-  test('an address counts as subjectOfIp has it, and without a word', async () => {
+  test('an address counts as subjectForIp has it, and without a word', async () => {
     const limiter = limiterOf()
     for (const id of ['2001:db8::1', '2001:DB8::2%eth0', '[2001:db8::3]:443']) {
       const { subject } = await limiter.consume({ id, kind: 'ip' })
@@ -115,7 +115,7 @@ describe('with kind: ip', () => {
     }
     expect((await limiter.consume({ id: '2001:db8::4', kind: 'ip' })).allowed).toBe(false)
     await limiter.consume({ id: '::ffff:192.0.2.1', kind: 'ip', plan: 'pro' })
-    expect(await left(limiter, subjectOfIp('192.0.2.1'))).toBe(2)
+    expect(await left(limiter, subjectForIp('192.0.2.1'))).toBe(2)
     expect(emitted).not.toHaveBeenCalled()
   })
 

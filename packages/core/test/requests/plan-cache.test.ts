@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { eventually } from '@tollgate/testing'
-import { createLimiter, subjectOfIp, type LimiterOptions } from '../../src/index.js'
+import { createLimiter, subjectForIp, type LimiterOptions } from '../../src/index.js'
 
 const plans = { free: '5/min', pro: '100/min' } as const
 
@@ -42,7 +42,7 @@ describe('planOf', () => {
     const planOf = jest.fn(({ id }: { id: string }) => (id.startsWith('4') ? 'pro' : 'free'))
     const { limiter } = limiterWith(planOf)
     expect((await limiter.consume({ id: 42 })).plan).toBe('pro')
-    expect((await limiter.consume(subjectOfIp('42.0.0.1'))).plan).toBe('free')
+    expect((await limiter.consume(subjectForIp('42.0.0.1'))).plan).toBe('free')
     expect(planOf.mock.calls).toEqual([[{ id: '42' }]])
   })
 

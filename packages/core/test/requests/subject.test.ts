@@ -1,6 +1,6 @@
 // What is a subject, and what is told of what is none.
 import { createHttpLimiter } from '../../src/adapter.js'
-import { createLimiter, subjectOfIp, type Decision, type LimiterOptions } from '../../src/index.js'
+import { createLimiter, subjectForIp, type Decision, type LimiterOptions } from '../../src/index.js'
 
 const limiterOf = (options: Partial<LimiterOptions> = {}): ReturnType<typeof createLimiter> =>
   createLimiter({ plans: { free: '5/min', pro: '9/min' }, defaultPlan: 'free', ...options })
@@ -79,7 +79,7 @@ test.each<[given: unknown, message: string]>([
   [{}, "subject: got an empty object, expected an id such as 'acme', or { id: 'acme', plan: 'pro' }"],
   [
     { headers: {} },
-    'subject: got an object with headers, expected who pays for the request, such as req.user?.id or subjectOfIp(req.ip)',
+    'subject: got an object with headers, expected who pays for the request, such as req.user?.id or subjectForIp(req.ip)',
   ],
   [Promise.resolve('a'), 'subject: got a promise, expected what it resolves with: write await before it'],
   [Array(9).fill('a'), 'subjects: got a list of 9, expected at most 8 subjects in one request'],
@@ -108,12 +108,12 @@ test.each([
   expect(await limiter.peek(given as never)).toMatchObject({ subject: { id: 'a' } })
 })
 
-describe('subjectOfIp', () => {
+describe('subjectForIp', () => {
   test.each(['hello', '300.1.1.1', 'acme/24', 7, null])('%p is no address', (given) => {
-    expect(() => subjectOfIp(given as string)).toThrow(
+    expect(() => subjectForIp(given as string)).toThrow(
       expect.objectContaining({
         code: 'ERR_TOLLGATE_SUBJECT',
-        message: expect.stringMatching(/^subjectOfIp: got .*, expected a client's address, such as req\.ip/),
+        message: expect.stringMatching(/^subjectForIp: got .*, expected a client's address, such as req\.ip/),
       }),
     )
   })
@@ -125,6 +125,6 @@ describe('subjectOfIp', () => {
     ['2001:db8:1:2:3::1', '2001:db8:1:2::/64'],
     ['2001:db8:1:2::/64', '2001:db8:1:2::/64'],
   ])('%p is %p', (given, id) => {
-    expect(subjectOfIp(given)).toEqual({ id, kind: 'ip' })
+    expect(subjectForIp(given)).toEqual({ id, kind: 'ip' })
   })
 })

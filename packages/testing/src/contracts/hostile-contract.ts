@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { byIp, createLimiter, subjectOfIp, type Store } from '@tollgate/core'
+import { byIp, createLimiter, subjectForIp, type Store } from '@tollgate/core'
 import { eventually } from '../eventually.ts'
 import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
 import { httpBench, whenGone } from './http-bench.ts'
@@ -90,7 +90,7 @@ export function hostileContract(name: string, serve: Serve, makeStore: () => Sto
       }
       expect(answers).toEqual([200, 200, 200, 403, 403, 403])
       expect(onHandled).toHaveBeenCalledTimes(3)
-      const { limits } = await limiter.peek([subjectOfIp(undefined), { id: 'acme', plan: 'tenant' }])
+      const { limits } = await limiter.peek([subjectForIp(undefined), { id: 'acme', plan: 'tenant' }])
       for (const { remaining, quota } of limits) expect(remaining).toBe(quota)
     })
 

@@ -142,7 +142,7 @@ function isAmount(given: unknown): boolean {
  * @throws {ConfigError} when an option is wrong
  * @example
  * server.on('upgrade', async (req, socket, head) => {
- *   const decision = await limiter.consume(subjectOfIp(req.socket.remoteAddress))
+ *   const decision = await limiter.consume(subjectForIp(req.socket.remoteAddress))
  *   if (!decision.allowed) return refuseUpgrade(socket, decision)
  *   sockets.handleUpgrade(req, socket, head, (opened) => sockets.emit('connection', opened, req))
  * })

@@ -134,9 +134,9 @@ export function isSomebody(found: Identified): boolean {
  * @param address    such as `req.ip`; undefined for clients that have none
  * @param ipv6Prefix the option of `byIp`, if you use it; in bits
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is not an address
- * @example await limiter.reset(subjectOfIp(req.ip))
+ * @example await limiter.reset(subjectForIp(req.ip))
  */
-export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
+export function subjectForIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {
   if (address === undefined || address === '' || address === UNKNOWN) return toIpSubject(undefined)
   // Also accepts a network such as '2001:db8::/64': the ids of IPv6 clients have this form.
   const [base = ''] = typeof address === 'string' ? address.split('/', 1) : []
@@ -145,5 +145,5 @@ export function subjectOfIp(address: string | undefined, ipv6Prefix: number = IP
     return subject.id === address ? subject : keepWritten(subject, { id: address, kind: 'ip' })
   }
   const problem = `got ${show(address)}, expected a client's address, such as req.ip or '192.0.2.1'`
-  throw fromCaller(new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectOfIp: ${problem}`), subjectOfIp)
+  throw fromCaller(new TollgateError('ERR_TOLLGATE_SUBJECT', `subjectForIp: ${problem}`), subjectForIp)
 }

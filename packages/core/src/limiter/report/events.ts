@@ -116,7 +116,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
 }
 
 /** The channel of `node:diagnostics_channel` for this event of all limiters in the process: `tollgate:store-error`. */
-export function channelOf(event: EventName): string {
+export function channelFor(event: EventName): string {
   return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
@@ -203,7 +203,7 @@ export class Events {
 function mapChannels(): Record<EventName, Channel> {
   const entries = Object.keys(MESSAGES).map((name) => [
     name,
-    diagnostics.channel(channelOf(name as EventName)),
+    diagnostics.channel(channelFor(name as EventName)),
   ])
   return Object.fromEntries(entries) as Record<EventName, Channel>
 }

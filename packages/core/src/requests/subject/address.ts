@@ -153,7 +153,7 @@ function asAddress(given: Subject, id: string): Subject {
 }
 
 /**
- * The same of an id that is said to be an address, in any form that `subjectOfIp` takes. What is counted already as it
+ * The same of an id that is said to be an address, in any form that `subjectForIp` takes. What is counted already as it
  * is stays: the network of an address, of whatever length, and the path of a socket.
  */
 function asNetwork(given: Subject, id: string): Subject {

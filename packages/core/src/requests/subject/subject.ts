@@ -155,7 +155,7 @@ function remedyOf(given: unknown): string | undefined {
     return 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
   }
   const isRequest = typeof given === 'object' && given !== null && 'headers' in given
-  return isRequest ? 'who pays for the request, such as req.user?.id or subjectOfIp(req.ip)' : undefined
+  return isRequest ? 'who pays for the request, such as req.user?.id or subjectForIp(req.ip)' : undefined
 }
 
 export function noSubject(given: unknown): TollgateError {

@@ -1,6 +1,6 @@
 // What is told of leases: the event, its channel, and the counts.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { channelOf } from '../../../src/adapter.js'
+import { channelFor } from '../../../src/adapter.js'
 import { Reporter, StoreWarning } from '../../../src/limiter/report/reporter.js'
 import { type LeaseChange, LeaseReporter } from '../../../src/features/leases/lease-reporter.js'
 import { createLimiter } from '../../../src/index.js'
@@ -62,13 +62,13 @@ test('listeners and subscribers of the channel get the change', () => {
   const listener = (given: LeaseChange): void => void heard.push(given)
   const subscriber = (message: unknown): void => void heard.push(message)
   events.on('lease', listener)
-  subscribe(channelOf('lease'), subscriber)
+  subscribe(channelFor('lease'), subscriber)
   reporter().lease(change('returned', 20))
-  unsubscribe(channelOf('lease'), subscriber)
+  unsubscribe(channelFor('lease'), subscriber)
   events.off('lease', listener)
   reporter().lease(change('returned', 30))
   const told = change('returned', 20)
-  expect(channelOf('lease')).toBe('tollgate:lease')
+  expect(channelFor('lease')).toBe('tollgate:lease')
   expect(heard).toEqual([told, { limiter: {}, ...told }])
 })
 
