@@ -1,6 +1,5 @@
 import { ConfigError } from '@tollgate/core'
-import type { Algorithm } from '@tollgate/core/store'
-import { createLimitSet } from '@tollgate/core/store'
+import { type Algorithm, createLimitSet } from '@tollgate/core/store'
 import { UNREACHABLE } from './hit.js'
 
 /**

@@ -1,7 +1,6 @@
 // Access-Control-Expose-Headers lists the headers that are sent, and no others.
 import { type Decision, createLimiter } from '../../src/index.js'
-import { createHeaderWriter, type HeaderAccess } from '../../src/http/headers.js'
-import type { HeaderOptions } from '../../src/http/headers.js'
+import { type HeaderAccess, type HeaderOptions, createHeaderWriter } from '../../src/http/headers.js'
 
 test.each<[HeaderOptions, string]>([
   [{}, 'RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After'],

@@ -1,5 +1,4 @@
-import { createLimiter, type LimitOptions } from '../../src/index.js'
-import { memoryStore } from '../../src/index.js'
+import { type LimitOptions, createLimiter, memoryStore } from '../../src/index.js'
 import type { LimitState } from '../../src/limiter/decision/decision.js'
 
 const WINDOW_MS = 60_000
