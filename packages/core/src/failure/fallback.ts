@@ -71,8 +71,8 @@ export class Fallback implements Feature {
    */
   learn(request: Request, outcome: Outcome, sentAtMs: number): void {
     if (!this.#mayLimitAny(request.parts)) return
-    // The answers of a batch come together, so the clock is read once for them: to read it for each takes longer than all
-    // else here. If one is remembered as a little older than it is, a newer answer only counts the more.
+    // The answers of a batch come together, so the clock is read once for them all: reading it takes longer than the rest.
+    // If an answer seems a little older than it is, a newer one only counts the more.
     if (sentAtMs !== this.#sentAtMs) {
       this.#sentAtMs = sentAtMs
       this.#answeredAtMs = this.#local.nowMs()
@@ -195,7 +195,7 @@ function mayLimit(policy: FailurePolicyOption): boolean {
   return policy !== 'open' && policy !== 'closed'
 }
 
-/** For each limit of a request the units that it took, which can differ between parts: `units`, unless parts ask for their own. */
+/** The units that a request took from each of its limits. They can differ between parts with the grant `all`. */
 function unitsOfEach({ parts, grant }: StoreRequest, units: number): number[] {
   return parts.flatMap(({ set, cost }) => set.limits.map(() => (grant === 'all' ? cost : units)))
 }

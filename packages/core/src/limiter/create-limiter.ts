@@ -42,11 +42,11 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
   return atCaller(createLimiter, () => new StoreLimiter(options))
 }
 
-/** What a caller of Tollgate's own will do with a limiter, to be checked before there is one. */
+/** What an adapter will do with a limiter. Checked before the limiter is made. */
 export interface Uses {
   /** Whether subjects bring their limits, so that no plans need be given. */
   readonly isWithoutPlans?: boolean
-  /** Who gets the default plan, for the error; left out: subjects can name a plan. */
+  /** Set if no subject names a plan: who gets the default plan, for the error. */
   readonly defaultFor?: string
   /** Where it will count. */
   readonly scope?: ScopeOptions
@@ -55,7 +55,7 @@ export interface Uses {
 }
 
 /**
- * As createLimiter, for a caller that would have to undo it if its own options were wrong.
+ * As createLimiter, for adapters: nothing has to be undone when their own options are wrong.
  *
  * @throws {ConfigError} when an option is wrong, or a use is not possible; then nothing holds on to the store
  */
@@ -219,7 +219,7 @@ class StoreLimiter implements Limiter {
   }
 }
 
-/** Whether units are to go back by a subject, which a decision is not. */
+/** Whether `refund` was given a subject, and not a decision. */
 function isByKey(of: Decision | SubjectOf, units: number | undefined): of is SubjectOf {
   if (units !== undefined || typeof of === 'string') return true
   return isOptions(of) && 'id' in of

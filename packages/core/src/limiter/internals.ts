@@ -30,8 +30,8 @@ export interface Internals {
   /** The name of the plan that applies to a subject, without any event. `planOf` is asked as for a decision. */
   readonly planOf: (subject: Subject) => MaybePromise<string | undefined>
   /**
-   * The consumer of requests that one consumer has let in, and for which another says more: more limits, or a group.
-   * Undefined where it is not known what a consumer counts.
+   * The consumer for requests that `outer` has let in and that `own` holds to more limits, or to a group. Undefined where
+   * it is not known what a consumer counts.
    */
   readonly onTop: ((outer: Consumer, own: Consumer) => Consumer) | undefined
   /** Has a consumer decide a request anew. Returns the first decision if that has taken all already. */
@@ -47,7 +47,7 @@ export function internalsOf(limiter: Limiter): Internals {
   return (limiter as { readonly [INTERNALS]?: Internals })[INTERNALS] ?? NONE
 }
 
-/** The internals of an object that is no limiter of ours, such as a user's wrapper around one. */
+/** For an object that is not our limiter, such as a user's wrapper around one. */
 const NONE: Internals = {
   hide: undefined,
   warn,

@@ -71,9 +71,9 @@ export interface Consumer<Plans extends string = string> {
    */
   reserve(subjects: Subjects<Plans>, options: ReserveOptions): Promise<Reservation>
   /**
-   * Gives up to `units` back to every limit of a subject, where the decision that took them is not at hand. Of each limit
-   * the units that have counted longest, and never below 0 used. So the units that are meant should still count; of a
-   * token bucket they may have drained in part. `refund(decision)` of the limiter knows which they were, and works once.
+   * Gives up to `units` back to every limit of a subject, where the decision that took them is not at hand. The units that have counted
+   * longest go back, and never more than are used. So the units that are meant should still count; in a
+   * token bucket they may have drained in part. `limiter.refund(decision)` knows which they were, and works once.
    * Requests in flight are not given back.
    *
    * @param units a whole number from 1

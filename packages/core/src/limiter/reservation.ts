@@ -6,8 +6,8 @@ import { type Decision, hasSlots } from './decision/decision.js'
 import type { Settling } from './settle/settlement.js'
 
 /**
- * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision stands
- * behind it: then `commit` does what `limiter.settle` does, and `cancel` what `limiter.refund` does.
+ * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision
+ * applies: then `commit` does what `limiter.settle` does, and `cancel` what `limiter.refund` does.
  */
 export interface Reservation {
   /** Whether the units are held. False: the cost did not fit; `decision` says why. */
@@ -49,11 +49,11 @@ export class HeldReservation implements Reservation {
     this.allowed = decision.allowed
     this.decision = decision
     this.#end = end
-    // Forgotten, it holds its slots no longer than its units.
+    // A reservation that is forgotten holds its slots no longer than its units.
     if (hasSlots(decision)) this.#timer = setTimeout(() => decision.release(), end.lengthMs).unref()
   }
 
-  // Bound, so that they work from a copy, too, and still once.
+  // Bound, so that they also work from a copy, and still only once.
   readonly commit = async (units: number): Promise<number> => {
     needCost(units, 0)
     this.#committed ??= this.#commit(units)
@@ -81,7 +81,7 @@ export class HeldReservation implements Reservation {
   }
 }
 
-/** The most reservations of a subject, over all processes: each request of it reads and writes them all. */
+/** The most reservations of a subject, in all processes: each of its requests reads and writes them all. */
 const MOST_OPEN = 1000
 
 /** The request, and each of its steps, asking for a reservation. */

@@ -38,10 +38,10 @@ export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #scope: Scope
-  /** The methods that users call: those of this class, or of one that passes calls on. */
+  /** The methods that users call, for stack traces: those of this class, or of one that passes calls on. */
   readonly #face: Consumer
   readonly #settling: Settling
-  /** Of each scope that another was put on top of. */
+  /** By the scope that was put on top of this one. */
   readonly #onTop = new WeakMap<Scope, ScopedConsumer>()
 
   constructor(
@@ -87,7 +87,7 @@ export class ScopedConsumer implements Consumer {
     return made
   }
 
-  /** Decides a request anew that was let in, for all that it costs here. Returns the same decision if that has taken it all. */
+  /** Decides anew on a request that was let in, for all that it costs here. Returns the first decision if that has taken it all. */
   amend(first: Decision, subjects: Subjects, options: ConsumeOptions): MaybePromise<Decision> {
     return chain(this.#build(subjects, options, CONSUME), (request) => {
       options.signal?.throwIfAborted()

@@ -80,7 +80,7 @@ export class Peek extends Consumption {
   }
 }
 
-/** Sends a batch without the requests that the failure policy answered while they waited. */
+/** Sends a batch, without the requests that the failure policy answered while they waited. */
 function sendInTime(
   store: Store,
   batch: readonly GuardedRequest[],

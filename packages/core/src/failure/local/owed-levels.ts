@@ -68,8 +68,8 @@ export function levelsOwed(now: Levels, before: Levels | undefined): OwedLevels 
 }
 
 /**
- * What to charge, in the form that a store's `force` takes. Of a level only this process's share drains meanwhile: the rest
- * drains what others are charged for.
+ * What to charge, in the form that a store's `force` takes. A level drains meanwhile only by this process's share: the rest
+ * of the rate drains what other processes are charged for.
  */
 export function usageOf({ used, levels, atUs, share }: Owed, nowUs: number): Usage[][] {
   const byTime = usageAt(used, nowUs)

@@ -19,12 +19,12 @@ export interface Used {
 const PARTS_OF_WINDOW = 8
 
 /**
- * Of a key with more different lists of windows during one outage, those that came first are forgotten: only limits that
- * differ at every request are so many, and each list can be long.
+ * The most lists of windows that are kept for a key during an outage; then the oldest is forgotten. Only limits that differ at
+ * every request are so many, and each list can be long.
  */
 const MOST_SETS = 16
 
-/** What is kept of a key for some limits. */
+/** What is kept for a key and some limits. */
 interface KeyUsage {
   /** The latest of those with the same state ids. */
   set: LimitSet
@@ -93,7 +93,7 @@ export class UsageLedger {
       same.set = set
       return [same, 0]
     }
-    // One for each, since the subject's plan may change while the store is away.
+    // One for each list of limits, since the subject's plan may change while the store is away.
     const made = { set, entries: set.limits.map((): UsageEntry[] => []) }
     if (!known) this.#keys.set(key, [made])
     else known.push(made)
@@ -124,7 +124,7 @@ export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
   )
 }
 
-/** Units of all limits together. Only a measure of size: one request counts once per limit. */
+/** Units of all limits together. One request counts once for each limit, so this is only a measure of size. */
 export function unitsOf({ entries }: Used): number {
   return entries.flat().reduce((sum, { units }) => sum + units, 0)
 }

@@ -148,7 +148,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
 interface OutboxOptions<Item, Answer> {
   /** Sends items of one shard; if forced, also while its breaker is open. Never rejects. */
   readonly send: (items: readonly Item[], isForced: boolean) => Promise<readonly (Answer | StoreError)[]>
-  /** How many limits the store counts an item in, by which calls are bounded. */
+  /** In how many limits the store counts an item. Calls are bounded by their sum. */
   readonly limitsOf: (item: Item) => number
   readonly isOpen: (shard: number) => boolean
   /** Called once per item, with the store's final answer. */
@@ -168,7 +168,7 @@ export function newId(): string {
 
 let leases = 0
 
-/** The id of a lease, as the stores' contract wants it. No other lease of the last hours has it. */
+/** An id for a lease, as the store contract asks for. No other lease of the last hours has it. */
 export function newLeaseId(): string {
   leases = (leases + 1) % 2 ** 24
   const bytes = Buffer.from([leases >> 16, leases >> 8, leases])

@@ -18,7 +18,7 @@ import { capacityOf, scaleLimit } from '../../plans/limit/limit-set.js'
 
 /** A decision of counted limits, by the store or by this process. */
 export class CountedDecision implements Decision {
-  // Only declared: to define each field before it gets its value takes time. The constructor sets their order.
+  // Only declared: defining each field before it gets its value would take time. The constructor sets their order.
   declare readonly allowed: boolean
   declare readonly subject: Subject
   declare readonly plan: string
@@ -72,7 +72,7 @@ export class CountedDecision implements Decision {
     return false
   }
 
-  /** Not of a proxy or an object that inherits from one: they do not have what a refund needs. */
+  /** False for a proxy, or an object that inherits from a decision: they do not have what a refund needs. */
   static is(given: unknown): given is CountedDecision {
     return typeof given === 'object' && given !== null && #request in given
   }
@@ -89,7 +89,7 @@ export class CountedDecision implements Decision {
     return verdictsFor(decision.#request, decision.#outcome, decision.#origin)
   }
 
-  /** What denied it. */
+  /** The verdict that denied it. */
   static denialOf(decision: CountedDecision): Verdict | undefined {
     return denialIn(CountedDecision.verdictsOf(decision))
   }
@@ -214,7 +214,7 @@ function statesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly Li
   return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
 }
 
-/** What this process counted by itself: where its shares of the limits stand. */
+/** Where this process's shares of the limits stand, if it counted by itself. */
 function statesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
   return verdicts.flatMap((verdict) => {
     const { source, share, outcome } = verdict
@@ -246,7 +246,7 @@ function statesOfCache(verdict: Verdict, { limits }: Outcome): readonly LimitSta
   return states
 }
 
-/** The limits that the decision reports of a denial: the same array for all with the same limits, if these are all. */
+/** The limits that a denial reports. If these are all limits of the request, decisions share one array. */
 function limitsReportedBy(denial: Verdict): readonly Limit[] {
   return known(denial, limitsIn(denial))
 }

@@ -5,11 +5,11 @@ import type { Subject } from '../../plans/subject.js'
 export interface LimitState {
   /** The limit's name, such as `minute`. */
   readonly name: string
-  /** Units allowed in a window; of a limit of requests in flight, how many at a time. */
+  /** Units allowed in a window. For requests in flight: how many at a time. */
   readonly quota: number
-  /** Set of a limit of requests in flight, as in the `qu` of `RateLimit-Policy`. */
+  /** Set for a limit of requests in flight, as `qu` in `RateLimit-Policy`. */
   readonly quotaUnit?: 'concurrent-requests'
-  /** Length of the window in ms; a calendar month counts as 30 days. 0 of requests in flight. */
+  /** Length of the window in ms; a calendar month counts as 30 days. 0 for requests in flight. */
   readonly windowMs: number
   /**
    * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
@@ -19,8 +19,8 @@ export interface LimitState {
   /** How many requests of cost 1 would pass now. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /**
-   * ms until another unit is there if nobody else consumes; 0 when nothing is used. 0 of requests in flight, too: nobody
-   * knows when one ends.
+   * ms until another unit is there if nobody else consumes; 0 when nothing is used. Always 0 for requests in flight:
+   * nobody knows when one ends.
    */
   readonly resetMs: number
 }
@@ -90,11 +90,11 @@ export interface Decision {
   /** Set when denied. */
   readonly reason?: DenialReason
   readonly source: DecisionSource
-  /** Of the source `place`: how long the request waited for it, in ms. */
+  /** With the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
   /**
-   * Tells that the request is over, so that another of the subject may run. Only of a request that a limit such as
-   * `'5 concurrent'` counts: adapters call it when the response is over. Otherwise it does nothing.
+   * Says that the request is over, so that another of the subject may run. Does nothing unless a limit such as
+   * `'5 concurrent'` counts the request. Adapters call it when the response is over.
    *
    * @returns whether the request was in flight until now: true once
    */

@@ -37,7 +37,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
   readonly #unobserve: (() => void) | undefined
   readonly #underWay = new Set<Promise<unknown>>()
   readonly #paced = new PacedPromises()
-  /** Of all decisions that the store makes in one step. */
+  /** Shared by all decisions that the store makes in one step. */
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
   #closing: Promise<void> | undefined
 
@@ -89,7 +89,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return this.track(decided)
   }
 
-  /** Asks once more for a request that was denied over units which this process holds on lease, when these are back. */
+  /** Asks once more for a request that was denied because of units which this process holds on lease, when these are back. */
   #askAfter(room: Promise<unknown>, denied: Verdict, beganMs: number): Promise<Decision> {
     const asked = askAfter({ room, denied, beganMs }, this.#verdicts)
     return this.track(asked.then((verdict) => this.conclude(denied.step, [verdict])))
@@ -168,7 +168,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return given.includes('given')
   }
 
-  /** Takes up to `cost` more units: as many as fit every limit of the request. Resolves to their number. */
+  /** Takes up to `cost` more units, as many as fit every limit of the request. Resolves to their number. */
   takeMore(request: Request, cost: number): Promise<number> {
     return this.track(takeUpTo(request, cost, this.#verdicts))
   }

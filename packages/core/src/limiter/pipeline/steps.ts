@@ -61,7 +61,7 @@ export async function takeUpTo(request: Request, cost: number, verdicts: Verdict
   return least
 }
 
-/** The request has its slots already. */
+/** A request for up to `cost` more units. It has its slots already. */
 function askingUpTo(step: Request, cost: number): Request {
   const parts = step.parts.map((part) => ({ ...part, cost, slots: undefined }))
   return { ...step, cost, parts, grant: 'upTo', steps: undefined, inFlight: undefined }
@@ -77,7 +77,7 @@ export function askTwice(step: Request, verdicts: Verdicts): MaybePromise<Verdic
 }
 
 /**
- * Asks once more for a step that the store denied, when there is room. All ends by the deadline of the first time: then the denial
+ * Asks once more for a step that the store denied, when there is room. The deadline of the first call still holds: when it passes, the denial
  * stands.
  */
 export async function askAfter({ room, denied, beganMs }: Denied, verdicts: Verdicts): Promise<Verdict> {
@@ -104,7 +104,7 @@ function takenBy({ step, outcome }: Verdict): number {
   return outcome ? unitsTaken(step, outcome) : 0
 }
 
-/** The deadline that all asking for a request shares: for each of its steps, and for what is asked again. */
+/** Asks for the steps of a request, and again where needed, all under one deadline. */
 class StepAsker implements Timed {
   readonly isAwaited = true
   sinceMs = 0
@@ -146,7 +146,7 @@ class StepAsker implements Timed {
     })
   }
 
-  /** Asks once more where units that this process holds on lease were in the way. Else, or when time is up, the first verdict stands. */
+  /** Asks once more where units that this process holds on lease were in the way. Otherwise, or when time is up, the first verdict stands. */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
     const room = this.#deadline.isOver ? undefined : this.#verdicts.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first

@@ -38,8 +38,8 @@ export interface VerdictsOptions {
 export class Verdicts implements FeatureHost<ChangeEvents> {
   readonly answersAtOnce: boolean
   /**
-   * Of all calls and of requests in several steps. One list, since a request must end before a call that it made later:
-   * else its next step would be sent.
+   * For all calls and all requests in several steps. One list, since a request must end before a call that it made later:
+   * otherwise its next step would be sent.
    */
   readonly deadlines: Deadlines
   readonly features: Features
@@ -67,7 +67,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     const onReconciled: Reporter['reconciled'] = (reconciled, shard) => reporter.reconciled(reconciled, shard)
     this.#fallback = new Fallback({ ...options, onReconciled }, this)
     this.holds = new Holds(this)
-    // The last three end what the others may still give back or charge.
+    // The last three come last, since the others may still give back or charge as they end.
     this.features = new Features([...options.features(this), this.holds, this.#fallback, this.#giveBacks])
   }
 
@@ -88,7 +88,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return error
   }
 
-  /** Sends the store a request or a step of a caller. Nothing else does: what counts requests in flight must know of each. */
+  /** Sends a caller's request or step to the store. Nothing else does: what counts requests in flight must know of each. */
   consume<T>(step: Request, conclude: Conclude<Request, MaybePromise<T>>): MaybePromise<T> {
     step.inFlight?.sent(step)
     return this.store.consume(step, conclude)
@@ -150,7 +150,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return this.#fallback.decide(step, error)
   }
 
-  /** Has units given back that are in the way of a step: see Feature. */
+  /** Makes features give back units that are in the way of a step: see Feature. */
   makeRoom({ source, step, outcome }: Verdict): Promise<unknown> | undefined {
     return source === 'store' && outcome ? this.features.makeRoom(step, outcome) : undefined
   }
@@ -184,7 +184,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     if (this.#isEnded) throw closedError()
     const { keys } = subject
     const { features } = this
-    // Before, too: nothing may be served that the store no longer counts.
+    // Also before: nothing may be served that the store no longer counts.
     features.forget('resetting', keys)
     try {
       const wasThere = await this.store.reset(subject, () => features.forget('reset', keys))
@@ -226,7 +226,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
   }
 }
 
-/** The error of what comes after `close`. */
+/** The error for what comes after `close`. */
 function closedError(): StoreError {
   return new StoreError('the limiter was closed: close it after the last request', {
     code: 'ERR_TOLLGATE_CLOSED',

@@ -65,8 +65,8 @@ export interface LimiterEvents {
   limited: [decision: Decision, context?: EventContext]
   /**
    * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
-   * or reset. Once per batch; once per request if the answer was not an outcome. With 0 requests, a probe of a shard that
-   * was given up failed for another reason, which says more.
+   * or reset. Once per batch; once per request if the answer was not an outcome. With 0 requests: a probe of a
+   * failed shard failed for another reason, which says more.
    */
   storeError: [error: StoreError, requests: number]
   /** A breaker changed its state: the store is not asked any more, or is back. */
@@ -88,7 +88,7 @@ export interface LimiterEvents {
   waiting: [change: WaitingChange]
   /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
   shed: [shed: Shed]
-  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, else gets the default plan. */
+  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, or gets the default plan. */
   planError: [error: TollgateError, subject: Subject]
   /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
   unknownPlan: [subject: Subject, used: string]
@@ -168,7 +168,7 @@ export class Events {
     return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
   }
 
-  /** The same of `limited`. */
+  /** Whether anybody listens to `limited`, here or on its channel. */
   get hearsDenials(): boolean {
     return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
   }

@@ -118,7 +118,7 @@ export class Reporter implements StoreListener {
     this.#events.emit('shed', shed)
   }
 
-  /** An event of a feature, which counts it itself. */
+  /** Emits an event of a feature, which counts it itself. */
   emit<Name extends keyof ChangeEvents>(name: Name, change: ChangeEvents[Name]): void {
     this.#events.emit(name, ...([change] as LimiterEvents[Name]))
   }
@@ -143,7 +143,7 @@ function toAnswerError(given: unknown): StoreError {
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }
 
-/** At most one warning of a reason in this time, so that a store that often fails does not fill the log. */
+/** At most one warning for each reason in this time, so that a store that often fails does not fill the log. */
 const EVERY_MS = 60_000
 
 /** Warns that the store cannot be asked, why, and what to do. Without listeners nothing else would report it. */
@@ -187,7 +187,7 @@ export class StoreWarning {
     )
   }
 
-  /** The store decides again, which is said where its outage was. */
+  /** The store decides again. Warns only if the outage was warned of. */
   over({ ms, units, dropped }: Outage): void {
     if (this.#warned.size === 0) return
     this.#warned.clear()
@@ -225,7 +225,7 @@ interface Open {
   dropped: number
 }
 
-/** Measures how long the shards of a store do not decide, each alone and all together: until none is out any more. */
+/** Measures how long each shard of a store does not decide, and how long any of them does not. */
 export class Outages {
   readonly #shards = new Map<number, Open>()
   #all: Open | undefined

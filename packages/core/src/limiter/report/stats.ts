@@ -26,7 +26,7 @@ export interface LimiterStats {
   readonly reservations: ReservationStats
   /** Requests that are waiting for the store. */
   readonly pending: number
-  /** Requests of this process that are in flight, of subjects whose plan limits that. */
+  /** Requests in flight in this process, of subjects whose plan limits them. */
   readonly inFlight: number
 }
 

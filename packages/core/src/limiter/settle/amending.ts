@@ -24,7 +24,7 @@ export interface AmendingHost {
   track<T>(asked: Promise<T>): Promise<T>
 }
 
-/** What a request has taken until now, and what it asks for in all. */
+/** What a request has taken so far, and what it asks for in all. */
 interface Amendment {
   readonly first: Decision
   readonly taken: Settlement
@@ -32,9 +32,9 @@ interface Amendment {
 }
 
 /**
- * Decides requests anew that were let in, and that cost more now, count elsewhere or have more limits. The result is the
- * decision on all that they ask for, as if they had asked at once: what the first decision took is part of it, or has
- * gone back. Meanwhile the request holds what the first decision took.
+ * Decides anew on requests that were let in and that now cost more, count elsewhere or have more limits. The result is the
+ * decision on all that they ask for, as if they had asked for it at once: what the first decision took is part of it, or
+ * has gone back. Meanwhile the request holds what the first decision took.
  */
 export class Amending {
   readonly #host: AmendingHost
@@ -86,7 +86,7 @@ export class Amending {
   /** Gives back what was taken, then has all decided at once. */
   async #exchange({ first, taken, request }: Amendment): Promise<Decision> {
     const back = this.#host.refund(taken)
-    // Where no key is the same, neither can be in the way of the other.
+    // Without a common key, neither can be in the way of the other.
     if (request.parts.some((part) => isIn(taken.request, part))) await back
     first.release()
     const [decision] = await Promise.all([this.#host.consume(request), back])
@@ -150,7 +150,7 @@ function isByStore({ source }: Verdict): boolean {
   return source === 'store' || source === 'place'
 }
 
-/** A verdict on parts of different costs as one for each cost, so that its units can go back. */
+/** Splits a verdict on parts with different costs into one for each cost, so that its units can go back. */
 function byCost(verdict: Verdict, { taken, request }: Amendment): Verdict[] {
   const { step, outcome } = verdict as Verdict & { readonly outcome: Outcome }
   const isKept = (part: Part): boolean => isIn(taken.request, part)
@@ -165,7 +165,7 @@ function byCost(verdict: Verdict, { taken, request }: Amendment): Verdict[] {
   return [...of(kept, taken.request.cost), ...of(added, 0)]
 }
 
-/** The same verdict as one on parts of the request. */
+/** The same verdict, with the parts as the request has them. */
 function inside(verdict: Verdict, request: Request): Verdict {
   const parts = verdict.step.parts.map((part) => sameIn(request, part) ?? part)
   return { ...verdict, step: { ...verdict.step, parts, limits: limitsOfAll(parts) } }

@@ -63,7 +63,7 @@ export class Settling {
     return Math.max(...counted) + more
   }
 
-  /** Where a reservation is held no more, its units are free: then as many are taken as fit. */
+  /** Where a reservation has ended, its units are free: then it takes as many as fit. */
   async #count({ request }: Settlement, verdict: Verdict, used: number): Promise<number> {
     const { step } = verdict
     if (!isReserved(verdict)) {
@@ -78,7 +78,7 @@ export class Settling {
   }
 }
 
-/** The settlement of a decision, which is done at most once: its units go back, or more are taken. */
+/** The settlement of a decision, at most one: its units go back, or more are taken. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]
