@@ -56,21 +56,29 @@ export function isSilent(warn: Warn): boolean {
   return SILENT in warn
 }
 
-/** The time between two warnings of one code. */
+/** The time between two warnings of one kind. */
 const EVERY_MS = 60_000
 
 /**
- * Lets each code through at most once a minute, for warnings of what can fail at every request.
+ * Returns what says whether a kind of warning is due: each at most once a minute.
  *
  * @param clock in ms; for tests
  */
-export function onceAMinute(warn: Warn, clock: () => number = elapsedMs): Warn {
-  const next = new Map<WarningCode, number>()
-  return (code, text) => {
+export function everyMinute<Kind>(clock: () => number = elapsedMs): (kind: Kind) => boolean {
+  const nextMs = new Map<Kind, number>()
+  return (kind) => {
     const nowMs = clock()
-    if (nowMs < (next.get(code) ?? Number.NEGATIVE_INFINITY)) return
-    next.set(code, nowMs + EVERY_MS)
-    warn(code, text)
+    const isDue = nowMs >= (nextMs.get(kind) ?? -Infinity)
+    if (isDue) nextMs.set(kind, nowMs + EVERY_MS)
+    return isDue
+  }
+}
+
+/** Lets each code through at most once a minute, for warnings of what can fail at every request. */
+export function onceAMinute(warn: Warn, clock?: () => number): Warn {
+  const isDue = everyMinute<WarningCode>(clock)
+  return (code, text) => {
+    if (isDue(code)) warn(code, text)
   }
 }
 

@@ -2,7 +2,7 @@ import { isA, isPassing, show, StoreError, type StoreErrorReason, toStoreError }
 import { quiet } from '../../base/promises.js'
 import { foreignText } from '../../base/show.js'
 import { elapsedMs } from '../../base/timers.js'
-import type { Warn } from '../../base/warnings.js'
+import { everyMinute, type Warn } from '../../base/warnings.js'
 import type { FailurePolicyOption } from '../../plans/failure-policy.js'
 import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { Decision } from '../decision/decision.js'
@@ -143,23 +143,22 @@ function toAnswerError(given: unknown): StoreError {
   return new StoreError(`the store answered a request with ${show(given)}, expected ${expected}`)
 }
 
-/** At most one warning for each reason in this time, so that a store that often fails does not fill the log. */
-const EVERY_MS = 60_000
-
-/** Warns that the store cannot be asked, why, and what to do. Without listeners nothing else would report it. */
+/**
+ * Warns that the store cannot be asked, why, and what to do: once a minute for each reason, so that a store that often fails does
+ * not fill the log. Without listeners nothing else would report it.
+ */
 export class StoreWarning {
   readonly #warn: Warn
-  readonly #clock: () => number
+  readonly #isDue: (reason: StoreErrorReason) => boolean
   readonly #until: string
-  readonly #nextMs = new Map<StoreErrorReason, number>()
   /** The reasons that this outage was warned of with. */
   readonly #warned = new Set<StoreErrorReason>()
   #isFirst = true
 
   /** @param clock returns a time in ms; only tests pass one */
-  constructor(warn: Warn, policy: FailurePolicyOption, clock: () => number = elapsedMs) {
+  constructor(warn: Warn, policy: FailurePolicyOption, clock?: () => number) {
     this.#warn = warn
-    this.#clock = clock
+    this.#isDue = everyMinute(clock)
     const by = typeof policy === 'function' ? 'a function' : `'${policy}'`
     this.#until = `Until it can be asked again, requests are decided by onStoreFailure: ${by}.`
   }
@@ -176,9 +175,7 @@ export class StoreWarning {
     this.#isFirst = false
     const { message, reason } = error
     if (this.#warned.has(reason) || (this.#warned.size > 0 && isPassing(error))) return
-    const nowMs = this.#clock()
-    if (nowMs < (this.#nextMs.get(reason) ?? Number.NEGATIVE_INFINITY)) return
-    this.#nextMs.set(reason, nowMs + EVERY_MS)
+    if (!this.#isDue(reason)) return
     this.#warned.add(reason)
     const advice = ADVICE[reason] ?? ''
     this.#warn(
