@@ -3,7 +3,7 @@ import { ConfigError } from '../base/errors.js'
 import { isOptions, needOptions, type KnownOptions, isWhole } from '../base/options.js'
 import { attempt } from '../base/show.js'
 import type { Limiter } from '../limiter/limiter.js'
-import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, routeRemedyOf } from '../limiter/options/limiter-options.js'
+import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, findRouteRemedy } from '../limiter/options/limiter-options.js'
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-remedies.js'
 import { USE_SKIP } from '../requests/cost.js'
 import type { HttpAdapter } from './adapter.js'
@@ -36,7 +36,7 @@ const KNOWN_AT_ROUTE: KnownOptions = {
   names: ROUTE_OPTIONS,
   example: '{ cost: 5 }',
   errorOf: errorOfKnown,
-  remedyOf: routeRemedyOf,
+  remedyOf: findRouteRemedy,
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 } from './options/limiter-options.js'
 import { type ReserveOptions, ScopedConsumer } from './scoped-consumer.js'
 import { needSupported } from './options/supported-plans.js'
-import { featuresOf } from './pipeline/features.js'
+import { createFeatures } from './pipeline/features.js'
 import { Pipeline } from './pipeline/pipeline.js'
 import { Events, type LimiterEvents } from './report/events.js'
 import type { LimiterHealth, LimiterStats } from './report/stats.js'
@@ -95,7 +95,7 @@ class StoreLimiter implements Limiter {
     // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
     const failure = failureOptions(options)
     const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
-    const features = featuresOf({ ...options, ...failure, store })
+    const features = createFeatures({ ...options, ...failure, store })
     this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, features }, reporter)
     this.#settling = new Settling(this.#pipeline)
     const face = StoreLimiter.prototype

@@ -54,7 +54,7 @@ export interface Verdict {
 export const UNKNOWN = -1
 
 /** Makes the verdict for an outcome. */
-export function verdictOf(source: 'store' | 'local', step: Request, outcome: Outcome): Verdict {
+export function toVerdict(source: 'store' | 'local', step: Request, outcome: Outcome): Verdict {
   return { source, allowed: isTaken(outcome), step, outcome }
 }
 

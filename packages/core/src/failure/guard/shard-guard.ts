@@ -113,7 +113,7 @@ export class ShardGuard implements CallListener {
 
   /** Takes a unit rather than reads, since a store that can be read may still refuse writes. */
   #probe(): Promise<StoreError | undefined> {
-    const request: StoreRequest = probeOf(this.#shard)
+    const request: StoreRequest = createProbe(this.#shard)
     return this.call((call) => this.#store.consume([request], call), true).then(
       (answers: unknown) => {
         const answer: unknown = Array.isArray(answers) ? answers[0] : answers
@@ -147,7 +147,7 @@ function givenUp(cause: StoreError): StoreError {
 const SET = createLimitSet({ quota: 1_000_000, window: '1s', algorithm: 'fixed-window' })
 
 /** A request for one unit of a key that cannot be a subject's. The key expires after a second. */
-function probeOf(shard: number): StoreRequest {
+function createProbe(shard: number): StoreRequest {
   return { shard, grant: 'all', parts: [{ key: '!probe', set: SET, cost: 1 }] }
 }
 

@@ -206,7 +206,7 @@ export class StoreAccess {
   /** The answer of a synchronous store, or the error it throws. */
   #askNow(how: 'consume' | 'peek', request: Request): unknown {
     try {
-      return onlyOf(how === 'peek' ? this.#store.peek([request]) : this.#store.consume([request]))
+      return onlyAnswer(how === 'peek' ? this.#store.peek([request]) : this.#store.consume([request]))
     } catch (error) {
       return error
     }
@@ -229,7 +229,7 @@ function changesMore({ grant }: Pick<StoreRequest, 'grant'>): boolean {
 }
 
 /** The only answer of a list. Promises in a list that is wrong are silenced. */
-function onlyOf(answers: MaybePromise<readonly Answer[]>): unknown {
+function onlyAnswer(answers: MaybePromise<readonly Answer[]>): unknown {
   if (Array.isArray(answers) && answers.length === 1) {
     const answer = answers[0] as Partial<Promise<Answer>> | undefined
     if (answer?.then === undefined) return answer

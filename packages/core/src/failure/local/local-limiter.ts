@@ -235,7 +235,7 @@ export class LocalLimiter {
     }
     const { set, atMs } = known
     this.#nowMs = atMs
-    const counted = { set, share: this.share, units: usedOf(known, this.share), atMs }
+    const counted = { set, share: this.share, units: toUsed(known, this.share), atMs }
     this.#keys.use(key, { shard, fromMs: atMs, owes: false, underWay: 0, counted })
     const used = counted.units.map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
     const part = { key, set: shareOf(set, this.share), cost: 1, used }
@@ -256,7 +256,7 @@ interface LocalClocks extends ProcessClock {
 const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 1000 }
 
 /** How many units of each limit's local share the store had counted, rounded up. */
-function usedOf({ set, remaining, atMs }: LastAnswer, share: number): number[] {
+function toUsed({ set, remaining, atMs }: LastAnswer, share: number): number[] {
   return set.limits.map((limit, i) => {
     const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
     return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
@@ -284,13 +284,13 @@ const STORE_MAY_BE_BACK_US = 1_000_000
  */
 function waitable(outcome: Outcome, parts: readonly SubRequest[]): Outcome {
   if (!outcome.limits.some(({ wait }) => wait === NEVER)) return outcome
-  const fits = parts.flatMap(({ set, cost }) => fitsOf(set, cost, outcome.at / 1000))
+  const fits = parts.flatMap(({ set, cost }) => fitsEach(set, cost, outcome.at / 1000))
   const later = (limit: LimitOutcome, i: number): LimitOutcome =>
     limit.wait === NEVER && fits[i] ? { ...limit, wait: STORE_MAY_BE_BACK_US } : limit
   return { ...outcome, limits: outcome.limits.map(later) }
 }
 
-function fitsOf({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
+function fitsEach({ limits }: LimitSet, cost: number, nowMs: number): boolean[] {
   return limits.map((limit) => capacityOf(limit, nowMs) >= cost)
 }
 

@@ -216,10 +216,10 @@ export class GiveBacks implements Feature {
     if (this.#isEnded) return 'unknown'
     if (!request.parts.some(({ receipts }) => receipts.some(({ units }) => units > 0))) return 'gone'
     if (!this.#store.answersAtOnce) {
-      return this.#batcher.ask({ ...request, id: newId() }, (_, given) => meaningOf(given))
+      return this.#batcher.ask({ ...request, id: newId() }, (_, given) => toGivenBack(given))
     }
     const [answer] = await this.#store.refund([request], false)
-    return meaningOf(answer)
+    return toGivenBack(answer)
   }
 
   /** Repeats the waiting refunds of a shard that answers again. */
@@ -234,7 +234,7 @@ export class GiveBacks implements Feature {
   }
 }
 
-function meaningOf(answer: unknown): GivenBack {
+function toGivenBack(answer: unknown): GivenBack {
   if (typeof answer !== 'boolean') return 'unknown'
   return answer ? 'given' : 'gone'
 }

@@ -56,13 +56,15 @@ export class Holds implements Feature {
     const { at = 0, hold } = outcome ?? {}
     const endsInUs = hold?.endsInUs ?? 0
     const endsAtMs = this.#timing.now() + endsInUs / 1000
-    const resultOf = (answer: Outcome | undefined): ReportResult => {
+    const toResult = (answer: Outcome | undefined): ReportResult => {
       if (!answer) return this.#isEnded ? 'unsent' : 'unknown'
       if (answer.at >= at + endsInUs) return 'over'
       return answer.lease?.isKnown ? 'ended' : 'lost'
     }
     return Promise.all(
-      heldParts(step).map(async (part) => resultOf(await this.#report(reportOf(step, part, used), endsAtMs))),
+      heldParts(step).map(async (part) =>
+        toResult(await this.#report(createReport(step, part, used), endsAtMs)),
+      ),
     )
   }
 
@@ -71,7 +73,7 @@ export class Holds implements Feature {
     if (!step.hold) return
     const { lengthUs, slackUs } = step.hold
     const endsAtMs = this.#timing.now() + (lengthUs * LONGER + slackUs) / 1000
-    for (const part of heldParts(step)) void this.#report(reportOf(step, part, 0), endsAtMs)
+    for (const part of heldParts(step)) void this.#report(createReport(step, part, 0), endsAtMs)
   }
 
   late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
@@ -97,7 +99,7 @@ export class Holds implements Feature {
     const others = taken ? this.#host.refund(taken) : undefined
     const results = await this.settle(verdict, step.cost - units)
     const over = heldParts(step).filter((_, i) => results[i] === 'over')
-    const all = results.map(meaningOf)
+    const all = results.map(toGivenBack)
     if (over.length > 0 && !isReserved(verdict)) {
       all.push(await this.#host.refund(refundOfPlace(verdict, over, units)))
     }
@@ -149,7 +151,7 @@ export class Holds implements Feature {
 }
 
 /** One part for each message: the grant `lease` is of one key. */
-function reportOf({ subject, plan, hold }: Request, part: Part, used: number): Request {
+function createReport({ subject, plan, hold }: Request, part: Part, used: number): Request {
   const id = hold?.id ?? ''
   // A store answers any report of nothing used and nothing left with `isKnown`. So all is reported as held first.
   const held = { id, used: 0, left: part.cost }
@@ -159,7 +161,7 @@ function reportOf({ subject, plan, hold }: Request, part: Part, used: number): R
   return { subject, plan, cost: 1, parts, limits, shard, grant: 'lease', order: { reports } }
 }
 
-function meaningOf(result: ReportResult): GivenBack {
+function toGivenBack(result: ReportResult): GivenBack {
   if (result === 'over' || result === 'lost') return 'gone'
   return result === 'ended' ? 'given' : 'unknown'
 }

@@ -50,7 +50,7 @@ export class SlotReports {
   /** Sends a report of the numbers of now. `onAnswer` is called in any case. */
   send(slots: KeySlots, grant: Report['grant'], onAnswer = (): void => {}): void {
     const report = this.#report(slots, grant)
-    this.#host.send(requestOf(slots, report), (outcome) => {
+    this.#host.send(createRequest(slots, report), (outcome) => {
       this.#answered(slots, report, outcome)
       onAnswer()
     })
@@ -59,7 +59,7 @@ export class SlotReports {
   /** Declares slots to a shard that is not asked for decisions yet. `onAnswers` is called in any case. */
   charge(some: readonly KeySlots[], onAnswers: () => void): void {
     const reports = some.map((slots) => this.#report(slots, 'declare'))
-    const requests = some.map((slots, i) => requestOf(slots, reports[i] as Report))
+    const requests = some.map((slots, i) => createRequest(slots, reports[i] as Report))
     this.#host.charge(requests, (answers) => {
       some.forEach((slots, i) => {
         const answer = answers[i]
@@ -138,7 +138,7 @@ export class SlotReports {
   }
 }
 
-function requestOf({ part, plan }: KeySlots, { id, held, known, grant }: Report): Request {
+function createRequest({ part, plan }: KeySlots, { id, held, known, grant }: Report): Request {
   const { subject, limits, shard } = part
   const parts = [{ ...part, cost: 1, slots: { id, held, known } }]
   return { subject, plan, cost: 1, parts, limits, shard, grant }

@@ -94,7 +94,7 @@ export function isInTime(tripMs: number, lengthMs: number): boolean {
 }
 
 /** A lease that covers the demand while it lasts. What is asked for from now on counts for the next one. */
-export function wishOf(id: string, demand: Demand, { share, lengthUs, lagUs }: LeaseTerms): LeaseWish {
+export function createWish(id: string, demand: Demand, { share, lengthUs, lagUs }: LeaseTerms): LeaseWish {
   const least = Math.ceil(LEAST_REQUESTS * demand.unitsARequest)
   const expected = Math.ceil((demand.unitsPerMs * lengthUs * RESERVE) / 1000)
   const most = Math.max(Math.min(expected, GROWTH * demand.takeRecent()), least)

@@ -4,7 +4,7 @@ import type { Part, Request } from '../../requests/request.js'
 import type { LeasedUnits } from '../../requests/verdict.js'
 import type { LeaseOrder, LeaseWish, Outcome, RefundRequest } from '../../stores/contract.js'
 import { refundOf } from '../../stores/receipts.js'
-import { type Demand, isHot, isInTime, leadMsOf, pauseMsOf, wishOf } from './demand.js'
+import { type Demand, isHot, isInTime, leadMsOf, pauseMsOf, createWish } from './demand.js'
 import { HeldLease, type LeaseState } from './held-lease.js'
 import { HeldLeases, type Reported } from './held-leases.js'
 import type { LeaseChange, LeaseReporter } from './lease-reporter.js'
@@ -143,7 +143,7 @@ export class LeaseHolder {
     this.expire(nowMs)
     this.demand.read(nowMs)
     return this.#isHot()
-      ? this.#message(wishOf(this.#options.newId(), this.demand, this.terms))
+      ? this.#message(createWish(this.#options.newId(), this.demand, this.terms))
       : this.giveBack()
   }
 

@@ -1,7 +1,7 @@
 import { UNIT_MS } from '../../base/duration.js'
 import { zoneOf } from '../../calendar/time-zone.js'
 import type { Decision } from '../../limiter/decision/decision.js'
-import { denialOf, type Denial, type DenyingLimit } from '../../limiter/decision/denial.js'
+import { findDenial, type Denial, type DenyingLimit } from '../../limiter/decision/denial.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
 
 const { s: SECOND, min: MINUTE, h: HOUR, d: DAY, week: WEEK, month: MONTH } = UNIT_MS
@@ -29,7 +29,7 @@ const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
  */
 export function detailFor(decision: Decision, waitMs: number | undefined, namePlan: boolean): string {
   const { cost } = decision
-  const denial = denialOf(decision)
+  const denial = findDenial(decision)
   if (waitMs === undefined) {
     const tooSmall = denial.limits.filter((limit) => limit.waitMs === null)
     const takes = `This request takes ${plural(cost, 'unit')}`

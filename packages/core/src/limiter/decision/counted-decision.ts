@@ -2,7 +2,7 @@ import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
 import { type Part, type Request, ownersOf } from '../../requests/request.js'
-import { UNKNOWN, type Verdict, isTaken, verdictOf } from '../../requests/verdict.js'
+import { UNKNOWN, type Verdict, isTaken, toVerdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 import {
   type Decision,
@@ -48,19 +48,19 @@ export class CountedDecision implements Decision {
     this.plan = plan.name
     this.cost = cost
     if (isTakenAtOnce) {
-      this.limits = statesOfOutcome(outcome, request.limits)
+      this.limits = toStatesOfOutcome(outcome, request.limits)
       this.violated = NONE
       this.retryAfterMs = 0
       this.source = 'store'
     } else {
-      this.limits = denial ? statesOf(denial) : statesOfAll(request, origin.verdicts)
-      this.violated = denial ? violatedOf(denial) : NONE
-      this.retryAfterMs = denial ? retryAfterOf(denial) : 0
-      this.source = (denial ?? weakestOf(origin.verdicts)).source
-      if (denial) this.reason = reasonOf(denial, this.retryAfterMs)
+      this.limits = denial ? toLimitStates(denial) : toLimitStatesOfAll(request, origin.verdicts)
+      this.violated = denial ? violatedNames(denial) : NONE
+      this.retryAfterMs = denial ? toRetryAfterMs(denial) : 0
+      this.source = (denial ?? findWeakest(origin.verdicts)).source
+      if (denial) this.reason = toReason(denial, this.retryAfterMs)
       const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
       if (waitedMs !== undefined) this.waitedMs = waitedMs
-      if (this.source === 'local') this.localLimits = statesOfShares(denial ? [denial] : origin.verdicts)
+      if (this.source === 'local') this.localLimits = toStatesOfShares(denial ? [denial] : origin.verdicts)
     }
     this.#request = request
     this.#outcome = outcome
@@ -90,7 +90,7 @@ export class CountedDecision implements Decision {
   }
 
   /** The verdict that denied it. */
-  static denialOf(decision: CountedDecision): Verdict | undefined {
+  static findDenial(decision: CountedDecision): Verdict | undefined {
     return denialIn(CountedDecision.verdictsOf(decision))
   }
 
@@ -101,7 +101,7 @@ export class CountedDecision implements Decision {
   static limitsOf(decision: CountedDecision): readonly Limit[] {
     const { limits } = decision.#request
     if (decision.#outcome) return limits
-    const denial = CountedDecision.denialOf(decision)
+    const denial = CountedDecision.findDenial(decision)
     if (denial) return limitsReportedBy(denial)
     return decision.limits.length === limits.length
       ? limits
@@ -110,7 +110,7 @@ export class CountedDecision implements Decision {
 
   /** The subject of each of those limits. */
   static ownersOf(decision: CountedDecision): readonly Subject[] {
-    const denial = CountedDecision.denialOf(decision)
+    const denial = CountedDecision.findDenial(decision)
     if (denial) return ownersReportedBy(denial)
     const reported = reportedParts(CountedDecision.verdictsOf(decision))
     const { parts } = decision.#request
@@ -138,7 +138,7 @@ function verdictsFor(
   outcome: Outcome | undefined,
   { verdicts }: Origin,
 ): readonly Verdict[] {
-  return outcome ? [verdictOf('store', request, outcome)] : verdicts
+  return outcome ? [toVerdict('store', request, outcome)] : verdicts
 }
 
 function denialIn(verdicts: readonly Verdict[]): Verdict | undefined {
@@ -158,12 +158,12 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
 }
 
 /** The verdict with the weakest source, by STRENGTH. All given verdicts allow the request. */
-export function weakestOf(verdicts: readonly Verdict[]): Verdict {
+export function findWeakest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }
 
 /** The names of the limits that denied. */
-function violatedOf(denial: Verdict): readonly string[] {
+function violatedNames(denial: Verdict): readonly string[] {
   const { outcome } = denial
   if (!outcome) return NONE
   return limitsIn(denial)
@@ -172,7 +172,7 @@ function violatedOf(denial: Verdict): readonly string[] {
 }
 
 /** ms until the request fits; null when it never can. */
-function retryAfterOf({ outcome }: Verdict): number | null {
+function toRetryAfterMs({ outcome }: Verdict): number | null {
   if (!outcome) return RETRY_AFTER_FAILURE_MS
   let worst = 0
   for (const { wait } of outcome.limits) {
@@ -182,7 +182,7 @@ function retryAfterOf({ outcome }: Verdict): number | null {
   return toMs(worst)
 }
 
-function reasonOf({ source }: Verdict, retryAfterMs: number | null): DenialReason {
+function toReason({ source }: Verdict, retryAfterMs: number | null): DenialReason {
   if (source === 'closed') return 'store-unavailable'
   return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
 }
@@ -200,32 +200,32 @@ export interface Origin {
  * The limits that a decision reports. Only those the store counted: a local share does not show what is left of the
  * plan.
  */
-function statesOf(verdict: Verdict): readonly LimitState[] {
+function toLimitStates(verdict: Verdict): readonly LimitState[] {
   const { source, outcome, step } = verdict
-  if (source === 'cache' && outcome) return statesOfCache(verdict, outcome)
+  if (source === 'cache' && outcome) return toCertainStates(verdict, outcome)
   if (source !== 'store' || !outcome) return NO_LIMITS
-  return statesOfOutcome(outcome, step.limits)
+  return toStatesOfOutcome(outcome, step.limits)
 }
 
 /** The limits of a store's outcome. */
-function statesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly LimitState[] {
+function toStatesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly LimitState[] {
   // The common case, without a closure for each decision.
-  if (limits.length === 1) return [stateOf(limits[0] as LimitOutcome, of[0] as Limit)]
-  return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
+  if (limits.length === 1) return [toLimitState(limits[0] as LimitOutcome, of[0] as Limit)]
+  return limits.map((limit, i) => toLimitState(limit, of[i] as Limit))
 }
 
 /** Where this process's shares of the limits stand, if it counted by itself. */
-function statesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
+function toStatesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
   return verdicts.flatMap((verdict) => {
     const { source, share, outcome } = verdict
     if (source !== 'local' || share === undefined || !outcome) return NO_LIMITS
     const { limits, at } = outcome
-    const of = limitsIn(verdict).map((limit) => shareOfLimit(limit, share, at / 1000))
-    return limits.map((limit, i) => stateOf(limit, of[i] as Limit))
+    const of = limitsIn(verdict).map((limit) => toShareOfLimit(limit, share, at / 1000))
+    return limits.map((limit, i) => toLimitState(limit, of[i] as Limit))
   })
 }
 
-function shareOfLimit(limit: Limit, share: number, nowMs: number): Limit {
+function toShareOfLimit(limit: Limit, share: number, nowMs: number): Limit {
   const compiled = scaleLimit(limit.compiled, share)
   return {
     ...limit,
@@ -236,12 +236,12 @@ function shareOfLimit(limit: Limit, share: number, nowMs: number): Limit {
 }
 
 /** A remembered denial reports only numbers that are still certain. */
-function statesOfCache(verdict: Verdict, { limits }: Outcome): readonly LimitState[] {
+function toCertainStates(verdict: Verdict, { limits }: Outcome): readonly LimitState[] {
   const of = limitsIn(verdict)
   const states: LimitState[] = []
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as LimitOutcome
-    if (limit.remaining !== UNKNOWN) states.push(stateOf(limit, of[i] as Limit))
+    if (limit.remaining !== UNKNOWN) states.push(toLimitState(limit, of[i] as Limit))
   }
   return states
 }
@@ -263,11 +263,11 @@ function known<T>({ outcome }: Verdict, ofEach: readonly T[]): readonly T[] {
 }
 
 /** Limits of all steps, in the order of the request's parts. */
-function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
-  if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
+function toLimitStatesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
+  if (verdicts.length === 1) return toLimitStates(verdicts[0] as Verdict)
   const ofPart = new Map<Part, LimitState[]>()
   for (const verdict of verdicts) {
-    const states = statesOf(verdict)
+    const states = toLimitStates(verdict)
     let next = 0
     for (const part of verdict.step.parts) {
       const own = states.slice(next, (next += part.limits.length))
@@ -278,7 +278,10 @@ function statesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly
   return parts.flatMap((part) => ofPart.get(part) ?? [])
 }
 
-function stateOf({ remaining, reset }: LimitOutcome, { name, quota, windowMs, capacity }: Limit): LimitState {
+function toLimitState(
+  { remaining, reset }: LimitOutcome,
+  { name, quota, windowMs, capacity }: Limit,
+): LimitState {
   // A store that users wrote can return any number for `remaining`.
   const used = Math.max(capacity - remaining, 0)
   if (windowMs === 0) {

@@ -25,8 +25,8 @@ export interface Denial {
  * The limits that denied a request. A decision that was copied or made by hand has only its public fields, so less is
  * known.
  */
-export function denialOf(decision: Decision): Denial {
-  const verdict = CountedDecision.is(decision) ? CountedDecision.denialOf(decision) : undefined
+export function findDenial(decision: Decision): Denial {
+  const verdict = CountedDecision.is(decision) ? CountedDecision.findDenial(decision) : undefined
   if (!verdict?.outcome) return { limits: limitsOfCopy(decision), atMs: undefined }
   const { at, limits } = verdict.outcome
   const denying: DenyingLimit[] = []

@@ -10,7 +10,7 @@ import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
 import { processWide, isSilent, type Warn } from '../../base/warnings.js'
 import type { VerdictsOptions } from '../pipeline/verdicts.js'
-import { errorOfKnown, errorOfWhole, remedyOf, replacementOf } from './option-remedies.js'
+import { errorOfKnown, errorOfWhole, remedyOf, findReplacement } from './option-remedies.js'
 
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
   /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
@@ -98,7 +98,7 @@ const KNOWN: KnownOptions = {
   errorOf: errorOfKnown,
   errorOfWhole,
   remedyOf(name) {
-    const option = replacementOf(name) ?? name
+    const option = findReplacement(name) ?? name
     if (option === 'cost') return OF_CONSUME
     if (option === 'group' || option === 'stacked') return OF_SCOPE
     const remedy = remedyOf(name)
@@ -110,11 +110,11 @@ const KNOWN: KnownOptions = {
 }
 
 /** What to type in place of an option that a route cannot have. */
-export function routeRemedyOf(name: string): string | undefined {
+export function findRouteRemedy(name: string): string | undefined {
   if (LIMITER_OPTIONS.includes(name)) {
     return `give it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
   }
-  const option = replacementOf(name) ?? 'limit'
+  const option = findReplacement(name) ?? 'limit'
   const isOfAll = option !== 'limit' && LIMITER_OPTIONS.includes(option)
   return isOfAll ? `${remedyOf(name)}, where the limiter is made` : remedyOf(name)
 }

@@ -5,7 +5,7 @@ import { attempt, pathIn, showKind } from '../../base/show.js'
 import { isRedisClient } from '../../stores/store-check.js'
 import { remedyOf } from './remedies.js'
 
-export { remedyOf, replacementOf } from './remedies.js'
+export { remedyOf, findReplacement } from './remedies.js'
 
 /** Another rate limiter package, and how its options describe a limit. */
 interface OtherPackage {
@@ -61,17 +61,19 @@ const PACKAGES: readonly OtherPackage[] = [
 
 /** One error for options that belong together: those of another package, the parts of a limit, or plans. */
 export function errorOfKnown(given: object, unknown: readonly string[]): ConfigError | undefined {
-  return errorOfOthers(given, unknown) ?? errorOfParts(given, unknown) ?? errorOfPlans(given, unknown)
+  return findOtherPackage(given, unknown) ?? findParts(given, unknown) ?? findPlans(given, unknown)
 }
 
 /** The error for options of another package. It says the same limit in Tollgate's notation. */
-function errorOfOthers(given: object, unknown: readonly string[]): ConfigError | undefined {
+function findOtherPackage(given: object, unknown: readonly string[]): ConfigError | undefined {
   const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
   if (!other) return undefined
   const [sign = ''] = unknown.filter((name) => other.signs.includes(name))
   const replaced = other.ofLimit.filter((name) => Object.hasOwn(given, name))
   const limit =
-    replaced.length === 0 ? [] : [`${limitOf(other, given as Given)} in place of ${replaced.join(' and ')}`]
+    replaced.length === 0
+      ? []
+      : [`${suggestLimit(other, given as Given)} in place of ${replaced.join(' and ')}`]
   const others = replacements(unknown.filter((name) => !replaced.includes(name)))
   const remedy =
     [...limit, ...others.slice(0, MOST_REMEDIES)].join(', ') || (remedyOf(sign) ?? 'it has no equivalent')
@@ -92,7 +94,7 @@ function replacements(names: readonly string[]): string[] {
 }
 
 /** `write limit: '100/15min'`, with the user's own numbers if they can be read; otherwise an example. */
-function limitOf({ windowMs }: OtherPackage, given: Given): string {
+function suggestLimit({ windowMs }: OtherPackage, given: Given): string {
   const quota = [given.limit, given.max, given.points].find(isUnits)
   const ms = windowMs(given)
   const isLength = ms !== undefined && isWhole(ms, 1, LONGEST_WINDOW_MS)
@@ -104,7 +106,7 @@ function limitOf({ windowMs }: OtherPackage, given: Given): string {
 const PARTS = ['quota', 'window', 'burst', 'algorithm', 'timeZone', 'anchor', 'precision']
 
 /** Parts of a limit given as options of their own: the limit they make, with the values that were given. */
-function errorOfParts(given: object, unknown: readonly string[]): ConfigError | undefined {
+function findParts(given: object, unknown: readonly string[]): ConfigError | undefined {
   const parts = PARTS.filter((part) => unknown.includes(part))
   const [first] = parts
   if (first === undefined) return undefined
@@ -121,23 +123,23 @@ function limitWithParts(given: Given, parts: readonly string[]): string {
   const values: Given = {
     quota: 100,
     window: 'min',
-    ...outerOf(limit),
+    ...readOuterLimit(limit),
     ...Object.fromEntries(parts.map((part) => [part, given[part]])),
   }
-  const text = Object.entries(values).map(([name, value]) => `${name}: ${valueOf(value)}`)
+  const text = Object.entries(values).map(([name, value]) => `${name}: ${showValue(value)}`)
   const long = `{ ${text.join(', ')} }`
   return isOptions(given.plans) ? `it in the plan, such as free: ${long}` : `limit: ${long}`
 }
 
 /** What the limit itself says, as far as it can be read. */
-function outerOf(limit: unknown): object {
+function readOuterLimit(limit: unknown): object {
   if (isOptions(limit)) return limit
   const [, quota, window] = (typeof limit === 'string' && /^(\d{1,13})\/([\w ]{1,16})$/.exec(limit)) || []
   return quota === undefined ? {} : { quota: Number(quota), window }
 }
 
 /** As one types it; of what is no text and no number only that there is something. */
-function valueOf(value: unknown): string {
+function showValue(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? show(value) : '...'
 }
 
@@ -190,7 +192,7 @@ function isLimits(given: unknown): given is readonly string[] {
 const MOST_SHOWN = 3
 
 /** The error for plans in place of the options: `{ free: '100/min', pro: '1000/min' }`. */
-function errorOfPlans(given: object, unknown: readonly string[]): ConfigError | undefined {
+function findPlans(given: object, unknown: readonly string[]): ConfigError | undefined {
   const plans = Object.entries(given) as [name: string, plan: unknown][]
   const isPlan = (plan: unknown): boolean => isLimits([plan].flat())
   if (plans.length > unknown.length || !plans.every(([, plan]) => isPlan(plan))) return undefined

@@ -87,7 +87,7 @@ export function remedyOf(name: string): string | undefined {
 }
 
 /** The option of Tollgate that the remedy says to write; undefined if it says anything else. */
-export function replacementOf(name: string): string | undefined {
+export function findReplacement(name: string): string | undefined {
   return /^write (\w+)/.exec(remedyOf(name) ?? '')?.[1]
 }
 

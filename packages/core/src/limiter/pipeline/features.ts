@@ -24,7 +24,7 @@ export type MakeFeatures = (host: FeatureHost<ChangeEvents>) => readonly Feature
  * The list of features. A store that answers at once is memory itself, which needs no leases and no remembered denials. If a test
  * sets the store's time, denials are remembered on demand.
  */
-export function featuresOf({ store, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
+export function createFeatures({ store, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
   const { synchronous, testClock: clock } = store
   const isOff = denials === false || (clock !== undefined && denials === undefined)
   return (host) => {

@@ -6,7 +6,7 @@ import { newLeaseId } from '../../failure/outbox/outbox.js'
 import type { GivenBack } from '../../requests/feature.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import { isPlain, type Request } from '../../requests/request.js'
-import { errorIn, verdictOf, type Verdict } from '../../requests/verdict.js'
+import { errorIn, toVerdict, type Verdict } from '../../requests/verdict.js'
 import type { StoreAbilities } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
 import { refundByKey } from '../../stores/receipts.js'
@@ -18,7 +18,7 @@ import type { EventContext } from '../report/events.js'
 import type { Reporter } from '../report/reporter.js'
 import type { LimiterHealth, LimiterStats } from '../report/stats.js'
 import { Amending, type AmendingHost } from '../settle/amending.js'
-import { unitsBackOf, type Settlement } from '../settle/settlement.js'
+import { toUnitsBack, type Settlement } from '../settle/settlement.js'
 import { WaitingRoom, type WaitingHost } from '../waiting/waiting-room.js'
 import { askAfter, askTwice, consumeInTurn, takeUpTo } from './steps.js'
 import { Verdicts, type VerdictsOptions } from './verdicts.js'
@@ -78,7 +78,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     verdicts.learn(request, given, sentAtMs)
     const decision = new CountedDecision(request, given, this.#origin)
     const room = decision.allowed ? undefined : verdicts.features.makeRoom(request, given)
-    if (room) return this.#askAfter(room, verdictOf('store', request, given), sentAtMs)
+    if (room) return this.#askAfter(room, toVerdict('store', request, given), sentAtMs)
     if (request.inFlight) holdSlots(decision, request.inFlight)
     this.#reporter.decision(decision, undefined, request.context as EventContext)
     return decision
@@ -97,7 +97,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
 
   /** Makes the decision of the verdicts on all steps of a request, counts it and emits it. */
   conclude(request: Request, verdicts: readonly Verdict[]): Decision {
-    const decision = decisionOf(request, { isPeek: false, by: this, verdicts })
+    const decision = createDecision(request, { isPeek: false, by: this, verdicts })
     if (request.inFlight) holdSlots(decision, request.inFlight)
     this.#reporter.decision(decision, errorIn(verdicts), request.context as EventContext)
     return decision
@@ -119,7 +119,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     const decide = (all: readonly Verdict[]): Decision => {
       const failed = onStoreFailure === 'throw' ? errorIn(all) : undefined
       if (failed) throw failed
-      return decisionOf(request, { isPeek: true, by: this, verdicts: all })
+      return createDecision(request, { isPeek: true, by: this, verdicts: all })
     }
     if (this.#verdicts.answersAtOnce) return decide(verdicts as readonly Verdict[])
     return Promise.all(verdicts).then(decide)
@@ -154,7 +154,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
 
   /** Gives the units of each step back. Resolves to the result for each. */
   refund(settlement: Settlement): Promise<GivenBack[]> {
-    return Promise.all(unitsBackOf(settlement).map(([verdict, units]) => this.giveBack(verdict, units)))
+    return Promise.all(toUnitsBack(settlement).map(([verdict, units]) => this.giveBack(verdict, units)))
   }
 
   /**
@@ -192,7 +192,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
   }
 
   health(): LimiterHealth {
-    return healthOf(this.#verdicts.store.states(), this.#verdicts.isEnded)
+    return toHealth(this.#verdicts.store.states(), this.#verdicts.isEnded)
   }
 
   /** Remembers a request until its last step is over, since `close` must wait: its units may have to go back. */
@@ -222,7 +222,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
 }
 
 /** Makes the decision of the verdicts on all steps of a request. */
-function decisionOf(request: Request, origin: Origin): Decision {
+function createDecision(request: Request, origin: Origin): Decision {
   const { verdicts } = origin
   const first = verdicts[0] as Verdict
   if (verdicts.length === 1 && isUncounted(first)) return decideWithoutLimits(request, first)
@@ -254,7 +254,7 @@ class PacedPromises {
 }
 
 /** @param states the breaker of each shard that was used */
-function healthOf(states: Iterable<readonly [number, BreakerState]>, isClosed: boolean): LimiterHealth {
+function toHealth(states: Iterable<readonly [number, BreakerState]>, isClosed: boolean): LimiterHealth {
   const open = [...states].flatMap(([shard, state]) => (state === 'closed' ? [] : [shard]))
   const status = isClosed ? 'closed' : open.length > 0 ? 'degraded' : 'ok'
   return { status, openShards: open.toSorted((a, b) => a - b) }

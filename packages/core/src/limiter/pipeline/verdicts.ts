@@ -11,7 +11,7 @@ import type { FailurePolicyOption } from '../../plans/failure-policy.js'
 import type { FeatureHost, GivenBack } from '../../requests/feature.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
-import { verdictOf, type Verdict } from '../../requests/verdict.js'
+import { toVerdict, type Verdict } from '../../requests/verdict.js'
 import type { Conclude } from '../../stores/batcher.js'
 import type { Answer, Outcome, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
@@ -109,7 +109,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
   readonly read = (step: Request, given: unknown, sentAtMs: number): Verdict => {
     if (isOutcome(given, step)) {
       this.learn(step, given, sentAtMs)
-      return verdictOf('store', step, given)
+      return toVerdict('store', step, given)
     }
     const error = this.#reporter.invalidAnswerError(given, this.answersAtOnce)
     this.features.failed(step)
@@ -129,7 +129,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return this.consume(step, (_, given, sentAtMs) => {
       if (!isOutcome(given, step)) return failed(this.#reporter.invalidAnswerError(given, this.answersAtOnce))
       this.learn(step, given, sentAtMs)
-      return verdictOf('store', step, given)
+      return toVerdict('store', step, given)
     })
   }
 
@@ -141,7 +141,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
       if (!isOutcome(given, step))
         return this.#fallback.peek(step, this.#reporter.invalidAnswerError(given, this.answersAtOnce))
       this.learn(step, given, sentAtMs, true)
-      return verdictOf('store', step, given)
+      return toVerdict('store', step, given)
     })
   }
 

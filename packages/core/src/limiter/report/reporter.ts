@@ -51,9 +51,9 @@ export class Reporter implements StoreListener {
     else if (this.#outages.isOut && decision.source === 'store') this.#mayBeOver()
     this.#count(decision)
     // Most often nobody listens.
-    if (this.#events.hearsDecisions) this.#events.emit('decision', ...argsOf(decision, context))
+    if (this.#events.hearsDecisions) this.#events.emit('decision', ...toEventArgs(decision, context))
     if (!decision.allowed && this.#events.hearsDenials) {
-      this.#events.emit('limited', ...argsOf(decision, context))
+      this.#events.emit('limited', ...toEventArgs(decision, context))
     }
   }
 
@@ -129,7 +129,7 @@ export class Reporter implements StoreListener {
   }
 }
 
-function argsOf(decision: Decision, context: EventContext | undefined): LimiterEvents['decision'] {
+function toEventArgs(decision: Decision, context: EventContext | undefined): LimiterEvents['decision'] {
   return context ? [decision, context] : [decision]
 }
 

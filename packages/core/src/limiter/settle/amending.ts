@@ -59,7 +59,7 @@ export class Amending {
       return this.#host.consume(request)
     }
     noteTaken(first, 0)
-    const missing = canFit(first, request) ? missingOf(taken, request) : undefined
+    const missing = canFit(first, request) ? findMissing(taken, request) : undefined
     const amendment = { first, taken, request }
     const decided = missing ? this.#take(amendment, missing) : this.#exchange(amendment)
     return decided instanceof Promise ? this.#host.track(decided) : decided
@@ -128,7 +128,7 @@ function canFit({ limits, cost }: Decision, request: Request): boolean {
 }
 
 /** What a request asks for beyond what was taken; undefined if that is not all, or more than one step. */
-function missingOf({ request: taken, verdicts }: Settlement, request: Request): Request | undefined {
+function findMissing({ request: taken, verdicts }: Settlement, request: Request): Request | undefined {
   const more = request.cost - taken.cost
   if (more < 0 || request.isBlocked || !verdicts.every(isByStore)) return undefined
   if (!taken.parts.every((part) => sameIn(request, part))) return undefined

@@ -108,7 +108,7 @@ export function settleDecision(decision: Decision, units: number, by: object): S
 }
 
 /** The verdicts that give units back, and how many. Of several on the same parts those that took last give back first. */
-export function unitsBackOf({ request, verdicts, units }: Settlement): (readonly [Verdict, number])[] {
+export function toUnitsBack({ request, verdicts, units }: Settlement): (readonly [Verdict, number])[] {
   const cost = request.cost - units
   return verdicts
     .map((verdict) => {

@@ -90,12 +90,12 @@ export class WaitingRoom {
    * @returns undefined if it must not wait, or too many wait already: then it is decided as usual
    */
   join(request: Request): MaybePromise<Decision> | undefined {
-    const terms = termsOf(request)
+    const terms = waitTermsFor(request)
     if (!terms || this.#isClosed || this.#host.isRefused(request)) return undefined
     const { waitedMs = 0 } = request
     const leftUs = terms.delayUs - waitedMs * 1000
     if (leftUs < SHORTEST_US) return undefined
-    const key = lineOf(request)
+    const key = waitingKey(request)
     if (!this.#seats.take(key)) {
       this.#counts.refused += 1
       return undefined
@@ -288,7 +288,7 @@ class Departures {
  * On which terms a request waits; undefined if it does not. Of several parts the strictest. A request in several steps
  * never waits: its places would have different times.
  */
-function termsOf({ parts, steps, hold }: Request): WaitTerms | undefined {
+function waitTermsFor({ parts, steps, hold }: Request): WaitTerms | undefined {
   if (steps || hold) return undefined
   let terms: WaitTerms | undefined
   for (const { set } of parts) {
@@ -306,7 +306,7 @@ function strictest(a: WaitTerms, b: WaitTerms): WaitTerms {
 }
 
 /** The key of the line that a request waits in. */
-function lineOf({ parts }: Request): string {
+function waitingKey({ parts }: Request): string {
   return parts.find(({ set }) => set.wait)?.key ?? ''
 }
 

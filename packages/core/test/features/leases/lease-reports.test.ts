@@ -5,7 +5,7 @@ import { Reporter, StoreWarning } from '../../../src/limiter/report/reporter.js'
 import { type LeaseChange, LeaseReporter } from '../../../src/features/leases/lease-reporter.js'
 import { createLimiter } from '../../../src/index.js'
 import { Events } from '../../../src/limiter/report/events.js'
-import { weakestOf, CountedDecision } from '../../../src/limiter/decision/counted-decision.js'
+import { findWeakest, CountedDecision } from '../../../src/limiter/decision/counted-decision.js'
 import type { Verdict } from '../../../src/requests/verdict.js'
 import { asServedFromLease } from '../../support/leased.js'
 
@@ -93,7 +93,7 @@ test('of several verdicts one from a lease is as strong as one of the store', as
     (await createLimiter({ limit: '5/min' }).consume('acme')) as CountedDecision,
   )
   const of = (source: Verdict['source']): Verdict => ({ source, allowed: true, step })
-  const weakest = (...sources: Verdict['source'][]): string => weakestOf(sources.map(of)).source
+  const weakest = (...sources: Verdict['source'][]): string => findWeakest(sources.map(of)).source
   expect([weakest('lease', 'store'), weakest('store', 'lease')]).toEqual(['lease', 'store'])
   expect(['local', 'open', 'unlimited'].map((source) => weakest('lease', source as 'local'))).toEqual([
     'local',

@@ -9,7 +9,7 @@ import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import { compilePlan } from '../../../src/plans/plan.js'
 import type { FeatureHost, GivenBack } from '../../../src/requests/feature.js'
 import type { Request } from '../../../src/requests/request.js'
-import { verdictOf, type Verdict } from '../../../src/requests/verdict.js'
+import { toVerdict, type Verdict } from '../../../src/requests/verdict.js'
 import type { Outcome, RefundRequest } from '../../../src/stores/contract.js'
 import { refundOf } from '../../../src/stores/receipts.js'
 import { DEADLINE_MS } from './checker-options.js'
@@ -245,7 +245,7 @@ export class CheckedProcess {
     { truth, decidedAtMs, sentAtMs }: Told & { readonly sentAtMs: number },
   ): Verdict {
     const visit = step.context as Visit
-    const verdict = verdictOf('store', step, outcome)
+    const verdict = toVerdict('store', step, outcome)
     if (verdict.allowed && outcome.hold && truth?.hold && truth.hold.endsInUs > 0) {
       visit.place = {
         id: step.hold?.id ?? '',
@@ -262,7 +262,7 @@ export class CheckedProcess {
 
   #late(step: Request, outcome: Outcome): void {
     this.#holds.late([step], [outcome])
-    const isTaken = verdictOf('store', step, outcome).allowed && !outcome.hold?.endsInUs
+    const isTaken = toVerdict('store', step, outcome).allowed && !outcome.hold?.endsInUs
     if (isTaken) void this.#refund(refundOf(step, outcome, 1))
   }
 
