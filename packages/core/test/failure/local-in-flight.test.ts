@@ -90,8 +90,8 @@ test("what other processes held at the store's last answer does not count in it"
 
 test('a request of which another step is undecided holds its slot', () => {
   const one = new Process(1 / 2, '4 concurrent')
-  const turn = {}
-  const steps = [1, 2, 3].map(() => ({ ...one.request, turn }))
+  const deadline = {}
+  const steps = [1, 2, 3].map(() => ({ ...one.request, deadline }))
   const waits = steps.map((step) => one.local.consume(step, step.parts).limits[0]?.wait)
   expect(waits).toEqual([0, 0, 1_000_000])
   // One of them was denied elsewhere, the other was let in.

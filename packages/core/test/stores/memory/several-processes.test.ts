@@ -9,8 +9,8 @@ let folder: string
 /** Forks some workers. Each makes two limiters that are to be silent, then three others. */
 const PROGRAM = `
 import cluster from 'node:cluster'
-import { createLimiter } from '../../memory/limiter/create-limiter.js'
-import { memoryStore } from '../../memory/stores/memory/memory-store.js'
+import { createLimiter } from './limiter/create-limiter.js'
+import { memoryStore } from './stores/memory/memory-store.js'
 
 const workers = Number(process.argv[2])
 if (cluster.isPrimary && workers > 0) for (let i = 0; i < workers; i += 1) cluster.fork()
