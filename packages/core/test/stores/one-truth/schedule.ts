@@ -1,0 +1,141 @@
+// A schedule of calls on a store, and its play.
+import type { Usage } from '../../../src/algorithms/implementation.js'
+import type { LimitInput } from '../../../src/index.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { refundByKey, refundOf } from '../../../src/stores/receipts.js'
+import type { Answer, Store, StoreRequest } from '../../../src/stores/contract.js'
+import type { Clock } from '../../support/benches.js'
+import { advance } from '../../support/schedules.js'
+import { setOf, waiting } from '../../support/store-requests.js'
+
+/** A request, with the indices of its sets. */
+export interface Drawn extends Pick<StoreRequest, 'grant' | 'id' | 'order' | 'hold'> {
+  readonly asked: readonly { readonly key: string; readonly set: number; readonly cost: number }[]
+  /** With `force`: the units used, by limit. */
+  readonly usages?: readonly Usage[][]
+  /** Who holds how many slots, and how far behind the last number that the store told is the one that it knows. */
+  readonly holder?: { readonly id: string; readonly held: number; readonly behind: number } | undefined
+}
+
+/** Requests of one call; units of earlier requests that go back, by how many ago; or keys that are forgotten. */
+export type Act = { readonly gapUs: number } & (
+  | { readonly batch: readonly Drawn[]; readonly isPeek: boolean }
+  | {
+      readonly backs: readonly number[]
+      readonly units: number
+      readonly isByKey: boolean
+      readonly id: string | undefined
+    }
+  | { readonly reset: readonly string[] }
+)
+
+/** By index: without requests in flight, and with them. Behind these come many others. */
+export const [COUNTING_SETS, OWN_SETS] = [4, 7]
+
+/** Sets that share some limits, have others with a larger quota, and many with windows of their own. */
+export function setsOf(
+  limits: readonly LimitInput[],
+  larger: readonly LimitInput[],
+  { many, canWait }: { readonly many: readonly LimitSet[]; readonly canWait: boolean },
+): LimitSet[] {
+  const all = [
+    setOf(...limits),
+    setOf(...[...limits].reverse()),
+    setOf(...larger),
+    setOf(...limits.slice(0, 1), '9/7s'),
+    setOf(...limits, '5 concurrent'),
+    setOf('5 concurrent', ...limits),
+    setOf('3 concurrent'),
+    ...many,
+  ]
+  return canWait ? all.map((set, i) => (i === 1 ? set : waiting(set))) : all
+}
+
+/** A request and its answer. */
+export interface Said {
+  readonly request: StoreRequest
+  readonly answer: Answer
+}
+
+export class StorePlay {
+  readonly said: (Said | { readonly given: unknown })[] = []
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #sets: readonly LimitSet[]
+  readonly #taken: Said[] = []
+  /** By key and holder: the last number of a slot that the store told. */
+  readonly #numbers = new Map<string, number>()
+
+  constructor(store: Store, clock: Clock, sets: readonly LimitSet[]) {
+    this.#store = store
+    this.#clock = clock
+    this.#sets = sets
+  }
+
+  async run(acts: readonly Act[]): Promise<void> {
+    for (const act of acts) {
+      advance(this.#clock, act.gapUs)
+      // Not what it answers: Redis keeps keys of a test's clock until their real time is over.
+      if ('reset' in act) await this.#store.reset(act.reset, 0)
+      else if ('backs' in act) await this.#refund(act)
+      else await this.#ask(act.batch, act.isPeek)
+    }
+  }
+
+  async #ask(batch: readonly Drawn[], isPeek: boolean): Promise<void> {
+    const requests = batch
+      .map((drawn) => this.#requestOf(drawn))
+      .filter(({ grant }) => !isPeek || grant === 'all')
+    if (requests.length === 0) return
+    const answers = await this.#store[isPeek ? 'peek' : 'consume'](requests)
+    for (const [i, request] of requests.entries()) {
+      const answer = answers[i] as Answer
+      this.said.push({ request, answer })
+      if (isPeek) continue
+      if (isTaken(request, answer)) this.#taken.push({ request, answer })
+      this.#note(request, answer)
+    }
+  }
+
+  async #refund({ backs, units, isByKey, id }: Extract<Act, { backs: unknown }>): Promise<void> {
+    const all = backs.flatMap((back) => this.#taken.at(-1 - back) ?? [])
+    const refunds = all.map(({ request, answer }, i) => {
+      const own = id === undefined ? undefined : `r${id}${i}`
+      if (isByKey || !('limits' in answer)) return refundByKey(request, units, own)
+      const taken = answer.limits[0]?.granted ?? request.parts[0]?.cost ?? 0
+      return refundOf(request, answer, Math.min(units, taken), own)
+    })
+    this.said.push({ given: await this.#store.refund([...refunds, ...refunds]) })
+  }
+
+  #requestOf({ asked, usages, holder, grant: wanted, id, ...rest }: Drawn): StoreRequest {
+    const hasSlots = asked.some(({ set }) => this.#sets[set]?.slots !== undefined)
+    const isTelling = wanted === 'declare' || wanted === 'release'
+    const grant = isTelling && !hasSlots ? 'all' : wanted
+    const parts = asked.map(({ key, set: index, cost }) => {
+      const set = this.#sets[index] as LimitSet
+      const used = set.limits.map((_, i) => usages?.[i] ?? [{ units: cost, ageUs: 1000 }])
+      const known = Math.max((this.#numbers.get(`${key} ${holder?.id}`) ?? 0) - (holder?.behind ?? 0), 0)
+      const slots = holder && { id: holder.id, held: holder.held, known }
+      const takesSlots = slots && set.slots !== undefined && (grant === 'all' || isTelling)
+      return { key, set, cost, ...(takesSlots && { slots }), ...(grant === 'force' && { used }) }
+    })
+    return { ...rest, shard: 0, grant, parts, ...(grant === 'force' && id !== undefined && { id }) }
+  }
+
+  #note({ parts }: StoreRequest, answer: Answer): void {
+    if (!('limits' in answer)) return
+    let next = 0
+    for (const { key, set, slots } of parts) {
+      const slot = set.slots === undefined ? undefined : answer.limits[next + set.slots]?.slot
+      if (slots && slot !== undefined) this.#numbers.set(`${key} ${slots.id}`, slot)
+      next += set.limits.length
+    }
+  }
+}
+
+/** Whether a request has taken units that can go back. */
+function isTaken({ grant, hold }: StoreRequest, answer: Answer): boolean {
+  if (!('limits' in answer) || hold) return false
+  return grant === 'upTo' || (grant === 'all' && answer.limits.every(({ wait }) => wait === 0))
+}
