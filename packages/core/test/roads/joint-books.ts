@@ -1,6 +1,7 @@
 // What the laws allow where everything meets on one subject, from what the callers of both processes see. Where it depends on
 // what only the processes and the store know, there is a range.
 import type { Bounds } from './counter.js'
+import { JointLeases } from './joint-leases.js'
 import type { JointAsk, JointSchedule } from './joint-schedule.js'
 import { LateCounter } from './late-counter.js'
 import { capacityOf, worstCaseOf } from './limits.js'
@@ -41,22 +42,14 @@ export interface JointReserved {
   readonly to: number
 }
 
-/** Units that a process may hold on lease of one subject. */
-interface Held {
-  units: number
-  /** When the oldest of them were granted. */
-  sinceUs: number
-}
-
 export class JointBooks {
   readonly #plans: Plans
-  readonly #leaseUs: number
+  readonly #leases: JointLeases
   /** The names of plans that wait. */
   readonly #waiting: ReadonlySet<string>
   readonly #counters = new Map<string, LateCounter>()
   readonly #reserved = new Set<JointReserved>()
   readonly #lines = new WeakMap<JointAsk, readonly Line[]>()
-  readonly #held = new Map<string, Held>()
   /** By key and process: slots that were given back since all were last looked at. */
   readonly #untold = new Map<string, number>()
   /** When a place of one that waits may last have been left unused, in µs. */
@@ -76,7 +69,7 @@ export class JointBooks {
       Object.entries(schedule.plans).map(([name, { limits }]) => [name, limits]),
     )
     this.#waiting = new Set(Object.keys(schedule.plans).filter((name) => schedule.plans[name]?.wait))
-    this.#leaseUs = (schedule.plans['leased']?.lease?.maxMs ?? 0) * 1000
+    this.#leases = new JointLeases((schedule.plans['leased']?.lease?.maxMs ?? 0) * 1000)
   }
 
   pass(us: number, backUs: number): void {
@@ -157,15 +150,9 @@ export class JointBooks {
     return units
   }
 
-  /** The most units on lease: of all processes but one whose units do not deny its own requests, while its leases surely live. */
+  /** The most units on lease that may deny a request of this process. */
   leased(subject: string, asker?: number): number {
-    let units = 0
-    for (const [name, { units: own, sinceUs }] of this.#held) {
-      const [process, of] = JSON.parse(name) as [number, string]
-      const isIdle = process === asker && this.nowUs < sinceUs + this.#leaseUs
-      if (of === subject && !isIdle) units += own
-    }
-    return units
+    return this.#leases.most(subject, this.nowUs, asker)
   }
 
   /** Slots of a limit that are held: surely, and possibly, as `asker` may hear of it. */
@@ -231,7 +218,7 @@ export class JointBooks {
     const id = (this.#ids += 1)
     const isTaken = (line: Line): boolean => source !== 'place' || this.waits({ ask, line })
     const lines = this.linesOf(ask).filter((line) => !isFlight(line.spec) && isTaken(line))
-    const lateUs = { store: 0, lease: this.#leaseUs, place: SLACK_US }[source]
+    const lateUs = { store: 0, lease: this.#leases.lengthUs, place: SLACK_US }[source]
     for (const line of lines) {
       const counter = this.#counterOf(line)
       counter.worst = Math.max(counter.worst, worstCaseOf(line.spec))
@@ -297,30 +284,22 @@ export class JointBooks {
   }
 
   /** Notes what became of units on lease. Returns how many more may be on lease now. */
-  lease(process: number, subject: string, { kind, units }: Pick<LeaseChange, 'kind' | 'units'>): number {
-    const name = JSON.stringify([process, subject])
-    const held = this.#held.get(name) ?? { units: 0, sinceUs: this.nowUs }
-    if (held.units === 0) held.sinceUs = this.nowUs
-    this.#held.set(name, held)
-    if (kind === 'granted') held.units += units
-    if (kind === 'returned' || kind === 'lost') held.units = Math.max(held.units - units, 0)
-    if (kind === 'lost') this.#lost(subject, units === 0 ? UNKNOWN_UNITS : units)
-    return kind === 'granted' ? units : 0
+  lease(process: number, subject: string, change: Pick<LeaseChange, 'kind' | 'units'>): number {
+    if (change.kind === 'lost') this.#lost(subject, change.units === 0 ? UNKNOWN_UNITS : change.units)
+    return this.#leases.changed(process, subject, { ...change, nowUs: this.nowUs })
   }
 
   /** Notes units that a lease served, or that came back to it. */
   useLease({ process, who }: JointAsk, units: number): void {
-    for (const { id } of who) {
-      const held = this.#held.get(JSON.stringify([process, id]))
-      if (held) held.units = Math.max(held.units - units, 0)
-    }
+    for (const { id } of who) this.#leases.used(process, id, units)
   }
 
   /** Units on lease that nobody used count once their lease is over. */
   #lost(subject: string, units: number): void {
+    const { lengthUs } = this.#leases
+    const [at, upTo] = [this.nowUs - 2 * lengthUs, this.nowUs + lengthUs + this.backUs]
     for (const line of this.linesOf(this.#leasedAsk(subject))) {
       const id = (this.#ids += 1)
-      const [at, upTo] = [this.nowUs - 2 * this.#leaseUs, this.nowUs + this.#leaseUs + this.backUs]
       this.#counterOf(line).take({ id, at, upTo, units, isSure: false })
     }
   }
