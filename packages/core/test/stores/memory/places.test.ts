@@ -1,4 +1,4 @@
-// When requests that wait in line get their places, in figures. (Random schedules are in test/laws and test/stores/one-truth.)
+// When requests that wait in line get their places, in figures. (Random schedules are in test/laws.)
 import type { LimitInput } from '../../../src/index.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import type { Hold, Outcome } from '../../../src/stores/contract.js'

@@ -1,12 +1,12 @@
 // A schedule of calls on a store, and its play.
-import type { Usage } from '../../../src/algorithms/implementation.js'
-import type { LimitInput } from '../../../src/index.js'
-import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
-import { refundByKey, refundOf } from '../../../src/stores/receipts.js'
-import type { Answer, Store, StoreRequest } from '../../../src/stores/contract.js'
-import type { Clock } from '../../support/benches.js'
-import { advance } from '../../support/schedules.js'
-import { setOf, waiting } from '../../support/store-requests.js'
+import type { Usage } from '../../src/algorithms/implementation.js'
+import type { LimitInput } from '../../src/index.js'
+import type { LimitSet } from '../../src/plans/limit/limit-set.js'
+import { refundByKey, refundOf } from '../../src/stores/receipts.js'
+import type { Answer, Store, StoreRequest } from '../../src/stores/contract.js'
+import type { Clock } from '../support/benches.js'
+import { advance } from '../support/schedules.js'
+import { setOf, waiting } from '../support/store-requests.js'
 
 /** A request, with the indices of its sets. */
 export interface Drawn extends Pick<StoreRequest, 'grant' | 'id' | 'order' | 'hold'> {
@@ -29,10 +29,13 @@ export type Act = { readonly gapUs: number } & (
   | { readonly reset: readonly string[] }
 )
 
-/** By index: without requests in flight, and with them. Behind these come many others. */
-export const [COUNTING_SETS, OWN_SETS] = [4, 7]
+/** Behind so many come many others. */
+export const OWN_SETS = 7
 
-/** Sets that share some limits, have others with a larger quota, and many with windows of their own. */
+/**
+ * Sets that share some limits, have others with a larger quota, and count requests in flight from the fifth on. Many with windows
+ * of their own follow.
+ */
 export function setsOf(
   limits: readonly LimitInput[],
   larger: readonly LimitInput[],

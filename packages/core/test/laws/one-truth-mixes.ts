@@ -1,9 +1,9 @@
 // Random schedules of everything that stores decide, each with more of something.
 import fc from 'fast-check'
-import type { LimitInput } from '../../../src/index.js'
-import type { Grant, Hold } from '../../../src/stores/contract.js'
-import { MANY_SETS } from '../../support/store-requests.js'
-import { OWN_SETS, type Act, type Drawn } from './schedule.js'
+import type { LimitInput } from '../../src/index.js'
+import type { Grant, Hold } from '../../src/stores/contract.js'
+import { MANY_SETS } from '../support/store-requests.js'
+import { OWN_SETS, type Act, type Drawn } from './one-truth-play.js'
 
 const KEYS = ['k', 'l', 'm']
 const busyKey = fc.constantFrom('k', 'k', 'k', 'l')
