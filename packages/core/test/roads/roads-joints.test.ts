@@ -9,7 +9,7 @@ import { JointPlay, type JointMet } from './joint-play.js'
 import type { JointPlace } from './joint-processes.js'
 import { jointScheduleOf, PROCESSES } from './joint-schedule.js'
 import { describeLaws, forEachOf, seeds } from './many.js'
-import { Random } from './random.js'
+import { Random } from '../support/random.js'
 import { Case, Tally } from './tally.js'
 import { NoAnswer } from './within.js'
 

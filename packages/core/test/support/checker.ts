@@ -1,6 +1,7 @@
 // Breadth-first over all that can happen in a world, and random ways through it. A world is made again for each state, from what
 // has happened: real objects cannot be copied.
 import { createHash } from 'node:crypto'
+import { Random } from './random.js'
 
 /** A law that does not hold. */
 export class Violation extends Error {
@@ -176,15 +177,10 @@ function* walking(world: CheckedWorld | SlowWorld, steps: number, random: () => 
   return found()
 }
 
-/** Numbers from 0 to just under 1, the same for the same seed (mulberry32). */
+/** Numbers from 0 to just under 1, the same for the same seed. */
 export function randomOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  const random = new Random(seed)
+  return () => random.next()
 }
 
 /** What was found, for people. */
