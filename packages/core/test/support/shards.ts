@@ -11,6 +11,11 @@ export function clusterStore(change: Partial<Store> = {}, inner?: Store): Store 
   return asyncStore({ shards: SHARDS, atomic: true, ...change }, inner ?? memoryStore())
 }
 
+/** The same requests, for a store that has one shard. */
+export function inFirst<Request extends { readonly shard: number }>(batch: readonly Request[]): Request[] {
+  return batch.map((request) => ({ ...request, shard: 0 }))
+}
+
 /** Makes `count` ids that all lie in different shards. */
 export function idsApart(count: number, from = 'id'): [string, ...string[]] {
   const found = new Map<number, string>()

@@ -12,7 +12,7 @@ import {
   type Store,
 } from '../../../src/index.js'
 import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
-import { idsApart, SHARDS } from '../../support/shards.js'
+import { idsApart, inFirst, SHARDS } from '../../support/shards.js'
 import { asyncStore } from '../../support/stores.js'
 
 const clock = { now: START_MS }
@@ -35,10 +35,6 @@ interface Messages {
   before?: Promise<unknown> | undefined
   after?: Promise<unknown> | undefined
 }
-
-/** The store itself has one shard. */
-const inFirst = <Request extends { readonly shard: number }>(batch: readonly Request[]): Request[] =>
-  batch.map((request) => ({ ...request, shard: 0 }))
 
 function start(
   store: Store,

@@ -12,6 +12,7 @@ import {
   type Subjects,
 } from '../../../src/index.js'
 import { sharedRedis, START_MS } from '../../support/benches.js'
+import { inFirst } from '../../support/shards.js'
 import { asyncStore } from '../../support/stores.js'
 
 export const QUOTA = 1000
@@ -57,12 +58,12 @@ export function start(
       const grants = batch.map(({ grant, order }) => (grant === 'lease' && order?.wish ? 'wish' : grant))
       asked.push(...grants)
       await world.onBatch(grants)
-      const answers = await store.consume(batch.map((request) => ({ ...request, shard: 0 })))
+      const answers = await store.consume(inFirst(batch))
       await world.onAnswers(grants)
       return answers
     },
-    peek: async (batch) => store.peek(batch.map((request) => ({ ...request, shard: 0 }))),
-    refund: async (batch) => store.refund(batch.map((request) => ({ ...request, shard: 0 }))),
+    peek: async (batch) => store.peek(inFirst(batch)),
+    refund: async (batch) => store.refund(inFirst(batch)),
   }
   const limiter = createLimiter({
     plans: PLANS,
