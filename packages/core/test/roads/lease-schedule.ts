@@ -128,7 +128,8 @@ function burstOf(kit: Kit, { only, gapUs }: { only?: number; gapUs?: number } = 
     })
     const first = gapUs ?? gapOf(kit)
     const between = random.pick([0, 100, 500, 1000, 2000, random.int(0, 6000)])
-    steps.push({ gapUs: steps.length === 0 ? first : between, act: { what: 'burst', asks, refunds: [] } })
+    const act = { what: 'burst', asks, refunds: [], isFollowed: left > 0 } as const
+    steps.push({ gapUs: steps.length === 0 ? first : between, act })
   }
   return steps
 }

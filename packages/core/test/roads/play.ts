@@ -255,7 +255,7 @@ export class Play {
     for (const ask of ended) await this.settled(ask)
   }
 
-  async #burst({ asks, refunds, ends = [] }: Burst): Promise<void> {
+  async #burst({ asks, refunds, ends = [], isFollowed }: Burst): Promise<void> {
     const racing = refunds.flatMap((back) => this.#refunds.refundable(back))
     const isAlone = asks.length === 1 && racing.length === 0
     const quiet = isAlone && !this.isJudged ? await this.look(asks[0] as Ask) : undefined
@@ -270,6 +270,7 @@ export class Play {
       gave.forEach((isGiven, i) => this.#refunds.gave(racing[i] as Made, isGiven, true))
     this.#enter(asks, decisions, racing.length > 0 ? give : undefined)
     if (quiet && !decisions[0]?.allowed) await this.#unchanged(asks[0] as Ask, quiet)
+    if (isFollowed) return
     // Check one of the requests, in turn, and all denied ones whose units may still be on their way back.
     const looked = this.#case.decisions % asks.length
     for (const [i, ask] of asks.entries()) {

@@ -33,6 +33,8 @@ export type Act =
       readonly asks: readonly Ask[]
       readonly refunds: readonly number[]
       readonly ends?: readonly number[]
+      /** Whether nobody looks before the next step, while messages may still be under way. Default: false. */
+      readonly isFollowed?: boolean
     }
   /** Requests end that are in flight, by how many of those ago they began. */
   | { readonly what: 'end'; readonly back: readonly number[] }
