@@ -112,7 +112,7 @@ export class StorePlay {
   }
 
   #requestOf({ asked, usages, holder, grant: wanted, id, ...rest }: Drawn): StoreRequest {
-    const hasSlots = asked.some(({ set }) => this.#sets[set]?.slots !== undefined)
+    const hasSlots = asked.some(({ set }) => this.#sets[set]?.inFlightIndex !== undefined)
     const isTelling = wanted === 'declare' || wanted === 'release'
     const grant = isTelling && !hasSlots ? 'all' : wanted
     const parts = asked.map(({ key, set: index, cost }) => {
@@ -120,7 +120,7 @@ export class StorePlay {
       const used = set.limits.map((_, i) => usages?.[i] ?? [{ units: cost, ageUs: 1000 }])
       const known = Math.max((this.#numbers.get(`${key} ${holder?.id}`) ?? 0) - (holder?.behind ?? 0), 0)
       const slots = holder && { id: holder.id, held: holder.held, known }
-      const takesSlots = slots && set.slots !== undefined && (grant === 'all' || isTelling)
+      const takesSlots = slots && set.inFlightIndex !== undefined && (grant === 'all' || isTelling)
       return { key, set, cost, ...(takesSlots && { slots }), ...(grant === 'force' && { used }) }
     })
     return { ...rest, shard: 0, grant, parts, ...(grant === 'force' && id !== undefined && { id }) }
@@ -130,7 +130,7 @@ export class StorePlay {
     if (!('limits' in answer)) return
     let next = 0
     for (const { key, set, slots } of parts) {
-      const slot = set.slots === undefined ? undefined : answer.limits[next + set.slots]?.slot
+      const slot = set.inFlightIndex === undefined ? undefined : answer.limits[next + set.inFlightIndex]?.slot
       if (slots && slot !== undefined) this.#numbers.set(`${key} ${slots.id}`, slot)
       next += set.limits.length
     }

@@ -1,5 +1,5 @@
 // Units that the processes of a joint schedule may hold on lease.
-import type { LeaseChange } from '../../src/index.js'
+import type { LeaseChange } from '../../src/features/leases/lease-reporter.js'
 
 interface Held {
   units: number
