@@ -1,6 +1,6 @@
 // A language model API: tokens a minute. What an answer can take is reserved, what it did take is committed.
 // To copy, with a model of yours: npm install @tollgate/express express ioredis
-import { answerOf, byIp, createLimiter, memoryStore, redisStore } from '@tollgate/express'
+import { toHttpResponse, byIp, createLimiter, memoryStore, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { complete, tokensOf } from './model.js'
@@ -36,7 +36,7 @@ app.post('/complete', express.json(), async (req, res) => {
   const asked = tokensOf(prompt)
   // Before the model begins: nobody else can take these tokens, and an answer is never cut off for want of them.
   const held = await limiter.reserve(tenantOf(req), { cost: asked + most, for: SLOWEST })
-  const { status, headers, body } = answerOf(held.decision, { accept: req.get('accept') })
+  const { status, headers, body } = toHttpResponse(held.decision, { accept: req.get('accept') })
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
   if (status) {
     res.status(status).end(body)

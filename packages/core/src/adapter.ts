@@ -2,7 +2,7 @@
  * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users do not need it.
  * docs/frameworks.md begins with how to make an adapter.
  */
-export type { HttpAdapter, HttpAnswer, HttpLimiter, ResponseEnd } from './http/adapter.js'
+export type { HttpAdapter, HttpDenial, HttpLimiter, ResponseEnd } from './http/adapter.js'
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
 export { isSomebody, type Identified } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'

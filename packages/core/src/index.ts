@@ -22,12 +22,12 @@ export { redisStore, type RedisStoreOptions } from './stores/redis/redis-store.j
 export type { RedisClient } from './stores/redis/clients/index.js'
 export type { Store } from './stores/contract.js'
 export {
-  answerOf,
+  toHttpResponse,
   LimitedError,
   refuseUpgrade,
-  type Answer,
-  type AnswerOptions,
-} from './http/answers/answer.js'
+  type HttpResponse,
+  type HttpResponseOptions,
+} from './http/answers/http-response.js'
 export { decisionsOf } from './http/decisions.js'
 export type { RateLimitOptions, RequestContext, RouteOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'

@@ -14,7 +14,6 @@ const USERS = [
   'RATE_LIMIT_HEADERS',
   'StoreError',
   'TollgateError',
-  'answerOf',
   'byBearerToken',
   'byHeader',
   'byIp',
@@ -25,6 +24,7 @@ const USERS = [
   'redisStore',
   'refuseUpgrade',
   'subjectForIp',
+  'toHttpResponse',
 ]
 const AUTHORS_OF_ADAPTERS = [
   'admitThen',

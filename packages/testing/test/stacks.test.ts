@@ -37,7 +37,7 @@ const USERS: Calls = {
   byIp: core.byIp,
   byJwtClaim: core.byJwtClaim,
   subjectForIp: core.subjectForIp,
-  answerOf: (wrong) => core.answerOf(decision, wrong),
+  toHttpResponse: (wrong) => core.toHttpResponse(decision, wrong),
   refuseUpgrade: (wrong) => core.refuseUpgrade({} as never, decision, wrong),
 }
 

@@ -4,7 +4,7 @@ import type { Limiter } from '../limiter/limiter.js'
 import type { RouteOptions } from './options.js'
 
 /** A response that Tollgate sends instead of the application. */
-export interface HttpAnswer {
+export interface HttpDenial {
   readonly status: number
   readonly contentType: string
   readonly body: string
@@ -64,7 +64,7 @@ export interface HttpAdapter<Req, Res> {
    */
   setStatus(res: Res, status: number): number
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
-  end(res: Res, answer: HttpAnswer): void
+  end(res: Res, answer: HttpDenial): void
   /** Sends what `onDenied` returned, if it has not answered. Left out where handlers do not answer by what they return. */
   sendReturned?(res: Res, returned: unknown): void
   /** Calls the listener once, when the response was sent or its connection closed. */

@@ -1,6 +1,6 @@
 // What a decision says of a process that limits by itself: where its share stands.
 import { createLimiter, memoryStore, type Decision, type LimiterOptions } from '../../src/index.js'
-import { answerOf } from '../../src/http/answers/answer.js'
+import { toHttpResponse } from '../../src/http/answers/http-response.js'
 import { asyncStore } from '../support/stores.js'
 
 const failing = (): ReturnType<typeof asyncStore> =>
@@ -66,5 +66,5 @@ test.each<[what: string, options: Partial<LimiterOptions>]>([
 
 test('headers tell no share', async () => {
   const decision = await limiterOn({}).consume('acme')
-  expect(answerOf(decision).headers).toEqual({})
+  expect(toHttpResponse(decision).headers).toEqual({})
 })

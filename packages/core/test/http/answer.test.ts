@@ -1,4 +1,4 @@
-import { answerOf, createLimiter, type AnswerOptions, type Decision } from '../../src/index.js'
+import { toHttpResponse, createLimiter, type HttpResponseOptions, type Decision } from '../../src/index.js'
 import { DenialBodies } from '../../src/http/answers/denial-answers.js'
 import { mediaTypeFor, renderProblem } from '../../src/http/answers/denial.js'
 
@@ -8,7 +8,7 @@ const decide = async (plan: string, cost = 1): Promise<Decision> =>
 
 test('an allowed request has headers but no status and no body; with an unlimited plan it has no headers', async () => {
   const fresh = createLimiter({ limit: '9/min' })
-  expect(answerOf(await fresh.consume('a'))).toEqual({
+  expect(toHttpResponse(await fresh.consume('a'))).toEqual({
     status: undefined,
     headers: {
       'RateLimit-Policy': '"minute";q=9;w=60',
@@ -19,11 +19,18 @@ test('an allowed request has headers but no status and no body; with an unlimite
     },
     body: undefined,
   })
-  expect(answerOf(await decide('internal'))).toEqual({ status: undefined, headers: {}, body: undefined })
+  expect(toHttpResponse(await decide('internal'))).toEqual({
+    status: undefined,
+    headers: {},
+    body: undefined,
+  })
 })
 
 test('a denied request has status, headers and body', async () => {
-  const { status, headers, body } = answerOf(await decide('pro', 2), { namePlan: false, headers: false })
+  const { status, headers, body } = toHttpResponse(await decide('pro', 2), {
+    namePlan: false,
+    headers: false,
+  })
   expect([status, headers]).toEqual([
     429,
     { 'Cache-Control': 'no-store', 'Content-Type': 'application/problem+json' },
@@ -44,7 +51,7 @@ test('without the name of a plan in the text, a label hides it in the names of l
       ],
       { cost: 2 },
     )
-    return JSON.stringify(answerOf(decision, { namePlan: false }))
+    return JSON.stringify(toHttpResponse(decision, { namePlan: false }))
   }
   expect(await denied({})).toContain('trial.minute')
   const hidden = await denied({ label: 'user' })
@@ -55,7 +62,7 @@ test('without the name of a plan in the text, a label hides it in the names of l
 test('headers can be chosen; options can be used more than once', async () => {
   const headers = { standard: false, expose: true } as const
   const names = async (): Promise<string[]> =>
-    Object.keys(answerOf(await decide('pro', 2), { headers }).headers)
+    Object.keys(toHttpResponse(await decide('pro', 2), { headers }).headers)
   const expected = [
     'Access-Control-Expose-Headers',
     'RateLimit-Limit',
@@ -67,8 +74,8 @@ test('headers can be chosen; options can be used more than once', async () => {
 })
 
 test.each<[unknown, string]>([
-  [null, 'answerOf'],
-  [{ acept: '*/*' }, 'answerOf.acept'],
+  [null, 'toHttpResponse'],
+  [{ acept: '*/*' }, 'toHttpResponse.acept'],
   [{ headers: true }, 'headers'],
   [{ headers: null }, 'headers'],
   [{ headers: { draft: 7 } }, 'headers.draft'],
@@ -80,7 +87,7 @@ test.each<[unknown, string]>([
   [{ accept: 5 }, 'accept'],
 ])('options %p are refused', async (options, path) => {
   const decision = await decide('internal')
-  expect(() => answerOf(decision, options as AnswerOptions)).toThrow(
+  expect(() => toHttpResponse(decision, options as HttpResponseOptions)).toThrow(
     expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path }),
   )
 })
@@ -88,7 +95,7 @@ test.each<[unknown, string]>([
 test('a promise of a decision wants await', () => {
   const rejected = Promise.reject(new Error('down'))
   for (const pending of [decide('internal'), rejected]) {
-    expect(() => answerOf(pending as never)).toThrow(
+    expect(() => toHttpResponse(pending as never)).toThrow(
       'decision: got a promise, expected the decision that consume returned: write await before it',
     )
   }
@@ -113,7 +120,7 @@ test.each([
   { allowed: true, limits: [{}], violated: [], cost: 1, retryAfterMs: 0 },
   unreadable,
 ])('no decision is refused, case %#', (given) => {
-  expect(() => answerOf(given as never)).toThrow(
+  expect(() => toHttpResponse(given as never)).toThrow(
     expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', path: 'decision' }),
   )
 })
@@ -121,8 +128,8 @@ test.each([
 test('a copy of a decision is answered as the decision, also when it names a limit that it does not have', async () => {
   const denied = await createLimiter({ limit: '1/min' }).consume('a', { cost: 2 })
   const copy = JSON.parse(JSON.stringify(denied)) as Decision
-  expect(answerOf(copy)).toEqual(answerOf(denied))
-  const { status, headers } = answerOf({ ...copy, violated: ['other'] })
+  expect(toHttpResponse(copy)).toEqual(toHttpResponse(denied))
+  const { status, headers } = toHttpResponse({ ...copy, violated: ['other'] })
   expect([status, headers['RateLimit-Limit']]).toEqual([429, '1'])
 })
 

@@ -1,7 +1,7 @@
 import {
-  answerOf,
+  toHttpResponse,
   createLimiter,
-  type AnswerOptions,
+  type HttpResponseOptions,
   type Decision,
   type PlansInput,
 } from '../../src/index.js'
@@ -29,10 +29,10 @@ const UNITS_USED: LimitOutcome = { wait: 48_000_000, remaining: 0, reset: 48_000
 
 const decide = async (plans: PlansInput, limits: readonly LimitOutcome[], cost = 1): Promise<Decision> =>
   createLimiter({ plans, store: saying(limits) }).consume('acme', { cost })
-const headersOf = (decision: Decision, headers: AnswerOptions['headers'] = {}): unknown =>
-  answerOf(decision, { headers }).headers
+const headersOf = (decision: Decision, headers: HttpResponseOptions['headers'] = {}): unknown =>
+  toHttpResponse(decision, { headers }).headers
 const detailOf = (decision: Decision, namePlan = true): unknown =>
-  (JSON.parse(answerOf(decision, { namePlan }).body as string) as { detail: string }).detail
+  (JSON.parse(toHttpResponse(decision, { namePlan }).body as string) as { detail: string }).detail
 
 test('a limit of requests in flight is told with its unit, without window and reset', async () => {
   const { limits } = await decide({ pro: '5 concurrent' }, [TWO_LEFT])
@@ -134,7 +134,7 @@ test('without the name of the plan, and of a copied decision', async () => {
 })
 
 test('a denial names the policy, as one of every other limit does', async () => {
-  const { body } = answerOf(await decide({ pro: '5 concurrent' }, [FULL]))
+  const { body } = toHttpResponse(await decide({ pro: '5 concurrent' }, [FULL]))
   expect(JSON.parse(body as string)).toMatchObject({
     status: 429,
     code: 'rate_limit_exceeded',

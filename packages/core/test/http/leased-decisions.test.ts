@@ -1,6 +1,6 @@
 // What HTTP tells of a request that was served from a lease: the policy, which is certain, and no numbers.
 import {
-  answerOf,
+  toHttpResponse,
   createLimiter,
   decisionsOf,
   subjectForIp,
@@ -50,7 +50,7 @@ test.each([
   [{ standard: false }, {}],
   [false, {}],
 ] as const)('with the headers %j it has %j', async (headers, expected) => {
-  expect(answerOf(await served('acme'), { headers })).toEqual({
+  expect(toHttpResponse(await served('acme'), { headers })).toEqual({
     status: undefined,
     headers: expected,
     body: undefined,
@@ -102,7 +102,7 @@ test('partition keys are those of the subjects', async () => {
 })
 
 test('scripts of other origins are told that they may read the policy', async () => {
-  const { headers } = answerOf(await served('acme'), { headers: { expose: true } })
+  const { headers } = toHttpResponse(await served('acme'), { headers: { expose: true } })
   expect(headers).toEqual({
     'Access-Control-Expose-Headers': expect.stringContaining('RateLimit-Policy'),
     'RateLimit-Policy': POLICY,
@@ -111,7 +111,7 @@ test('scripts of other origins are told that they may read the policy', async ()
 
 test('a copy has no policy, since only the decision itself knows its request', async () => {
   const copy = { ...(await served('acme')) }
-  expect(answerOf(copy)).toEqual({ status: undefined, headers: {}, body: undefined })
+  expect(toHttpResponse(copy)).toEqual({ status: undefined, headers: {}, body: undefined })
 })
 
 test('a request that was counted by a lease and by the store was counted twice', async () => {

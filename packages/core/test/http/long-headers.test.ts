@@ -1,6 +1,6 @@
 // Names of limits and labels may come from a database, in any script, and there may be many of them. Clients and proxies refuse
 // responses with more than some kB of headers: Node 16 kB in all.
-import { answerOf, createLimiter, type Decision, type Subject } from '../../src/index.js'
+import { toHttpResponse, createLimiter, type Decision, type Subject } from '../../src/index.js'
 import { asServedFromLease } from '../support/leased.js'
 
 const MOST = 4096
@@ -27,7 +27,7 @@ test.each(Object.entries(SCRIPTS))(
       subject(`id-${i}`, sign, sign.repeat(64 / sign.length)),
     )
     for (const who of [subject('acme', sign), eight]) {
-      const { headers } = answerOf(await limiter.consume(who as Subject))
+      const { headers } = toHttpResponse(await limiter.consume(who as Subject))
       const [policy = '', standing = ''] = [headers['RateLimit-Policy'], headers['RateLimit']]
       expect([policy.length, standing.length].every((length) => length > 500 && length <= MOST)).toBe(true)
       expect(namesIn(standing)).toEqual(namesIn(policy))
@@ -47,19 +47,19 @@ test('what denied is named, and then what has the least left, each in its place'
   const decisions: Decision[] = []
   for (let i = 0; i < 3; i += 1) decisions.push(await limiter.consume(acme))
   const numbersOf = (decision: Decision | undefined): string[] =>
-    namesIn(answerOf(decision as Decision).headers['RateLimit']).map((name) => name.slice(0, 2))
+    namesIn(toHttpResponse(decision as Decision).headers['RateLimit']).map((name) => name.slice(0, 2))
   // Six fit: the closest two, and the last of the others, whose quotas are the smallest.
   expect(numbersOf(decisions[0])).toEqual(['03', '17', '28', '29', '30', '31'])
   expect([decisions[2]?.allowed, numbersOf(decisions[2])]).toEqual([
     false,
     ['03', '17', '28', '29', '30', '31'],
   ])
-  expect(answerOf(decisions[2] as Decision).body).toContain('17%E9%99%90')
+  expect(toHttpResponse(decisions[2] as Decision).body).toContain('17%E9%99%90')
 })
 
 test('a decision without numbers has a policy of the same size', async () => {
   const decision = await createLimiter({ limit: '1/min' }).consume(subject('acme', '限'))
-  const { headers } = answerOf(asServedFromLease(decision))
+  const { headers } = toHttpResponse(asServedFromLease(decision))
   const policy = headers['RateLimit-Policy'] ?? ''
   expect([headers['RateLimit'], policy.length <= MOST]).toEqual([undefined, true])
   expect(namesIn(policy).map((name) => name.slice(0, 2))).toEqual(['00', '01', '02', '03', '04', '05'])
@@ -68,7 +68,7 @@ test('a decision without numbers has a policy of the same size', async () => {
 test('names that fit are all there', async () => {
   const limiter = createLimiter({ limit: '1/min' })
   const limits = Array.from({ length: 32 }, (_, i) => `${i + 1}/${i + 1}min`)
-  const { headers } = answerOf(await limiter.consume({ id: 'acme', limits }))
+  const { headers } = toHttpResponse(await limiter.consume({ id: 'acme', limits }))
   expect([namesIn(headers['RateLimit-Policy']).length, namesIn(headers['RateLimit']).length]).toEqual([
     32, 32,
   ])

@@ -1,4 +1,4 @@
-import { answerOf, type Decision, type Store } from '@tollgate/core'
+import { toHttpResponse, type Decision, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
 import { httpBench } from './http-bench.ts'
 
@@ -200,7 +200,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
     })
 
     test.each(['application/json', 'text/plain', undefined])(
-      'answerOf says the same, for a client that accepts %s',
+      'toHttpResponse says the same, for a client that accepts %s',
       async (accept) => {
         const heard: Decision[] = []
         const limiter = limiterOf({ limit: '1/h' }).on('decision', (decision) => heard.push(decision))
@@ -208,7 +208,7 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
         const url = await start({ limiter, identify: byKey, maxRetryAfterMs: 90_000 })
         const responses = [await fetch(url, { headers }), await fetch(url, { headers })]
         const options = { accept: accept ?? '*/*', maxRetryAfterMs: 90_000 }
-        const [allowed, refused] = heard.map((decision) => answerOf(decision, options))
+        const [allowed, refused] = heard.map((decision) => toHttpResponse(decision, options))
         expect([allowed?.status, allowed?.body]).toEqual([undefined, undefined])
         expect([refused?.status, refused?.body]).toEqual([429, await responses[1]?.text()])
         expect(refused?.headers).toHaveProperty('Retry-After', '90')

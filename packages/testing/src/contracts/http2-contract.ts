@@ -35,7 +35,7 @@ export function http2Contract(name: string, serve: Serve): void {
       stream.on('error', () => {})
       return stream
     }
-    const answerOf = async (stream: ClientHttp2Stream): Promise<Answered> => {
+    const toHttpResponse = async (stream: ClientHttp2Stream): Promise<Answered> => {
       const [{ ':status': status, ...headers }] = await once(stream, 'response')
       const chunks: Buffer[] = []
       for await (const chunk of stream) chunks.push(chunk as Buffer)
@@ -52,9 +52,9 @@ export function http2Contract(name: string, serve: Serve): void {
 
     test('a request passes with the headers, and is denied with the same answer as over HTTP/1', async () => {
       const session = open(await start({ limit: '1/min', identify }))
-      const passed = await answerOf(ask(session))
+      const passed = await toHttpResponse(ask(session))
       expect([passed.status, passed.headers['ratelimit']]).toEqual([200, '"minute";r=0;t=60'])
-      const denied = await answerOf(ask(session))
+      const denied = await toHttpResponse(ask(session))
       expect([denied.status, denied.headers['retry-after']]).toEqual([
         429,
         expect.stringMatching(/^(59|60)$/),
@@ -70,7 +70,7 @@ export function http2Contract(name: string, serve: Serve): void {
       const session = open(url)
       const whole = await enter(session)
       whole.answer({ ok: true })
-      expect((await answerOf(whole.stream)).status).toBe(200)
+      expect((await toHttpResponse(whole.stream)).status).toBe(200)
       await eventually(() => expect(refundWhen).toHaveBeenCalledTimes(1))
       const cancelled = await enter(session)
       cancelled.stream.close(constants.NGHTTP2_CANCEL)
@@ -103,7 +103,7 @@ export function http2Contract(name: string, serve: Serve): void {
       visit.answer(undefined)
       stream.respond({ ':status': 410 })
       stream.end()
-      expect((await answerOf(visit.stream)).status).toBe(410)
+      expect((await toHttpResponse(visit.stream)).status).toBe(410)
       await eventually(() => expect(endsOf(refundWhen)).toEqual([{ status: 410, isAborted: false }]))
     })
 
@@ -114,7 +114,7 @@ export function http2Contract(name: string, serve: Serve): void {
         eventually(() => expect(limiter.stats().inFlight).toBe(expected))
       const session = open(url)
       const [one, two] = [await enter(session), await enter(session)]
-      expect((await answerOf(ask(session))).status).toBe(429)
+      expect((await toHttpResponse(ask(session))).status).toBe(429)
       one.answer({ ok: true })
       await inFlight(1)
       two.stream.close(constants.NGHTTP2_CANCEL)

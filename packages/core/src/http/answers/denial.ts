@@ -1,6 +1,6 @@
 import { needBoolean, needWhole } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
-import type { HttpAnswer } from '../adapter.js'
+import type { HttpDenial } from '../adapter.js'
 import { toPolicyName, toSeconds, type HeaderAccess } from '../headers.js'
 import { detailFor } from './detail.js'
 
@@ -117,7 +117,7 @@ export function statusFor({ reason }: Decision): Problem['status'] {
 }
 
 /** A denial's status, media type and body. */
-export type Rendered = Omit<HttpAnswer, 'decision'>
+export type Rendered = Omit<HttpDenial, 'decision'>
 
 /** A media type in which problems can be rendered. */
 export type ProblemType = (typeof OFFERED)[number]

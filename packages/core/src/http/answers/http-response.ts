@@ -5,7 +5,7 @@ import { needOptions } from '../../base/options.js'
 import { isPromise } from '../../base/promises.js'
 import { attempt, isA } from '../../base/show.js'
 import type { Decision, LimitState } from '../../limiter/decision/decision.js'
-import type { HttpAnswer } from '../adapter.js'
+import type { HttpDenial } from '../adapter.js'
 import { type HeaderOptions, createHeaderWriter, type HeaderAccess, type HeaderWriter } from '../headers.js'
 import {
   checkDenialOptions,
@@ -16,7 +16,7 @@ import {
   type DenialOptions,
 } from './denial.js'
 
-export interface AnswerOptions extends DenialOptions {
+export interface HttpResponseOptions extends DenialOptions {
   /** The `Accept` header of the request. Without it a denial is answered as problem details. */
   readonly accept?: string | null | undefined
   /** Which rate limit headers to send; false for none. `partitionKey` is not available here. */
@@ -24,7 +24,7 @@ export interface AnswerOptions extends DenialOptions {
 }
 
 /** A decision as the status, headers and body of an HTTP response. */
-export interface Answer {
+export interface HttpResponse {
   /** 429, 503 or 403; undefined when the request is allowed, since the application answers it then. */
   readonly status: number | undefined
   /** Set these on the response, allowed or denied. A denial also has `Content-Type`. */
@@ -47,12 +47,12 @@ const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs',
  *
  * @throws {ConfigError} when an option is wrong, or the first argument is no decision
  * @example
- * const { status, headers, body } = answerOf(await limiter.consume(id), { accept: req.headers.accept })
+ * const { status, headers, body } = toHttpResponse(await limiter.consume(id), { accept: req.headers.accept })
  * for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
  * if (status) return res.writeHead(status).end(body)
  */
-export function answerOf(decision: Decision, options: AnswerOptions = {}): Answer {
-  const write = atCaller(answerOf, () => checkedWriter(decision, options))
+export function toHttpResponse(decision: Decision, options: HttpResponseOptions = {}): HttpResponse {
+  const write = atCaller(toHttpResponse, () => checkedWriter(decision, options))
   const headers: Headers = {}
   write(decision, onRecord, headers)
   if (decision.allowed) return { status: undefined, headers, body: undefined }
@@ -64,10 +64,10 @@ export function answerOf(decision: Decision, options: AnswerOptions = {}): Answe
   return { status, headers, body }
 }
 
-/** @throws {ConfigError} when an argument of answerOf is wrong */
-function checkedWriter(decision: Decision, options: AnswerOptions): HeaderWriter<Headers> {
+/** @throws {ConfigError} when an argument of toHttpResponse is wrong */
+function checkedWriter(decision: Decision, options: HttpResponseOptions): HeaderWriter<Headers> {
   needDecision(decision)
-  needOptions(options, ANSWER_OPTIONS, 'answerOf')
+  needOptions(options, ANSWER_OPTIONS, 'toHttpResponse')
   checkAccept(options.accept)
   checkDenialOptions(options)
   return writerOf(options.headers)
@@ -82,7 +82,7 @@ const usualWriter = createHeaderWriter<Headers>()
 /** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
 const writers = new WeakMap<object, HeaderWriter<Headers>>()
 
-function writerOf(options: AnswerOptions['headers']): HeaderWriter<Headers> {
+function writerOf(options: HttpResponseOptions['headers']): HeaderWriter<Headers> {
   if (options === undefined) return usualWriter
   const known = typeof options === 'object' && options !== null ? writers.get(options) : undefined
   if (known) return known
@@ -107,8 +107,8 @@ function needDecision(given: unknown): asserts given is Decision {
   // A rejection of the promise must not end the process.
   if (isA(given, Promise)) given.catch(() => {})
   const remedy = isPending
-    ? 'write await before it, as in answerOf(await limiter.consume(id))'
-    : 'as in answerOf(await limiter.consume(id))'
+    ? 'write await before it, as in toHttpResponse(await limiter.consume(id))'
+    : 'as in toHttpResponse(await limiter.consume(id))'
   throw ConfigError.wrong('decision', given, `the decision that consume returned: ${remedy}`)
 }
 
@@ -147,8 +147,12 @@ function isAmount(given: unknown): boolean {
  *   sockets.handleUpgrade(req, socket, head, (opened) => sockets.emit('connection', opened, req))
  * })
  */
-export function refuseUpgrade(socket: Duplex, decision: Decision, options?: AnswerOptions): void {
-  const { status = 429, headers, body = '' } = atCaller(refuseUpgrade, () => answerOf(decision, options))
+export function refuseUpgrade(socket: Duplex, decision: Decision, options?: HttpResponseOptions): void {
+  const {
+    status = 429,
+    headers,
+    body = '',
+  } = atCaller(refuseUpgrade, () => toHttpResponse(decision, options))
   const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   // The client may have disconnected. Without a listener that error would end the process.
@@ -176,7 +180,7 @@ export class LimitedError extends TollgateError {
   /** The body that Tollgate would have sent. */
   readonly body: string
 
-  constructor({ status, contentType, body, decision }: HttpAnswer) {
+  constructor({ status, contentType, body, decision }: HttpDenial) {
     super('ERR_TOLLGATE_LIMITED', messageOf(decision))
     this.statusCode = status
     this.status = status
