@@ -9,7 +9,7 @@ export class LruMap<T> {
   /** In the order of last use, the oldest first. */
   readonly #entries = new Map<string, T>()
   /**
-   * Stands at the next key to evict. Kept, since a new iterator would step over every deleted slot at the front of the
+   * Stands at the next key to evict. Kept, since a new iterator would step over every deleted entry at the front of the
    * map. Dropped when nothing is evicted for long, since it keeps the map's outgrown tables in memory.
    */
   #oldest: Iterator<string> | undefined

@@ -9,21 +9,21 @@ function isDateFaked(): boolean {
   return wasFaked || globalThis.Date !== loadedDate || Date.now !== loadedNow
 }
 
-/** The time of this process, for what it counts itself. Where a test fakes `Date`, it is that, in whole ms. */
+/** The time of this process, for what it counts itself. If a test fakes `Date`, it is the faked time, in whole ms. */
 export interface ProcessClock {
   /**
-   * The time in ms since 1970, with µs as decimals: a clock of whole ms would give units back up to 1 ms early. It goes on
-   * when the system's clock is set forward or the machine slept, and is never set back: else what came back would count again.
+   * The time in ms since 1970, with µs as decimals: a clock of whole ms would give units back up to 1 ms early. It follows
+   * the system's clock forward, such as after the machine slept, but never back: else expired units would count again.
    */
   readonly nowMs: () => number
-  /** How far the system's clock is behind `nowMs` since it was set back, in ms. What goes by dates needs it. */
+  /** How far the system's clock is behind `nowMs` since it was set back, in ms. For calendar windows. */
   readonly behindMs: () => number
 }
 
-/** If the system's clock differs by more than this from what is expected, it was set, in ms. */
+/** If the system's clock differs from the expected time by more than this, somebody has set it. In ms. */
 const CLOCKS_PART_MS = 1000
 
-/** The system's clock is read again after this time, in ms: to read both clocks takes twice as long. */
+/** How often the system's clock is read, in ms. Reading both clocks each time would take twice as long. */
 const CHECKED_EVERY_MS = 10
 
 export function processClock(): ProcessClock {
@@ -41,10 +41,10 @@ export function processClock(): ProcessClock {
     checkAt = elapsed + CHECKED_EVERY_MS
     const system = Date.now()
     const ahead = system - origin - elapsed
-    // Before its first use nothing was counted by it.
+    // Before the first use nothing has been counted, so the clock may still go back.
     if (ahead > CLOCKS_PART_MS || (!isStarted && ahead < -CLOCKS_PART_MS)) origin += ahead
     const back = Math.max(origin + elapsed - system, 0)
-    // Kept as it is while it differs little: calendar windows are put together anew for each other value.
+    // Changes only if it differs by much: calendar windows are computed again for each new value.
     if (Math.abs(back - behind) > CLOCKS_PART_MS) behind = back > CLOCKS_PART_MS ? back : 0
     isStarted = true
     return origin + elapsed
@@ -52,12 +52,12 @@ export function processClock(): ProcessClock {
   return { nowMs, behindMs: () => behind }
 }
 
-/** A time in ms by a clock that is never set, for what is kept for a while. Where a test fakes `Date`, it is that. */
+/** A time in ms by a clock that nobody can set, for durations. If a test fakes `Date`, it is the faked time. */
 export function steadyMs(): number {
   return isDateFaked() ? Date.now() : startedAtMs + elapsedMs()
 }
 
-/** A clock that only goes forward, and timers that go by it. */
+/** A clock that only goes forward, and timers that follow it. */
 export interface Timing {
   /** In ms from any moment, with µs as decimals. */
   now(): number
@@ -79,15 +79,15 @@ export const processTiming: Timing = {
   },
 }
 
-/** How often a clock that a test sets is read, in ms: it does not go by timers. */
+/** How often a test's clock is read, in ms: Node's timers do not follow it. */
 const READ_EVERY_MS = 5
 
 /**
  * The timing of this process.
  *
- * @param testClock set by a test, in ms: then all goes by it. Where it goes back, no time passes
+ * @param testClock a test's clock, in ms, which replaces the real one. When it goes back, no time passes
  */
-export function timingOf(testClock?: () => number): Timing {
+export function timingFor(testClock?: () => number): Timing {
   if (!testClock) return processTiming
   let last = testClock()
   let wentBackMs = 0

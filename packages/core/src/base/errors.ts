@@ -58,7 +58,7 @@ export class ConfigError extends TollgateError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
 
-  /** As `wrong`, for a value that may be a secret, or an address that has one: of a text only the length is told. */
+  /** As `wrong`, for a value that may be a secret or contain one: of a text the message shows only the length. */
   static wrongSecret(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${showKind(given)}, expected ${expected}`)
   }
@@ -108,7 +108,7 @@ export class StoreError extends TollgateError {
   }
 }
 
-/** Reasons that only say that the store is not there now. The others say what somebody has to put right. */
+/** Reasons that pass by themselves. The others need somebody to put something right. */
 const PASSING: readonly StoreErrorReason[] = ['timeout', 'unreachable', 'loading', 'cluster-down', 'unknown']
 
 export function isPassing({ reason }: StoreError): boolean {
@@ -136,10 +136,10 @@ export function reasonOf(thrown: unknown): string {
   return attempt(() => (thrown instanceof Error ? String(thrown.message) : show(thrown)), UNREADABLE)
 }
 
-/** Something that is called with `()` or `new`. */
+/** A public function or class. */
 type Entry = ((...args: never[]) => unknown) | (abstract new (...args: never[]) => unknown)
 
-/** Errors about what a caller gave. */
+/** Errors about the arguments of a call. */
 const MISTAKES: readonly unknown[] = [
   'ERR_TOLLGATE_CONFIG',
   'ERR_TOLLGATE_SUBJECT',
@@ -147,8 +147,8 @@ const MISTAKES: readonly unknown[] = [
 ] satisfies ErrorCode[]
 
 /**
- * Does the work of a public function. If it refuses what it was given, the stack of that error begins where the function
- * was called: the mistake is there, and Tollgate's own frames would fill the ten that a stack shows.
+ * Does the work of a public function. If it refuses an argument, the stack of the error starts where the function was
+ * called: the mistake is there, and Tollgate's own frames would fill the ten that a stack shows.
  *
  * @param entry the public function or class itself, which must be running
  * @throws what `run` throws
@@ -170,7 +170,7 @@ export function fromCaller(error: unknown, entry: Entry): unknown {
   return error
 }
 
-/** The project on the web: what is installed has no docs, and a message is read far from the source. */
+/** The project on the web: installed packages have no docs, and a message is read far from the source. */
 const SOURCES = 'https://github.com/tollgate-js/tollgate/blob/main'
 
 /** Where all options are listed. */

@@ -9,7 +9,7 @@ export interface KnownOptions {
   readonly example?: string | undefined
   /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
   readonly remedyOf?: ((name: string) => string | undefined) | undefined
-  /** The error for what belongs into the options and was given in place of them; undefined: it is nothing of that kind. */
+  /** The error for a value of one option given in place of all options, such as a store; undefined: it is no such value. */
   readonly errorOfWhole?: ((given: unknown, example: string) => ConfigError | undefined) | undefined
   /** One error for all unknown options together, if they are those of another package. */
   readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
@@ -17,7 +17,7 @@ export interface KnownOptions {
 
 /** An error lists at most this many names. */
 const MOST_LISTED = 6
-/** How many unknown options one error reports; it counts the rest. */
+/** How many unknown options one error names; it counts the rest. */
 const MOST_REPORTED = 3
 
 /**
@@ -30,7 +30,7 @@ const MOST_REPORTED = 3
 export function needOptions(given: unknown, known: readonly string[] | KnownOptions, path = ''): void {
   const names = 'names' in known ? known.names : known
   if (!isOptions(given)) throw notOptions(given, 'names' in known ? known : { names }, path || 'options')
-  // `for in`, since Object.keys allocates an array, and this also runs once per request.
+  // `for in`, since Object.keys allocates an array, and this also runs for every request.
   for (const name in given) {
     if (names.includes(name) || !Object.hasOwn(given, name)) continue
     throw unknownOptions(given, 'names' in known ? known : { names }, path)
@@ -106,7 +106,7 @@ function isTypo(given: string, meant: string): boolean {
 }
 
 /**
- * Checks the option `now` of a store, and asks it once: a promise would count nothing, and could end the process.
+ * Checks the option `now` of a store, and calls it once: a promise would count nothing, and could end the process.
  *
  * @throws {ConfigError} when it is no function that returns a time
  */
@@ -123,7 +123,7 @@ export function needClock(now: unknown): void {
 /** An option without `undefined` among its values. */
 export type Given<T> = { readonly [Name in keyof T]: Exclude<T[Name], undefined> }
 
-/** The options without those that are undefined, which means not given. To be spread over defaults. */
+/** The options without those that are undefined, which means not given. Spread it over defaults. */
 export function givenOf<T extends object>(options: T): Given<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
@@ -143,7 +143,7 @@ export function isOptions(given: unknown): given is object {
   }
 }
 
-/** Whether it is a whole number, exactly known, in these bounds. */
+/** Whether it is a safe integer within these bounds. */
 export function isWhole(given: unknown, least: number, most = Number.MAX_SAFE_INTEGER): given is number {
   return Number.isSafeInteger(given) && (given as number) >= least && (given as number) <= most
 }

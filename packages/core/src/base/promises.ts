@@ -3,7 +3,7 @@ import { attempt } from './show.js'
 /** A value that is known already, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Whether it has a `then`, and so counts as a promise of any library. */
+/** Whether it is a promise of any library: it has a method `then`. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
@@ -14,18 +14,18 @@ export function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePro
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
-/** What is looked at in a list or an object: no user gives more by mistake. */
+/** How many properties of a value are searched for promises: no user gives more by mistake. */
 const MOST = 100
 
 /**
- * Silences the promises in a value that is refused: nobody waits for them any more, and a rejection that nobody handles
- * ends the process. Looks at the value itself, at the elements of a list, and at own properties of either.
+ * Silences the promises in a value that is refused: nobody waits for them any more, and an unhandled rejection would end
+ * the process. Looks at the value itself, the elements of a list, and own properties of both.
  */
 export function quiet(given: unknown): void {
   attempt(() => silenceIn(given, Array.isArray(given) ? 2 : 1), undefined)
 }
 
-/** The same of the elements of a list, at every request: looks at nothing but the elements themselves. */
+/** The same for the elements of a list alone. Fast enough for every request. */
 export function quietEach(given: unknown): void {
   if (!Array.isArray(given)) return
   for (const one of given as unknown[]) {
@@ -38,7 +38,7 @@ export function quietEach(given: unknown): void {
   }
 }
 
-/** @param depth how far down to look */
+/** @param depth how many levels of properties to search */
 function silenceIn(given: unknown, depth: number): void {
   if (typeof given !== 'object' || given === null || silence(given) || depth === 0) return
   for (const name of Object.keys(given).slice(0, MOST)) {
@@ -48,7 +48,7 @@ function silenceIn(given: unknown, depth: number): void {
   }
 }
 
-/** Returns whether it is a promise, of any library. */
+/** Returns whether it was a promise. */
 function silence(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return false
   const { then } = given as { readonly then?: unknown }

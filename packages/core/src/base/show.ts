@@ -29,7 +29,8 @@ export function pathIn(outer: string, name: string): string {
 }
 
 /**
- * Inspecting a value can run its getters and proxy traps, which may throw. Making an error message must not fail then.
+ * Inspects a value, which can run getters and proxy traps that throw. Returns `otherwise` then, so that no error message
+ * fails to be made.
  */
 export function attempt<T>(look: () => T, otherwise: T): T {
   try {
@@ -41,7 +42,7 @@ export function attempt<T>(look: () => T, otherwise: T): T {
 
 /** `instanceof` that never throws: a proxy can throw when it is inspected. */
 export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
-  // Not by `attempt`: it is asked of every answer of a store, and a closure would cost more than the rest.
+  // Not by `attempt`: this runs for every answer of a store, and a closure would cost more than the rest.
   try {
     return value instanceof type
   } catch {

@@ -51,7 +51,7 @@ const SILENT = Symbol.for('tollgate.silent')
 /** For a limiter with `warnings: false`. */
 export const keepSilent: Warn = Object.assign(() => {}, { [SILENT]: true })
 
-/** Whether nothing is emitted. What is told once a process is then not told yet. */
+/** Whether this emits nothing. Then a warning that comes once per process must not count as given. */
 export function isSilent(warn: Warn): boolean {
   return SILENT in warn
 }

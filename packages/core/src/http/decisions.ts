@@ -7,11 +7,10 @@ import type { Subject } from '../plans/subject.js'
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** What decided a request, and the counters it used: those of one limiter, in one group. */
+/** What decided a request, and which counters it used: those of one limiter, in one group. */
 export interface CountedBy {
   readonly limiter: object
   readonly group: string | undefined
-  /** What counted. */
   readonly consumer: Consumer
   /** The same object for a middleware and its routes: they decide a request once, together. */
   readonly family: object
@@ -19,18 +18,18 @@ export interface CountedBy {
   readonly isOfRoute: boolean
 }
 
-/** A decision on a request. A route of the same family can put another in its place. */
+/** A decision on a request. A route of the same family can replace it. */
 export interface Passed {
   decision: Decision
   by: CountedBy
   subjects: readonly [Subject, ...Subject[]]
 }
 
-/** A long request, such as that of a socket, can be decided again and again. */
+/** A long request, such as that of a WebSocket, can be decided again and again. */
 const MOST_KEPT = 32
 
 interface WithDecisions {
-  /** Without a list while there is one, as of most requests. */
+  /** Not a list while there is only one, as for most requests. */
   [PASSED]?: Passed | Passed[]
 }
 
@@ -72,19 +71,19 @@ export function lastOf(req: object, family: object): Passed | undefined {
   return last?.by.family === family && last.decision.allowed ? last : undefined
 }
 
-/** Decisions on requests that a route is having decided anew. */
+/** Decisions that a route is having amended. */
 const beingReplaced = new WeakMap<Decision, Promise<unknown>>()
 
-/** Notes that another decision may come in place of one, until a promise settles. */
+/** Notes that another decision may replace this one until a promise settles. */
 export function noteReplacing(decision: Decision, until: Promise<unknown>): void {
   const done = (): void => void beingReplaced.delete(decision)
   beingReplaced.set(decision, until.then(done, done))
 }
 
-/** Decisions that another was put in place of. */
+/** Decisions that were replaced by another. */
 const replaced = new WeakSet<Decision>()
 
-/** Puts another decision in place of one. */
+/** Replaces a decision by another. */
 export function replaceDecision(passed: Passed, { decision, by, subjects }: Passed): void {
   replaced.add(passed.decision)
   passed.decision = decision
@@ -92,7 +91,7 @@ export function replaceDecision(passed: Passed, { decision, by, subjects }: Pass
   passed.subjects = subjects
 }
 
-/** Whether another decision was put in place of this one; a promise while that is not known yet. */
+/** Whether another decision replaced this one; a promise while that is not known yet. */
 export function isReplaced(decision: Decision): MaybePromise<boolean> {
   return chain(beingReplaced.get(decision), () => replaced.has(decision))
 }
@@ -102,7 +101,7 @@ function isCounted(decision: Decision): boolean {
   return decision.limits.length > 0 || isWithoutStates(decision)
 }
 
-/** The middleware need not be the same: two that share a limiter count a subject under the same, too. */
+/** Whether both used the same counters. The middleware can differ: two that share a limiter share its counters. */
 function isSameCount({ decision: a, by }: Passed, { decision: b, by: other }: Passed): boolean {
   if (by.limiter !== other.limiter || by.group !== other.group) return false
   if (!isCounted(a) || !isCounted(b)) return false

@@ -30,8 +30,8 @@ import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
 import { compileList, type List } from './who/lists.js'
 
 /**
- * Makes what handles every request in the same way for all frameworks: find the subjects and the cost, decide, set
- * headers, and answer a denied request.
+ * Creates the limiter behind an adapter. It handles requests in the same way for all frameworks: it finds the subjects and
+ * the cost, has the request decided, sets headers, and answers a denied request.
  *
  * @throws {ConfigError} when an option is wrong
  */
@@ -46,12 +46,12 @@ export function createHttpLimiter<Req extends object, Res>(
 /** Who pays for a request. */
 type Payers = readonly [Subject, ...Subject[]]
 
-/** What is known of a limiter beside its options. */
+/** How a limiter was made. */
 interface Origin<Req> {
   readonly making?: MakingWatch | undefined
-  /** Of a route: as in CountedBy. Default: the limiter itself. */
+  /** Given for a route, as in CountedBy. Default: the limiter itself. */
   readonly family?: object
-  /** Of a route, for requests that its family has let in. */
+  /** Given for the part of a route that decides requests which its family has let in. */
   readonly amends?: AmendOptions<Req>
 }
 
@@ -67,12 +67,12 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #limitOf: LimitOf<Req> | undefined
   readonly #allowList: List<Req> | undefined
   readonly #blockList: List<Req> | undefined
-  /** The addresses of requests that wait for a promise. Once a client disconnects, its address cannot be read. */
+  /** Addresses of requests that wait for a promise: once the client disconnects, its address cannot be read. */
   readonly #addresses = new WeakMap<Req, string | undefined>()
   readonly #family: object
-  /** Whether requests may have been decided by another of the family before. */
+  /** Whether another limiter of the family may have decided a request before. */
   #hasFamily: boolean
-  /** Of a route: for requests that its family has let in already. */
+  /** The part of a route that decides requests which its family has let in. */
   #onTop: RequestLimiter<Req, Res> | undefined
   /** Undefined with a shared limiter or a store, since their counters outlive this object. */
   readonly #making: MakingWatch | undefined
@@ -89,12 +89,12 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#making = making
     this.#family = family
     this.#hasFamily = family !== this && !amends
-    // A copy, so that nobody changes the options after they were checked.
+    // A copy, so that nobody can change the options after the check.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
-    // After all else that can be wrong: nobody could close a limiter that the caller never gets.
-    this.limiter = limiter ?? makeLimiter(options)
+    // Last, after all options were checked: nobody could close a limiter that the caller never gets.
+    this.limiter = limiter ?? createOwnLimiter(options)
     this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
     this.#limitOf = limitFunction<Req>(options)
@@ -114,7 +114,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#making?.met(this.#warn)
     const before = this.#hasFamily ? lastOf(req, this.#family) : undefined
     if (before && this.#onTop) return this.#onTop.admit(req, res)
-    // A route has come first, and asked for all.
+    // A route has decided it before, for everything that it asks.
     if (before?.by.isOfRoute) return true
     if (!isLimited(this.#adapter, req, this.#options.methods)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
@@ -131,7 +131,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
       const family = this.#family
       this.#hasFamily = true
       const route = new RequestLimiter(this.#adapter, options, { family })
-      route.#onTop = this.#onTopOf(own)
+      route.#onTop = this.#createOnTop(own)
       return route
     } catch (error) {
       throw fromCaller(
@@ -141,7 +141,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     }
   }
 
-  #onTopOf(own: RouteOptions<Req, Res>): RequestLimiter<Req, Res> {
+  #createOnTop(own: RouteOptions<Req, Res>): RequestLimiter<Req, Res> {
     const { limiter } = this
     const family = this.#family
     const firstFor = (req: Req): Passed | undefined => lastOf(req, family)
@@ -163,7 +163,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
 
   #identify(req: Req, res: Res): MaybePromise<boolean> {
     const found = this.#options.identify?.(req)
-    // Here and below no function is made for a request that waits for nothing.
+    // Here and below, no closure is created for a request that waits for nothing.
     if (!isPromise(found)) return this.#decide(req, res, found)
     return chain(this.#await(req, found), (identified) => this.#decide(req, res, identified))
   }
@@ -248,8 +248,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 }
 
-/** The limiter of a middleware that shares none. */
-function makeLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
+/** Creates the limiter of a middleware that was given none. */
+function createOwnLimiter<Req, Res>(options: RateLimitOptions<Req, Res>): Limiter {
   const defaultFor = options.identify ? {} : { defaultFor: 'client addresses, since there is no identify' }
   const checkPlans = (names: readonly string[]): void => needKnownPlans(options.shed, names)
   const scope = scopeOptions(options)

@@ -18,15 +18,15 @@ export function warnOfCountedTwice(limiter: object, warn: Warn): void {
 const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
 is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
 
-/** How many limiters of this process were made inside a handler and have not seen a second request. */
+/** How many limiters of this process were created inside a handler and have not seen a second request. */
 let unused = 0
-/** Fewer such limiters can be intended: made at the first request of a route, or in a test, and kept. */
+/** Fewer such limiters can be intended: created and kept at the first request of a route, or in a test. */
 const MOST_LAZY = 10
 let hasWarned = false
 
 /**
- * Detects a limiter that is made inside a request handler: it gets its first request in the same tick in which it was
- * made. The warning comes with the tenth that has seen a single request.
+ * Detects a limiter that is created inside a request handler: it gets its first request in the same tick in which it was
+ * created. Warns when there are ten that have seen a single request.
  */
 export class MakingWatch {
   #state: 'new' | 'made for a request' | 'fine' = 'new'

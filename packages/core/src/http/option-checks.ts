@@ -31,7 +31,7 @@ const KNOWN: KnownOptions = {
   errorOfWhole,
   remedyOf,
 }
-/** The options of one route. Options that make the limiter are the same for all routes. */
+/** Without the options that make the limiter: they are the same for all routes. */
 const KNOWN_AT_ROUTE: KnownOptions = {
   names: ROUTE_OPTIONS,
   example: '{ cost: 5 }',
@@ -40,9 +40,8 @@ const KNOWN_AT_ROUTE: KnownOptions = {
 }
 
 /**
- * Checks the options that nothing else checks: those of the limiter and of a scope are checked where they are used.
+ * Checks the options of an adapter. Those of the limiter and of a scope are checked where they are used.
  *
- * @param adapter how users add the framework's limiter to an application, for error messages, and its `taken` names
  * @throws {ConfigError} when an option is wrong
  */
 export function checkHttpOptions<Req, Res>(
@@ -105,7 +104,7 @@ const TAKEN = (
   'query raw rawHeaders res route routeOptions secure server session signedCookies state url user'
 ).split(' ')
 
-/** @param taken what requests of the framework have */
+/** @param taken property names that requests of the framework have */
 function checkRequestProperty(given: unknown, taken: readonly string[] = []): void {
   const isName = typeof given === 'string' && /^[a-z_$][\w$]*$/i.test(given)
   if (isName && !TAKEN.includes(given) && !taken.includes(given) && !isOfNode(given)) return
@@ -116,7 +115,7 @@ function checkRequestProperty(given: unknown, taken: readonly string[] = []): vo
   )
 }
 
-/** By a request that nobody sent, since some names are not on the prototype. */
+/** Whether requests of Node have this property. Asks an instance, since some are not on the prototype. */
 function isOfNode(name: string): boolean {
   return name in new IncomingMessage(undefined as never)
 }
@@ -139,7 +138,7 @@ function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Lim
   throw new ConfigError(doubled, `\`${doubled}\` cannot be combined with \`limiter\`: ${remedy}`)
 }
 
-/** What makes an `identify`, and how it is called. */
+/** Functions that create an `identify`, and how to call them. */
 const MAKERS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [byHeader, "byHeader('x-api-key')"],
   [byIp, 'byIp()'],
@@ -147,7 +146,7 @@ const MAKERS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [byJwtClaim, "byJwtClaim('sub')"],
 ])
 
-/** @throws {ConfigError} when `identify` is one of core's own that was not called: it would be given requests */
+/** @throws {ConfigError} when `identify` is such a function itself, which would be called with requests */
 function refuseUncalled(identify: unknown): void {
   const called = MAKERS.get(identify)
   if (called === undefined) return
@@ -155,7 +154,7 @@ function refuseUncalled(identify: unknown): void {
   throw new ConfigError('identify', `${name} was given without calling it: write identify: ${called}`)
 }
 
-/** Whether this is a request of Node or Express, or a context of Koa: what middleware is called with. */
+/** Whether this is a request of Node or Express, or a context of Koa: then rateLimit itself was mounted as middleware. */
 function isOfRequest(given: unknown): boolean {
   return attempt(
     () =>

@@ -21,7 +21,7 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
   /**
    * The limits of the only plan; with `limiter`, those of this `group`. Or a function of the request: its limits hold for the
    * subject that pays, as if it brought them, and undefined means the plan of the subject. It may be async. Such limits
-   * count where the place counts, also in a `group`.
+   * use the same counters as the plan would, also in a `group`.
    *
    * @example limit: (req) => req.tenant.limits // ['40/min', '1000/day']
    */
@@ -53,8 +53,8 @@ export interface RateLimitOptions<Req, Res = unknown, Plans extends string = str
    */
   readonly refundWhen?: ((end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>) | undefined
   /**
-   * Refuses requests with 503 while this process is overloaded, before any limit is asked: plans in this order, those
-   * that are not named last. Default: false, never.
+   * Refuses requests with 503 while this process is overloaded, before any limit is asked. Plans are refused in this order,
+   * and those that are not named come last. Default: false, never.
    *
    * @example shed: ['free', 'starter']
    */
@@ -132,13 +132,13 @@ export function routeOptions<Req, Res>(
   const ofLimiter = limitFunction(outer) ? NOT_LIMIT : LIMITER_OPTIONS
   const isLimiters = (name: string): boolean => !outer.limiter && ofLimiter.includes(name)
   const shared = Object.entries(outer).filter(([name]) => !isLimiters(name))
-  // A route's are on top of those around it. What is no list of limits is refused where scopes are checked.
+  // A route's stacked limits are added to those around it. Anything but an object is refused where scopes are checked.
   const isBoth = outer.stacked !== undefined && isOptions(own.stacked)
   const stacked = isBoth && { stacked: { ...outer.stacked, ...own.stacked } }
   return { ...Object.fromEntries(shared), limiter, ...givenOf(own), ...stacked }
 }
 
-/** The options of a route for requests that were let in: who pays, and how much, is known unless the route says otherwise. */
+/** The options of a route for requests that were let in: unless the route says otherwise, the same subjects pay the same cost. */
 export function onTopOptions<Req extends object, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: RouteOptions<Req, Res>,
@@ -160,7 +160,7 @@ function pick(options: object, names: readonly string[]): object {
 /** The longest name of a group, in characters. */
 const LONGEST = 32
 const HASH = 10
-/** Of such paths no two have the same name. */
+/** No two paths of this form get the same name. */
 const PLAIN = /^(?:\/:?[\w-]+)*$/
 
 /**
@@ -173,7 +173,7 @@ const PLAIN = /^(?:\/:?[\w-]+)*$/
  */
 export function groupForRoute(methods: string | readonly string[], pattern: string, more = ''): string {
   const all = [methods].flat().map((method) => (method === 'HEAD' ? 'GET' : method))
-  // One of them is enough, since no other route has it on this path. So a HEAD route that the framework adds is the same.
+  // One method is enough, since no other route has it on this path. So the HEAD route that a framework adds counts with GET.
   const [method = ''] = all.includes('GET') ? ['GET'] : all.toSorted()
   const path = pattern.replace(/\/+$/, '')
   const name = method + path.replace(/[^\w-]/g, '.')

@@ -25,17 +25,17 @@ export function onResponseEnd(response: ServerResponse, listener: Listener): voi
   watched[WATCH].add(listener)
 }
 
-/** Waits for the end of a response for all who want to know, so that Node sees no listener leak. */
+/** Calls all listeners for one response. One listener of Node's serves them, so that Node sees no leak. */
 class Watch {
   readonly #response: Watched
-  /** All of the same connection. */
+  /** The watches of all responses of the connection. */
   #ofConnection: Set<Watch> | undefined
   readonly #listeners: Listener[] = []
   #end: ResponseEnd | undefined
 
   constructor(response: Watched) {
     this.#response = response
-    // Mock responses may have no request, and mock requests no socket, or one that says nothing.
+    // Mock responses may have no request, and mock requests no socket, or one without events.
     const socket = (response.req as Partial<IncomingMessage> | undefined)?.socket
     // The response may be over already. Then no event follows.
     if (response.destroyed || response.writableFinished || socket?.destroyed) this.over()
@@ -47,7 +47,8 @@ class Watch {
     // Injected requests, as in tests, may finish but never close.
     this.#response.once('finish', over)
     this.#response.once('close', over)
-    // While it has no socket, a response does not hear of its end: behind others of a pipeline, or once it was taken over.
+    // A response has no socket while it waits behind others of a pipeline, or once the connection was taken over. Then only
+    // the connection knows of its end.
     this.#ofConnection = socket && watchesOf(socket).add(this)
   }
 
@@ -73,7 +74,7 @@ function endOf(response: Watched): ResponseEnd {
   return { status, isAborted: false }
 }
 
-/** The status that was sent. What a response has before that is preset by its framework: 200, or 404 in Koa. */
+/** The status that was sent. Before that a response has the preset of its framework: 200, or 404 in Koa. */
 function statusOf({
   headersSent,
   writableFinished,

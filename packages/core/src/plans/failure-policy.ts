@@ -3,8 +3,8 @@ import { quiet } from '../base/promises.js'
 import type { Subject } from './subject.js'
 
 /**
- * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny them
- * with 503.
+ * How to decide requests while the store cannot: `local`, by limits in this process; `open`, let them pass; `closed`, deny
+ * them with 503.
  */
 export type FailurePolicy = 'local' | 'open' | 'closed'
 
@@ -33,7 +33,7 @@ export function choosePolicy(
 ): FailurePolicy {
   if (typeof option !== 'function') return option
   const chosen = option(subject, error)
-  // A policy is used at once: a promise is none, and nobody waits for it.
+  // A policy is used at once, so nobody would wait for a promise of one.
   quiet(chosen)
   needPolicy('what onStoreFailure returned', chosen)
   return chosen

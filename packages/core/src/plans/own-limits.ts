@@ -6,14 +6,14 @@ import { compileLimits, type Plan } from './plan.js'
 /** What a subject may bring instead of a plan: one limit, several that all hold at once, or `unlimited`. */
 export type OwnLimits = LimitInput | readonly LimitInput[] | 'unlimited'
 
-/** The name that decisions, events and metrics have in place of a plan's, whatever the limits are. */
+/** The plan name in decisions, events and metrics for subjects with limits of their own. */
 export const OWN_LIMITS = 'own-limits'
 
-/** More limits of a subject are most likely a mistake, and a burden for the store. */
+/** The most limits of a subject: more are most likely a mistake, and a burden for the store. */
 export const MOST_LIMITS = 32
 /** No text of a valid limit is longer. */
 const LONGEST_TEXT = 200
-/** How deep options are nested at most: those of a lease, in a limit of a list. */
+/** The deepest that options are nested: the options of a lease, in a limit, in a list. */
 const DEEPEST = 3
 
 /**
@@ -33,11 +33,11 @@ export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | u
 }
 
 /**
- * A text that only equal limits have: fresh arrays and objects of one content have the same.
+ * A text that is equal for equal limits, also for new arrays and objects with the same content.
  *
- * @returns undefined for what is too long, too deep, or of another kind than valid limits are
+ * @returns undefined for a value that is too long or too deep, or that no valid limits have
  */
-export function contentOf(input: unknown): string | undefined {
+export function contentFor(input: unknown): string | undefined {
   if (typeof input === 'string') return input.length <= LONGEST_TEXT ? `'${input}` : undefined
   if (!Array.isArray(input)) return contentIn(input, 1)
   if (input.length > MOST_LIMITS) return undefined
@@ -51,17 +51,17 @@ export function contentOf(input: unknown): string | undefined {
   return content
 }
 
-/** Each part says how long it is or where it ends, so that two contents never read the same. */
+/** Each part has its length or an end mark, so that different limits never give the same text. */
 function contentIn(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') {
     return value.length <= LONGEST_TEXT ? `${value.length}:${value}` : undefined
   }
   if (typeof value === 'number' || typeof value === 'boolean' || value === undefined) return `${value};`
   if (value instanceof Date) return `@${value.getTime()};`
-  return isOptions(value) && depth <= DEEPEST ? contentOfOptions(value, depth) : undefined
+  return isOptions(value) && depth <= DEEPEST ? contentForOptions(value, depth) : undefined
 }
 
-function contentOfOptions(given: object, depth: number): string | undefined {
+function contentForOptions(given: object, depth: number): string | undefined {
   let content = '{'
   for (const name in given) {
     const own = contentIn(given[name as keyof typeof given], depth + 1)

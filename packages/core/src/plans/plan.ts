@@ -25,7 +25,7 @@ export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'bloc
 
 export interface PlanInputOptions {
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
-  /** What to answer to subjects of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
+  /** How to decide requests of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption | undefined
   /** Whether processes take units of a busy subject in advance and serve it from memory. Default: no. */
   readonly lease?: LeaseOption | undefined
@@ -35,7 +35,7 @@ export interface PlanInputOptions {
 
 export interface Plan {
   readonly name: string
-  /** Unique per compiled plan: differs for a plan that replaced another of the same name. */
+  /** Unique for each compiled plan: a plan that replaces another of the same name has another. */
   readonly serial: number
   /** Empty when the plan is unlimited, or blocked. */
   readonly limits: readonly Limit[]
@@ -62,7 +62,7 @@ let serial = 0
  * @throws {ConfigError} when it is wrong
  */
 export function compilePlan(name: string, input: unknown, path: string, defaultAlgorithm?: Algorithm): Plan {
-  // Denied clients are told the name, also as plain text.
+  // Denied clients see the name, also as plain text.
   if (!isShowable(name)) {
     const remedy = "write one without control characters, line breaks and signs of direction, such as 'pro'"
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
@@ -84,7 +84,7 @@ function isLongForm(input: object): boolean {
   return isOfPlan || 'limits' in input || 'onStoreFailure' in input
 }
 
-/** What is said about all limits of a plan, and not by them. */
+/** What holds for all limits of a plan. */
 interface TermsForAll {
   readonly defaultAlgorithm: Algorithm | undefined
   readonly leases?: readonly LeaseSaid[]
@@ -140,7 +140,7 @@ function readListed(given: unknown, path: string, defaultAlgorithm: Algorithm | 
 }
 
 /**
- * Refuses two limits of one name. Of two that count in the same way, the wider one is to be dropped: it never denies.
+ * Refuses two limits of one name. If both count in the same way, the error says to drop the wider one: it never denies.
  *
  * @param inputs the limits as they were written
  * @throws {ConfigError}
@@ -158,7 +158,7 @@ function refuseSameNames(limits: readonly Limit[], inputs: readonly unknown[], p
   })
 }
 
-/** Whether what a limit lets pass, the other one lets pass, too. */
+/** Whether the wide limit lets pass everything that the narrow one does. */
 function isWithin(narrow: Limit, wide: Limit): boolean {
   const isSameWindow = narrow.compiled.stateId === wide.compiled.stateId
   return isSameWindow && narrow.quota <= wide.quota && narrow.capacity <= wide.capacity

@@ -13,8 +13,8 @@ export type PlansInput<Names extends string = string> = Readonly<Record<Names, P
 /** The plans of a limiter: either `plans`, or `limit` for a single plan. */
 export interface PlanOptions<Names extends string = string> {
   /**
-   * What is sold, by name: one limit, several that all hold at once, `'unlimited'`, or `'blocked'`, which denies every
-   * request with 403.
+   * Plans by name. Each is one limit, several that all hold at once, `'unlimited'`, or `'blocked'`, which denies every request
+   * with 403.
    *
    * @example
    * plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'], staff: 'unlimited', suspended: 'blocked' }
@@ -23,7 +23,7 @@ export interface PlanOptions<Names extends string = string> {
   /** The limits of the only plan; its name is `default`. */
   readonly limit?: LimitInput | readonly LimitInput[] | undefined
   /**
-   * The plan of subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
+   * The plan of subjects without one, or with one that does not exist. Default: the only plan with limits, else the most
    * restrictive one.
    */
   readonly defaultPlan?: NoInfer<Names> | undefined
@@ -44,7 +44,7 @@ export interface Plans {
   readonly hasDefault: boolean
 }
 
-/** What plans are compiled with beside the user's options. */
+/** What compiling plans depends on beside the user's options. */
 export interface PlanTerms {
   /** Replaces `options.defaultPlan`. */
   readonly defaultPlan?: string | undefined
@@ -53,9 +53,9 @@ export interface PlanTerms {
    * thousands costs only that one.
    */
   readonly known?: Plans | undefined
-  /** Whether there may be none, since all subjects bring limits. */
+  /** Whether there may be no plans, since all subjects bring limits. */
   readonly isWithoutPlans?: boolean | undefined
-  /** As in parseLimit; the same as of the previous plans. */
+  /** As in parseLimit; the same as for the previous plans. */
   readonly defaultAlgorithm?: Algorithm | undefined
 }
 
@@ -139,8 +139,8 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
 }
 
 /**
- * The plan with the lowest sustained rate; of equal ones, the one with the fewest requests in flight. A plan without a
- * rate lets any number pass if they are short, so it is less restrictive than any that has one.
+ * The plan with the lowest sustained rate. Among equal rates, the one with the fewest requests in flight. A plan without a
+ * rate lets any number of short requests pass, so it is less restrictive than any plan with one.
  */
 function mostRestrictive(plans: readonly Plan[]): Plan {
   let [least] = plans as [Plan, ...Plan[]]

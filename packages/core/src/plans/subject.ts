@@ -11,9 +11,9 @@ export interface Subject {
   /** The name of its plan. Left out or unknown: the default plan. */
   readonly plan?: AnyPlan | undefined
   /**
-   * Its own limits, in place of a plan: `['40/min', '1000/day']`, or `'unlimited'`. For tenants whose numbers stand in their
-   * contract. They are compiled once and found again by their content, so a new array at each request costs little. What
-   * was used on a plan with a limit of the same window and algorithm still counts. `plan` of the decision is `own-limits`.
+   * Its own limits, in place of a plan: `['40/min', '1000/day']`, or `'unlimited'`. For tenants whose limits are part of their
+   * contract. Limits are compiled once and found again by their content, so a new array at each request costs little. Units
+   * used on a plan with a limit of the same window and algorithm still count. `plan` of the decision is `own-limits`.
    */
   readonly limits?: OwnLimits | undefined
   /** `ip` for a client's address; `id` for a tenant, also one whose id is written like an address. Default: by the id. */

@@ -2,7 +2,7 @@ import { NEVER } from '../../algorithms/implementation.js'
 import { LruMap, GenerationalCache } from '../../base/caches.js'
 import { processClock, type ProcessClock } from '../../base/clocks.js'
 import { elapsedMs } from '../../base/timers.js'
-import { type CompiledLimit, type LimitSet, shareOf, capacityOf } from '../../plans/limit/limit-set.js'
+import { type CompiledLimit, type LimitSet, scaleSet, capacityOf } from '../../plans/limit/limit-set.js'
 import { unitsTaken } from '../../requests/verdict.js'
 import type { Grant, Outcome, StoreRequest, SubRequest, LimitOutcome } from '../../stores/contract.js'
 import { ProcessStore } from '../../stores/memory/process-store.js'
@@ -149,7 +149,7 @@ export class LocalLimiter {
     const { set } = used
     const { share } = this
     const atMs = (this.#nowMs = this.#clocks.nowMs())
-    const part = { key, set: shareOf(set, share), cost: 1 }
+    const part = { key, set: scaleSet(set, share), cost: 1 }
     const outcome = first(this.#shares.peek([{ shard: 0, grant: 'all', parts: [part] }]))
     const now = levelsIn(outcome, set, share, atMs)
     const levels = levelsOwed(now, known.counted)
@@ -217,7 +217,7 @@ export class LocalLimiter {
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {
-    return parts.map((part) => ({ ...part, set: shareOf(part.set, this.share) }))
+    return parts.map((part) => ({ ...part, set: scaleSet(part.set, this.share) }))
   }
 
   /**
@@ -238,7 +238,7 @@ export class LocalLimiter {
     const counted = { set, share: this.share, units: toUsed(known, this.share), atMs }
     this.#keys.use(key, { shard, fromMs: atMs, owes: false, underWay: 0, counted })
     const used = counted.units.map((units) => (units > 0 ? [{ units, ageUs: 0 }] : []))
-    const part = { key, set: shareOf(set, this.share), cost: 1, used }
+    const part = { key, set: scaleSet(set, this.share), cost: 1, used }
     this.#shares.consume([{ shard: 0, grant: 'force', parts: [part] }])
   }
 }
@@ -259,7 +259,7 @@ const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 
 function toUsed({ set, remaining, atMs }: LastAnswer, share: number): number[] {
   return set.limits.map((limit, i) => {
     const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
-    return Math.min(Math.ceil(used), capacityOf(shareOf(set, share).limits[i] as CompiledLimit, atMs))
+    return Math.min(Math.ceil(used), capacityOf(scaleSet(set, share).limits[i] as CompiledLimit, atMs))
   })
 }
 

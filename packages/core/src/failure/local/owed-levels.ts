@@ -1,6 +1,6 @@
 import { implementations } from '../../algorithms/registry.js'
 import type { Usage } from '../../algorithms/implementation.js'
-import { type LimitSet, capacityOf, shareOf } from '../../plans/limit/limit-set.js'
+import { type LimitSet, capacityOf, scaleSet } from '../../plans/limit/limit-set.js'
 import type { Outcome } from '../../stores/contract.js'
 import { usageAt, type Used } from './usage-ledger.js'
 
@@ -36,7 +36,7 @@ const ROUNDING = 1e-6
  * @param outcome of the local limits, as of `atMs`
  */
 export function levelsIn({ limits }: Outcome, set: LimitSet, share: number, atMs: number): Levels {
-  const units = shareOf(set, share).limits.map((limit, i) => {
+  const units = scaleSet(set, share).limits.map((limit, i) => {
     const { remaining = 0, reset = 0 } = limits[i] ?? {}
     const used = capacityOf(limit, atMs) - remaining
     const { leftAfter } = implementations[limit.algorithm]
@@ -54,7 +54,7 @@ export function levelsIn({ limits }: Outcome, set: LimitSet, share: number, atMs
  * @param before what the store had counted at the beginning, or after the last charge; undefined: nothing
  */
 export function levelsOwed(now: Levels, before: Levels | undefined): OwedLevels {
-  const { limits } = shareOf(now.set, now.share)
+  const { limits } = scaleSet(now.set, now.share)
   const elapsedUs = Math.max(now.atMs - (before?.atMs ?? now.atMs), 0) * 1000
   // After a change of plan, what was counted is charged again rather than too little.
   const counted = before?.set === now.set ? before : undefined

@@ -56,7 +56,7 @@ export class DenialAnswers<Req, Res> {
     })
   }
 
-  /** An error is no denial, so its answer must not begin with the status of one. */
+  /** If `onDenied` throws, the status of the denial is taken back, so that the answer to the error does not begin with it. */
   #leaveTo(onDenied: OnDenied<Req, Res>, { req, res, decision }: Denied<Req, Res>): MaybePromise<boolean> {
     const preset = statusFor(decision)
     const before = this.#adapter.setStatus(res, preset)
@@ -78,15 +78,15 @@ export class DenialAnswers<Req, Res> {
   }
 }
 
-/** Far more than a flood needs: one for each second of its wait. When there are more, all are forgotten. */
+/** Far more than a flood needs, which is one for each second of its wait. When there are more, all are forgotten. */
 const MOST_BODIES = 500
 const MOST_TYPES = 100
-/** Longer Accept headers are read each time, so that clients cannot fill the memory with them. */
+/** Longer Accept headers are not cached, so that clients cannot fill the memory with them. */
 const LONGEST_KEPT = 200
 
 /**
- * Renders the denials of one place. Bodies are kept by all that they depend on, so that denying a flood of requests
- * costs little.
+ * Renders the denials of one limiter or route. Bodies are cached by everything that they depend on, so that denying a flood
+ * of requests costs little.
  */
 export class DenialBodies {
   readonly #namePlan: boolean | undefined
@@ -138,8 +138,8 @@ export class DenialBodies {
 }
 
 /**
- * Whether the body depends only on the decision's limits, the one that denied, the cost and the seconds to wait. The
- * text of a longer wait is a date. Limits that the store did not decide have no array that is the same each time.
+ * Whether the body depends only on the decision's limits, the one that denied, the cost and the seconds to wait. A longer
+ * wait is written as a date, and limits that the store did not decide are not the same array each time.
  */
 function isKept({ reason, limits, violated }: Decision, { waitMs }: Retry): boolean {
   return (

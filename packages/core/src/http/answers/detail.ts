@@ -17,7 +17,7 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
 export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
 
 /**
- * The names of what is no product, so clients do not see them: the plan that the option `limit` makes, and limits that a
+ * Plan names that are no product, so clients do not see them: the plan that the option `limit` makes, and limits that a
  * subject brings.
  */
 const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
@@ -54,7 +54,7 @@ function whenFor({ limits, atMs }: Denial, waitMs: number): { after: string } | 
   return { on: dateInWords(startFor(atMs) + waitMs, longest?.timeZone ?? 'UTC') }
 }
 
-/** If two clocks differ by more than this, one of them is wrong. */
+/** If the clocks of the store and this process differ by more than this, one of them is wrong. */
 const CLOCKS_PART_MS = 60_000
 
 /**
@@ -161,7 +161,7 @@ export function dateInWords(atMs: number, timeZone: string): string {
   return `${of('day')} ${of('month')} ${of('year')}, ${time} (${timeZone})`
 }
 
-/** The offset from UTC, where clocks show the same time at two instants; else empty. */
+/** The offset from UTC if clocks show this time twice, since they are set back; else empty. */
 function whichOfTwo(atMs: number, timeZone: string): string {
   const { offsetAt } = zoneOf(timeZone)
   const offset = offsetAt(atMs)

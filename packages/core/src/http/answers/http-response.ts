@@ -17,7 +17,7 @@ import {
 } from './denial.js'
 
 export interface HttpResponseOptions extends DenialOptions {
-  /** The `Accept` header of the request. Without it a denial is answered as problem details. */
+  /** The `Accept` header of the request. Without it the body is problem details. */
   readonly accept?: string | null | undefined
   /** Which rate limit headers to send; false for none. `partitionKey` is not available here. */
   readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false | undefined
@@ -70,7 +70,7 @@ function checkedWriter(decision: Decision, options: HttpResponseOptions): Header
   needOptions(options, ANSWER_OPTIONS, 'toHttpResponse')
   checkAccept(options.accept)
   checkDenialOptions(options)
-  return writerOf(options.headers)
+  return writerFor(options.headers)
 }
 
 function checkAccept(given: unknown): void {
@@ -82,7 +82,7 @@ const usualWriter = createHeaderWriter<Headers>()
 /** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
 const writers = new WeakMap<object, HeaderWriter<Headers>>()
 
-function writerOf(options: HttpResponseOptions['headers']): HeaderWriter<Headers> {
+function writerFor(options: HttpResponseOptions['headers']): HeaderWriter<Headers> {
   if (options === undefined) return usualWriter
   const known = typeof options === 'object' && options !== null ? writers.get(options) : undefined
   if (known) return known
@@ -97,7 +97,7 @@ function writerOf(options: HttpResponseOptions['headers']): HeaderWriter<Headers
 }
 
 /**
- * Refuses what is no decision; one that was copied or made by hand is.
+ * Refuses anything but a decision. A copy, or one made by hand, is fine.
  *
  * @throws {ConfigError} with the path `decision`
  */
@@ -181,7 +181,7 @@ export class LimitedError extends TollgateError {
   readonly body: string
 
   constructor({ status, contentType, body, decision }: HttpDenial) {
-    super('ERR_TOLLGATE_LIMITED', messageOf(decision))
+    super('ERR_TOLLGATE_LIMITED', messageFor(decision))
     this.statusCode = status
     this.status = status
     this.decision = decision
@@ -191,7 +191,7 @@ export class LimitedError extends TollgateError {
 }
 
 /** Error handlers often send the message to clients, so it does not contain the subject. */
-function messageOf({ reason, violated }: Decision): string {
+function messageFor({ reason, violated }: Decision): string {
   if (reason === 'blocked') return 'This client is blocked'
   if (reason === 'store-unavailable') return 'Rate limits cannot be checked at the moment'
   if (reason === 'overloaded') return 'This process is overloaded'

@@ -1,12 +1,12 @@
 /**
- * How many requests this process should have in flight: Gradient2 of Netflix's concurrency-limits. It compares the
- * latency of now with the one of the last minute. While they are alike the limit grows, by the square root of itself, which is
- * the queue that it allows; when the latency of now is longer, the limit shrinks in proportion, by at most a half.
+ * How many requests this process should have in flight: Gradient2 of Netflix's concurrency-limits. It compares the current
+ * latency with that of the last minute. While they are alike the limit grows, by the square root of itself, which is the
+ * queue that it allows. When the current latency is longer, the limit shrinks in proportion, by at most a half.
  *
  * Three things differ, since a limit that is too low refuses requests without need. There is no limit until there is a
- * queue: it begins with the requests that were in flight then, and ends when nothing was refused for a while. A queue
- * is seen after several windows in a row, not one. And while the event loop is late, which is certain, one window is
- * enough, and its latency is not taken for a normal one.
+ * queue: it starts at the requests that are in flight then, and ends when nothing was refused for a while. It takes several
+ * windows in a row to see a queue. But while the event loop is late, which is certain, one window is enough, and its latency
+ * does not count as normal.
  *
  * @see https://github.com/Netflix/concurrency-limits
  */
@@ -33,9 +33,9 @@ export interface Window {
   readonly hasRefused: boolean
 }
 
-/** By latency alone a limit never goes below it: so few requests are not what overloads a process. */
+/** Latency alone never brings the limit below this: so few requests do not overload a process. */
 export const FLOOR = 20
-/** While the event loop is late, it can go down to this. */
+/** While the event loop is late, the limit can go down to this. */
 export const LATE_FLOOR = 4
 /** The event loop is late when events wait this long, in ms. */
 export const LATE_MS = 25
@@ -46,7 +46,7 @@ const SMOOTHING = 0.2
 const LONG_WINDOWS = 600
 const SLOW_WINDOWS = 5
 const CALM_WINDOWS = 10
-/** How fast the long latency comes down when it is more than twice the one of now. */
+/** The long latency is multiplied by this in each window in which it is more than twice the current one. */
 const COMING_DOWN = 0.95
 
 export const AT_REST: Gradient = { limit: Infinity, longMs: 0, slow: 0, calm: 0 }
@@ -68,7 +68,7 @@ function longAfter(longMs: number, medianMs: number, isLate: boolean): number {
   return next > 2 * medianMs ? next * COMING_DOWN : next
 }
 
-/** 1 when there is no queue, else how much of the requests in flight are worked on; never below a half. */
+/** 1 without a queue, else the share of the requests in flight that are being worked on; at least a half. */
 function slopeOf(longMs: number, { medianMs, lateMs }: Window): number {
   const ofLatency = longMs > 0 && medianMs > 0 ? (TOLERANCE * longMs) / medianMs : 1
   const ofLoop = lateMs > LATE_MS ? LATE_MS / lateMs : 1
@@ -87,15 +87,15 @@ function limitAfter(
     const isQueue = isLate ? slow > 0 : slow >= SLOW_WINDOWS
     return isQueue && inFlight > floor ? nextLimit(inFlight, slope, isLate) : limit
   }
-  // The limit is not what holds so few back, and their latency says nothing about it.
+  // With so few in flight the limit holds nobody back, and their latency says nothing about it.
   return inFlight < limit / 2 ? limit : nextLimit(limit, slope, isLate)
 }
 
-/** Slowly, since latencies vary by themselves; at once while the event loop is late. */
+/** Moves slowly, since latencies vary by themselves; at once while the event loop is late. */
 function nextLimit(limit: number, slope: number, isLate: boolean): number {
   const smoothing = isLate ? 1 : SMOOTHING
   const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing
-  // One that is below the floor already stays there: it came down while the event loop was late.
+  // A limit may be below the floor already: it came down while the event loop was late, and grows slowly from there.
   const floor = isLate || limit < FLOOR ? LATE_FLOOR : FLOOR
   return Math.max(floor, next)
 }

@@ -1,6 +1,6 @@
 import type { Timing } from '../../base/clocks.js'
 
-/** The time from one tick to the next. */
+/** One turn of the event loop: the time from one tick to the next. */
 export interface Turn {
   /** How late the tick was, in ms. */
   readonly lateMs: number
@@ -11,38 +11,38 @@ export interface Turn {
 
 /** How long requests wait for the event loop, in ms. */
 export interface Delays {
-  /** How late it is by now. */
+  /** How late the current turn is. */
   readonly delayMs: number
-  /** How late it was when it last came around. */
+  /** How late the turn before was. */
   readonly beforeMs: number
 }
 
 const NO_DELAYS: Delays = { delayMs: 0, beforeMs: 0 }
 
-/** Is told of the event loop. */
+/** Hears about the event loop. */
 export interface LoopListener {
-  /** Requests come after a time without any. */
+  /** Requests come again after a time without any. */
   onStart(nowMs: number): void
   onTick(turn: Turn, nowMs: number): void
 }
 
 const TICK_MS = 10
-/** Without requests for so many ticks the timer stops: an idle process is not woken. */
+/** After this many ticks without requests the timer stops, so that an idle process is not woken. */
 const IDLE_TICKS = 100
-/** A turn of the loop is late from here on, in ms. */
+/** A turn is late if its tick comes later than this, in ms. */
 const TARGET_MS = 10
-/** Turns must be late for so long to be a queue, in ms. */
+/** There is a queue once all turns were late for this long, in ms. */
 const INTERVAL_MS = 200
-/** A queue that is kept short by refusals is taken for one for so long, in ms. */
+/** A queue counts as standing for at least this long, in ms: refusals keep it short. */
 const ALERT_MS = 1000
-/** And for so long after each turn that was late in that time, in ms. */
+/** And at least this long after each turn that was late meanwhile, in ms. */
 const AGAIN_MS = 500
 
 /**
- * How long requests wait for the event loop: how late a timer is. As in CoDel (RFC 8289) only a queue that stands is
- * told, which is one that no turn of the loop has emptied for a while: bursts pass by themselves, and a turn that was late for one
- * request held nobody up. Not by `monitorEventLoopDelay`, which tells of turns that are over: a request in the middle
- * of a long turn must know how long that turn has been already.
+ * How long requests wait for the event loop, measured by how late a timer is. As in CoDel (RFC 8289) only a standing queue
+ * counts, one that no turn of the loop has emptied for a while: bursts pass by themselves, and a turn that was late for a
+ * single request held nobody up. `monitorEventLoopDelay` does not do: it reports turns that are over, and a request in the
+ * middle of a long turn must know how long that turn has lasted already.
  */
 export class LoopDelay {
   readonly #timing: Timing
@@ -61,7 +61,7 @@ export class LoopDelay {
     this.#listener = listener
   }
 
-  /** The delays of a queue that stands; 0 when there is none. Measures from the first call on. */
+  /** The delays of a standing queue; 0 without one. Measures from the first call on. */
   read(nowMs: number): Delays {
     this.#idleTicks = 0
     if (!this.#isRunning) this.#start(nowMs)
@@ -104,7 +104,7 @@ export class LoopDelay {
     const isQueue = lateMs > TARGET_MS && Math.max(this.#begun, this.#ended) > 1
     if (!isQueue) this.#lateSince = Infinity
     else if (this.#lateSince === Infinity) this.#lateSince = nowMs
-    // Refusals empty it now and then.
+    // Refusals empty the queue now and then, so one late turn keeps the alert.
     if (isQueue && this.#hasQueue(nowMs)) this.#alertUntil = Math.max(this.#alertUntil, nowMs + AGAIN_MS)
     this.#begun = this.#ended = 0
     this.#listener.onTick({ lateMs, turnMs: lateMs + TICK_MS, hasQueue: this.#hasQueue(nowMs) }, nowMs)

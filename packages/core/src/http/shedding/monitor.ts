@@ -18,9 +18,9 @@ interface Ticket extends UnderWay {
   state: 'asking' | 'working' | 'over'
 }
 
-/** A request that was not decided by then waits for a place, which is no work for the process. */
+/** A request that takes longer to be decided waits in line, which is no work for the process. */
 const ASKING_MS = 100
-/** A response that takes longer is a stream. It no longer counts, and its length is not a latency. */
+/** A response that takes longer is a stream. It no longer counts as in flight, and its length is not a latency. */
 const STREAM_MS = 30_000
 
 /** How busy this process is with requests. */
@@ -74,7 +74,7 @@ export class Monitor {
     return (end) => this.#end(ticket, end)
   }
 
-  /** Its limits let it in, too: the application begins to work. */
+  /** Its limits let it in, too: the application starts to work on it. */
   begin(req: object): void {
     const ticket = this.#tickets.get(req)
     if (ticket?.state !== 'asking') return
@@ -93,24 +93,23 @@ export class Monitor {
     this.#delay.ended()
     this.#asking.delete(ticket)
     if (!this.#working.delete(ticket) || tookMs > STREAM_MS) return
-    // What failed or was given up may have been quick for that reason. If it took long, that says enough.
+    // A request that failed or was aborted may have been quick for that reason. A long one counts all the same.
     const isWhole = !end.isAborted && end.status < 400
     if (isWhole || tookMs > this.#gradient.longMs) this.#samples.latency(tookMs)
   }
 }
 
-/** One for the process, whatever applications and limiters it has: they share the event loop and the processor. */
+/** The one monitor of this process: all its applications and limiters share the event loop and the processor. */
 export function monitorOfProcess(): Monitor {
   return processWide('load monitor', () => new Monitor(processTiming))
 }
 
-/** Something that is under way. */
 interface UnderWay {
-  /** When it began, in ms of a monotonic clock. */
+  /** When it started, in ms of a monotonic clock. */
   sinceMs: number
 }
 
-/** Things under way in the order in which they began. What takes longer than a bound leaves by itself. */
+/** What is under way, in the order in which it started. Anything that takes longer than a bound drops out. */
 class InOrder<T extends UnderWay> {
   readonly #mostMs: number
   readonly #members = new Set<T>()
@@ -129,7 +128,7 @@ class InOrder<T extends UnderWay> {
     return this.#members.delete(member)
   }
 
-  /** How many there are, without those that took too long. */
+  /** Without those that took too long. */
   count(nowMs: number): number {
     for (const member of this.#members) {
       if (nowMs - member.sinceMs <= this.#mostMs) break
@@ -140,10 +139,10 @@ class InOrder<T extends UnderWay> {
 }
 
 const WINDOW_MS = 100
-/** A window goes on until it has so many latencies, or is this long, in ms. */
+/** A window lasts until it has this many latencies, or is LONGEST_WINDOW_MS long. */
 const LEAST_SAMPLES = 10
 const LONGEST_WINDOW_MS = 1000
-/** Of more latencies in a window the latest are kept. */
+/** A window keeps only the latest latencies. */
 const MOST_SAMPLES = 256
 
 /** Collects what happens into windows. */
@@ -175,7 +174,7 @@ class WindowSamples {
    * @returns the window that is over; undefined while it goes on, or when nothing happened in it
    */
   tick({ lateMs, turnMs, hasQueue }: Turn, nowMs: number): Window | undefined {
-    // By its length, since that is how many requests meet it.
+    // A long turn weighs more, since more requests meet it.
     if (hasQueue) this.#weighedMs += lateMs * turnMs
     this.#turnsMs += turnMs
     const lastedMs = nowMs - this.#sinceMs

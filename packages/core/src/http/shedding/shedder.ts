@@ -13,7 +13,7 @@ import { monitorOfProcess, type Load, type Monitor } from './monitor.js'
 export interface ShedOptions<Req = unknown> {
   /** Names of plans, the one that is refused first in front. Plans that are not named are refused last, together. */
   readonly plans?: readonly string[] | undefined
-  /** The most requests in flight in this process, whatever is measured. Default: none but what is measured. */
+  /** The most requests in flight in this process. A lower limit that is measured holds, too. Default: only that one. */
   readonly maxInFlight?: number | undefined
   /** How late the event loop may be, in ms, from 10 to 60 000. While it is later, nothing is let in. Default: 50. */
   readonly maxDelayMs?: number | undefined
@@ -120,7 +120,7 @@ export class Shedder<Req extends object, Res> {
   }
 
   #decide(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
-    // Where even the first plan is let in the plan need not be known, so most requests look none up.
+    // If even the plan that is refused first is let in, the plan need not be known. So most requests look none up.
     if (this.#isLetIn(0)) return this.#enter(req, res)
     return chain(this.#internals.planOf(subject), (plan) => {
       const rank = this.#ranks.get(plan ?? '') ?? this.#lastRank
@@ -129,7 +129,7 @@ export class Shedder<Req extends object, Res> {
     })
   }
 
-  /** The limits let a request in, so the application begins to work. */
+  /** The limits let a request in, so the application starts to work on it. */
   begin(req: Req): void {
     this.#monitor.begin(req)
   }
@@ -174,14 +174,14 @@ export function createShedder<Req extends object, Res>(
  * than a reserve of its lines is free. Of `ranks` ranks, rank 0 is let in up to an equal share of the limit, the next
  * up to two shares, the last up to all of it. So when one is refused, all before it in the order are refused, too.
  *
- * @param rank the place of the request's plan in the order: 0 is refused first
+ * @param rank the position of the request's plan in the order: 0 is refused first
  */
 export function isLetIn(load: Load, bounds: Bounds, rank: number, ranks: number): boolean {
   const share = (rank + 1) / ranks
   const limit = Math.min(load.limit, bounds.maxInFlight)
   // With nothing in flight nothing can be overloaded by requests, so one of each plan passes.
   const hasRoom = load.inFlight === 0 || load.inFlight < limit * share
-  // The last plan is judged by this turn of the event loop alone: a long one would refuse all that comes in the next.
+  // The last plan is judged by the current turn alone. Otherwise one long turn would refuse all requests of the next.
   const delayMs = rank === ranks - 1 ? load.delayMs : Math.max(load.delayMs, load.beforeMs)
   return hasRoom && delayMs <= bounds.maxDelayMs * share
 }

@@ -70,7 +70,7 @@ function checkByHeader(name: unknown, options: ByHeaderOptions): void {
   needBoolean('byHeader.plain', plain)
 }
 
-/** @param what the function is given */
+/** @param what the argument of the function, for the error */
 export function needPlanOf(path: string, plan: unknown, what: string): void {
   if (plan === undefined || typeof plan === 'string' || typeof plan === 'function') return
   const expected = `the name of a plan, such as 'pro', or a function of the ${what} that returns one`

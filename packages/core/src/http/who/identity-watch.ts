@@ -6,13 +6,13 @@ import { isIpSubject } from '../../requests/subject/address.js'
 import type { HttpAdapter, ResponseEnd } from '../adapter.js'
 import { isByAddress, isSomebody, type Identified, type Identify } from './identify.js'
 
-/** Of so many requests that nobody was named for, one is looked at again: any, since a client may call as many routes in turn. */
+/** One in so many requests for which `identify` named nobody is looked at again. Drawn, since a client may call routes in turn. */
 const ONE_IN = 5
-/** The most that are, in the life of a process: `identify` may cost a query of a database. */
+/** The most requests that are looked at in the life of a process: `identify` may cost a database query. */
 const MOST_LOOKS = 50
-/** It is late if it then names somebody for most of so many, on so many routes, none of which has more than half. */
+/** `identify` is late if it names somebody for 6 of the last 10 of them, on 3 routes, none of which has more than half. */
 const [SAMPLES, MOST_OF, ROUTES] = [10, 6, 3]
-/** After so many requests for which nothing was given, it is told that nothing ever was. */
+/** After this many requests a warning says that `identify` never gave anything. */
 const FIRST = 1000
 
 const LATE = `identify named nobody when requests were counted, and somebody once they were answered: what authenticates comes \
@@ -31,10 +31,10 @@ interface Sample {
 type AnyRequest = Partial<Readonly<Record<'originalUrl' | 'url', unknown>>>
 
 /**
- * Finds out whether `identify` is asked too early, before authentication: it names nobody for a request, and somebody once the
- * response is over. A route to log in does that rightly, so one route is not enough.
+ * Finds out whether `identify` is asked too early, before authentication: then it names nobody for a request, and somebody once
+ * the response is over. A login route does that rightly, so one route is not enough.
  *
- * Asks `identify` 50 times more at most, and of such calls takes no error and no answer to the application.
+ * Calls `identify` at most 50 more times. What these calls return or throw never reaches the application.
  */
 export class IdentityWatch<Req extends object> {
   readonly #adapter: HttpAdapter<Req, never>
@@ -43,7 +43,7 @@ export class IdentityWatch<Req extends object> {
   #isOver = false
   #hasGiven = false
   #unnamed = 0
-  /** Which of the next `ONE_IN` is looked at. */
+  /** Which of the next `ONE_IN` requests is looked at. */
   #drawn = 0
   #looksLeft = MOST_LOOKS
   readonly #samples: Sample[] = []
@@ -63,21 +63,21 @@ export class IdentityWatch<Req extends object> {
     if (this.#isOver) return
     if (found) this.#hasGiven = true
     if (found && !found.every(isIpSubject)) return
-    const turn = this.#unnamed % ONE_IN
-    if (turn === 0) this.#drawn = Math.floor(Math.random() * ONE_IN)
-    if (turn === this.#drawn && this.#looksLeft > 0) this.#lookAfter(req, res)
+    const index = this.#unnamed % ONE_IN
+    if (index === 0) this.#drawn = Math.floor(Math.random() * ONE_IN)
+    if (index === this.#drawn && this.#looksLeft > 0) this.#lookAfter(req, res)
     this.#unnamed += 1
     if (this.#unnamed < FIRST) return
     this.#isOver = true
     if (!this.#hasGiven) this.#warn('TOLLGATE_NO_IDENTITY', NOTHING)
   }
 
-  /** For an adapter that looks at a better moment by itself: no request is looked at here. */
+  /** Looks at no more requests here: for an adapter that does it itself, at a better moment. */
   lookElsewhere(): void {
     this.#looksLeft = 0
   }
 
-  /** Warns that `identify` is asked too early, unless this or the contrary is known. */
+  /** Warns that `identify` is asked too early, unless that was said before or is known to be wrong. */
   isLate(text: string = LATE): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -95,13 +95,13 @@ export class IdentityWatch<Req extends object> {
 
   /** Never rejects: the request was decided long ago, and its errors with it. */
   async #look(req: Req, { status, isAborted }: ResponseEnd): Promise<void> {
-    // Of a request that was denied or failed, authentication may not have been asked.
+    // For a request that was denied or failed, authentication may not have run.
     if (isAborted || !(Number(status) < 400)) return
     try {
       const found = [await this.#identify(req)].flat() as readonly Identified[]
-      this.#note({ route: this.#routeOf(req), isNamed: found.some(isSomebody) })
+      this.#note({ route: this.#routeFor(req), isNamed: found.some(isSomebody) })
     } catch {
-      // The application knows of what `identify` throws from its first call.
+      // The first call of `identify` has shown the application what it throws.
     }
   }
 
@@ -115,8 +115,8 @@ export class IdentityWatch<Req extends object> {
     if ([...routes].every((route) => countOf(route) * 2 <= named.length)) this.isLate()
   }
 
-  /** By its URL, since the pattern may lack where a router is mounted. Parts with digits, or long ones, are taken for ids. */
-  #routeOf(req: AnyRequest & Req): string {
+  /** From the URL, since a pattern may lack the path of its router. Parts with digits, or long ones, are taken for ids. */
+  #routeFor(req: AnyRequest & Req): string {
     const [path = ''] = String(req.originalUrl ?? req.url).split('?', 1)
     const parts = path.slice(0, 200).split('/')
     const isId = (part: string): boolean => part.length > 20 || /\d/.test(part)
@@ -124,10 +124,10 @@ export class IdentityWatch<Req extends object> {
   }
 }
 
-/** By the limiter and the function: the places of a limiter that share an `identify` share its looks. */
+/** By the limiter and the function: routes of a limiter that share an `identify` share its watch. */
 const watches = new WeakMap<Limiter, WeakMap<object, unknown>>()
 
-/** The watch over the `identify` of a limiter; undefined if it needs none: it goes by address, or warnings are off. */
+/** The watch for the `identify` of a limiter; undefined if it goes by address, or warnings are off. */
 export function watchIdentity<Req extends object>(
   adapter: HttpAdapter<Req, never>,
   identify: Identify<Req> | undefined,

@@ -94,7 +94,7 @@ function anyOf(
 }
 
 /**
- * Addresses and networks. Those of IPv4 and of IPv6 are kept apart: a `BlockList` of Node takes an IPv4 address for a mapped one,
+ * Addresses and networks. IPv4 and IPv6 are kept apart: Node's `BlockList` treats an IPv4 address as a mapped IPv6 address,
  * which `::/0` contains.
  */
 class Addresses {
@@ -104,7 +104,7 @@ class Addresses {
   /** @throws {ConfigError} when no network can have that many bits */
   add(path: string, entry: string): void {
     this.isEmpty = false
-    const { base, length } = networkOf(path, entry)
+    const { base, length } = readNetwork(path, entry)
     const family = isIP(base) as 4 | 6
     this.#lists[family].addSubnet(base, length, `ipv${family}`)
   }
@@ -113,7 +113,7 @@ class Addresses {
   hasAllOf(subject: Subject): boolean {
     const [base = '', bits] = addressOf(subject).split('/', 2)
     if (!this.has(base)) return false
-    return bits === undefined || this.has(lastOf(base, Number(bits)))
+    return bits === undefined || this.has(lastAddressIn(base, Number(bits)))
   }
 
   has(address: string): boolean {
@@ -125,11 +125,11 @@ class Addresses {
 }
 
 /**
- * An address is a network of its own.
+ * Reads an address or a network. An address is a network of one.
  *
  * @throws {ConfigError} when no network can have that many bits
  */
-function networkOf(path: string, entry: string): { readonly base: string; readonly length: number } {
+function readNetwork(path: string, entry: string): { readonly base: string; readonly length: number } {
   const [start = '', bits] = entry.split('/', 2)
   const base = bits === undefined ? plainIp(start) : start
   const most = isIP(base) === 6 ? 128 : 32
@@ -147,7 +147,7 @@ function networkOf(path: string, entry: string): { readonly base: string; readon
 }
 
 /** The last address of an IPv6 network as `ipSubject` writes it: of `2001:db8::/64` it is `2001:db8::ffff:ffff:ffff:ffff`. */
-function lastOf(base: string, bits: number): string {
+function lastAddressIn(base: string, bits: number): string {
   const groups = base.replace(/::$/, '').split(':')
   const all = Array.from({ length: 8 }, (_, i) => {
     const free = Math.min(16, Math.max(0, 16 * (i + 1) - bits))

@@ -1,4 +1,4 @@
-import { timingOf } from '../../base/clocks.js'
+import { timingFor } from '../../base/clocks.js'
 import type { MaybePromise } from '../../base/promises.js'
 import { setImmediate } from '../../base/timers.js'
 import type { BreakerState } from '../../failure/guard/shard-guard.js'
@@ -49,7 +49,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     this.holds = this.#verdicts.holds
     this.#room = new WaitingRoom(this, {
       newId: newLeaseId,
-      timing: timingOf(store.testClock),
+      timing: timingFor(store.testClock),
       emit: (change) => reporter.emit('waiting', change),
     })
     this.amending = new Amending(this)

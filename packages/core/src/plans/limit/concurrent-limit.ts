@@ -14,7 +14,7 @@ import { CONCURRENT_REMEDIES, meansNoLimit, wholeNumberIn } from './meant-limit.
 const MOST = 1_000_000
 const LONGEST_NOTATION = 100
 const LONGEST_HINT_MS = 3_600_000
-/** How people say that requests run at a time. */
+/** Words for requests that run at the same time. */
 const MEANT = /concurren|parallel|simultan|in[\s-]*flight|inflight|at (?:a|the same) time|at once/i
 const NO_SUCH_LIMIT = '; for no such limit leave it out'
 const KNOWN: KnownOptions = {
@@ -23,7 +23,7 @@ const KNOWN: KnownOptions = {
   remedyOf: (name) => CONCURRENT_REMEDIES.get(name),
 }
 
-/** Whether a limit is one of requests in flight, right or wrong: `'20 concurrent'`, or with the option `concurrent`. */
+/** Whether this is meant as a limit of requests in flight, be it valid or not: `'20 concurrent'`, or the option `concurrent`. */
 export function isConcurrent(input: unknown): input is string | ConcurrentLimitOptions {
   if (typeof input !== 'string') return isOptions(input) && 'concurrent' in input
   return input.length <= LONGEST_NOTATION && (MEANT.test(input) || hasTypo(input))
@@ -38,12 +38,12 @@ export function readConcurrent(input: string | ConcurrentLimitOptions, path: str
   if (typeof input === 'string') {
     const [, digits = ''] = CONCURRENT_NOTATION.exec(input) ?? []
     const concurrent = numberOf(digits)
-    if (isSlots(concurrent)) return { concurrent }
+    if (isConcurrency(concurrent)) return { concurrent }
     throw notConcurrent(path, input)
   }
   needOptions(input, KNOWN, path)
   const { concurrent, retryAfterMs } = input
-  if (!isSlots(concurrent)) {
+  if (!isConcurrency(concurrent)) {
     const none = meansNoLimit(concurrent) ? NO_SUCH_LIMIT : ''
     const expected = `a whole number of requests at a time from 1 to ${MOST}, such as 20${none}`
     throw ConfigError.wrong(`${path}.concurrent`, concurrent, expected)
@@ -66,17 +66,17 @@ export function needOneConcurrent(limits: readonly Limit[], path: string): void 
   throw new ConfigError(`${path}[${second.i}]`, `${problem}: keep '${least} concurrent' alone`)
 }
 
-/** Whether the name of an algorithm means requests in flight. */
+/** Whether a name given as the algorithm means requests in flight. */
 export function isNamedConcurrent(algorithm: unknown): boolean {
   return typeof algorithm === 'string' && /concurren|parallel|in[\s_-]*flight|semaphore/i.test(algorithm)
 }
 
-/** The error for the algorithm `concurrent`, which users do not name. */
+/** The error for such an algorithm: a limit of requests in flight is not written with one. */
 export function namedConcurrent(
   path: string,
   { quota, algorithm }: { readonly quota?: unknown; readonly algorithm?: unknown },
 ): ConfigError {
-  const written = isSlots(quota) ? Number(quota) : 20
+  const written = isConcurrency(quota) ? Number(quota) : 20
   return ConfigError.wrong(
     `${path}.algorithm`,
     algorithm,
@@ -88,11 +88,11 @@ function notConcurrent(path: string, text: string): ConfigError {
   const several = severalIn(text)
   if (several !== undefined) return severalAtOnce(path, text, several)
   const meant = wholeNumberIn(text)
-  const written = isSlots(meant) ? show(`${meant} concurrent`) : "'20 concurrent'"
+  const written = isConcurrency(meant) ? show(`${meant} concurrent`) : "'20 concurrent'"
   const blocked = meant === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
   const isInTime = /\/|\bper\b/i.test(text)
   const timeless = isInTime
-    ? ` (they count until they end, so no time belongs to them; requests in a time are a limit of their own, such as '${isSlots(meant) ? meant : 100}/min')`
+    ? ` (they count until they end, so no time belongs to them; requests in a time are a limit of their own, such as '${isConcurrency(meant) ? meant : 100}/min')`
     : ''
   const expected = `a number of requests from 1 to ${MOST}, written as ${written}`
   const unlimited = meansNoLimit(text.split(MEANT)[0]) ? NO_SUCH_LIMIT : ''
@@ -110,6 +110,6 @@ function numberOf(digits: string): number {
   return Number(digits.replace(/[,_']/g, '') || Number.NaN)
 }
 
-function isSlots(given: unknown): given is number {
+function isConcurrency(given: unknown): given is number {
   return isWhole(given, 1, MOST)
 }

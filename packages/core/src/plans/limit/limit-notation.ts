@@ -73,7 +73,7 @@ function toNumber(digits: string): number {
 
 const LONGEST_SEVERAL = 64
 
-/** `'50/s', '1000/h'` of `50/s and 1000/h`; undefined where that is not several limits. */
+/** The limits in a text, as a list: `'50/s', '1000/h'` for `50/s and 1000/h`. Undefined if it has not several. */
 export function severalIn(text: string): string | undefined {
   const limits = text
     .slice(0, LONGEST_SEVERAL)

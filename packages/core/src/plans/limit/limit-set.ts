@@ -15,9 +15,9 @@ export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'param
    */
   readonly stateId: number
   /**
-   * Only of a limit whose units drain together, beside a slower one with the same state id: such limits differ in what still
-   * counts, so each has a state of its own. The store keeps it under this id. A limit without a state begins with the
-   * fullest one that is kept under either id.
+   * Set for a limit whose units drain together (a token bucket), beside a slower one with the same state id. Such limits differ
+   * in what still counts, so each has a state of its own, which the store keeps under this id. A limit without a state starts
+   * with the fullest one that is kept under either id.
    */
   readonly besideId?: number | undefined
 }
@@ -83,7 +83,7 @@ export function keptId({ besideId, stateId }: CompiledLimit): number {
   return besideId ?? stateId
 }
 
-/** Where limits whose units drain together have one state id, all but the fullest get another, which tells them apart. */
+/** If limits whose units drain together share a state id, all but the fullest get an id of their own. */
 function withBesideIds(limits: readonly CompiledLimit[]): readonly CompiledLimit[] {
   const flows = limits.map(flowOf)
   return limits.map((limit, i) => {
@@ -103,7 +103,7 @@ function flowOf({ algorithm, paramsAt }: CompiledLimit): Flow | undefined {
   return flow?.(create(), paramsAt(0))
 }
 
-/** Limits of requests in flight come behind all others: so stores keep them where the quick way finds them. */
+/** Puts limits of requests in flight last, where the quick way of the stores expects them. */
 export function inFlightLast(limits: readonly Limit[]): readonly Limit[] {
   const isInFlight = ({ compiled }: Limit): boolean => implementations[compiled.algorithm].inFlight === true
   return [...limits.filter((limit) => !isInFlight(limit)), ...limits.filter(isInFlight)]
@@ -114,8 +114,8 @@ export function capacityOf({ algorithm, paramsAt }: CompiledLimit, nowMs: number
   return implementations[algorithm].capacity(paramsAt(nowMs))
 }
 
-/** The same limits with a share (0 to 1) of their units, rounded down, but at least one of each limit. */
-export function shareOf(set: LimitSet, share: number): LimitSet {
+/** The same limits with a share (0 to 1) of their units, rounded down, but at least one unit each. */
+export function scaleSet(set: LimitSet, share: number): LimitSet {
   if (share === 1) return set
   const known = shares.get(set)
   if (known?.share === share) return known.set
@@ -126,13 +126,13 @@ export function shareOf(set: LimitSet, share: number): LimitSet {
 
 const shares = new WeakMap<LimitSet, { share: number; set: LimitSet }>()
 
-/** As shareOf, of one limit. */
+/** As scaleSet, for one limit. */
 export function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
   let known: Params | undefined
   let scaled: Params = {}
   return {
     ...limit,
-    // Computed when needed, since parameters of a calendar window change with the time.
+    // Computed when needed, since the parameters of a calendar window change over time.
     paramsAt(nowMs, behindMs) {
       const params = limit.paramsAt(nowMs, behindMs)
       if (params !== known) {

@@ -55,8 +55,8 @@ export interface LimitOptions extends OwnOptions {
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
   /**
-   * Default: `token-bucket` with `burst`; `fixed-window` by month or with `timeZone` or `anchor`; else `sliding-log`, or
-   * what a store has in its place.
+   * Default: `token-bucket` with `burst`; `fixed-window` for a month, or with `timeZone` or `anchor`; else `sliding-log`, or the
+   * default of the store.
    */
   readonly algorithm?: Algorithm | undefined
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
@@ -86,7 +86,7 @@ export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
 export interface Limit {
   readonly name: string
   readonly quota: number
-  /** In ms; a calendar month counts as 30 days. 0 of a limit of requests in flight. */
+  /** In ms; a calendar month counts as 30 days. 0 for a limit of requests in flight. */
   readonly windowMs: number
   /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
   readonly capacity: number

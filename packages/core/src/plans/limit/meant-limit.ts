@@ -32,7 +32,7 @@ const LIMIT_REMEDIES = new Map([
   ['wait', "it goes to the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }"],
 ])
 
-/** What to write in place of an option that a limit in time does not have. */
+/** What to write in place of an option that a limit in time does not have; undefined: not known. */
 export function limitRemedy(name: string): string | undefined {
   return LIMIT_REMEDIES.get(name) ?? (nearestOf(name, ['concurrent']) && CONCURRENT)
 }
@@ -55,11 +55,11 @@ export function algorithmMeantBy(given: unknown, names: readonly string[]): stri
   return nearestOf(given, names) ?? ALGORITHMS.find(([name]) => name.test(plain))?.[1]
 }
 
-/** Words for no limit, or for none at all, without spaces and the like. */
+/** Words for "no limit" or for "nothing may pass", without spaces and the like. */
 const NO_LIMIT =
   /^(?:no(?:ne|max|limits?)?|limitless|unlimited|unrestricted|inf(?:inite|inity)?|∞|off|disabled|false|null|undefined|blocked|denied|forbidden|banned)$/
 
-/** Whether a value in place of a limit or of its number most likely says that there is none, or that nothing may pass. */
+/** Whether a value given as a limit, or as its number, most likely means that there is no limit, or that nothing may pass. */
 export function meansNoLimit(given: unknown): boolean {
   if (typeof given === 'number') return given <= 0 || given === Number.POSITIVE_INFINITY
   if (typeof given !== 'string') return given === null || given === undefined || typeof given === 'boolean'
@@ -84,7 +84,7 @@ const NOT_IN_TIME =
   "requests in flight count until they end, so leave it out; units in a time are a limit of their own: ['100/min', '20 concurrent']"
 const NO_LEASE = 'requests in flight cannot be leased: leave it out'
 const HINT = 'write retryAfterMs: 1000'
-/** The same for a limit of requests in flight. */
+/** What to write in place of options that a limit of requests in flight does not have. */
 export const CONCURRENT_REMEDIES = new Map([
   ['quota', NOT_IN_TIME],
   ['window', NOT_IN_TIME],
@@ -102,7 +102,7 @@ export const CONCURRENT_REMEDIES = new Map([
 /** Only this many characters of a text are read. */
 const LONGEST = 64
 
-/** Words for a time that Tollgate writes in another way, and their time. */
+/** Words for units of time that Tollgate writes in another way. */
 const WORDS: readonly (readonly [word: RegExp, unit: Unit, count: number])[] = [
   [/^(?:[rqt]ps|secs)$/i, 's', 1],
   [/^(?:[rqt]pm|mins|minutely)$/i, 'min', 1],
@@ -133,11 +133,11 @@ const RATE = new RegExp(
 const WHOLE = new RegExp(String.raw`(?<![-\d.,])(${NUMBER})(?![\d.,])([km](?![a-z]))?`, 'i')
 /** What joins a burst to its rate. */
 const JOINT = /(?:[\s,;(+]|\b(?:with|and|an?)\b)+$/i
-/** Requests are counted by subject anyway. */
+/** `per user` and the like, which is left out: requests are counted by subject anyway. */
 const BY_SUBJECT =
   /\s*(?:\/|\b(?:per|for|each)\b)\s*(?:(?:each|every|an?)\s+)?(?:[a-z]+\s+)?(?:ip|user|client|key|tenant|customer|address)$/i
 
-/** What a rate may mean: several where it can be read in several ways. */
+/** One reading of a rate. A text can have several. */
 interface Rate {
   readonly quota: number
   readonly count: number
@@ -150,7 +150,7 @@ interface Rate {
  */
 export function meantBy(given: string): string | undefined {
   const text = given.slice(0, LONGEST).trim()
-  const [rate, burst] = atBurst(text)
+  const [rate, burst] = splitAtBurst(text)
   const rates = ratesIn(rate.replace(BY_SUBJECT, ''))
   const limits = rates.flatMap((rate) =>
     written(rate, burst !== undefined ? (wholeNumberIn(burst) ?? 2 * rate.quota) : undefined),
@@ -158,8 +158,8 @@ export function meantBy(given: string): string | undefined {
   return limits.length === 0 ? undefined : [...new Set(limits)].join(' or ')
 }
 
-/** The rate, and what stands behind the word `burst`, or a word like it; undefined if there is none behind a rate. */
-function atBurst(text: string): [rate: string, burst: string | undefined] {
+/** Splits a text at the word `burst`, or a word like it. The burst is undefined if no rate stands before that. */
+function splitAtBurst(text: string): [rate: string, burst: string | undefined] {
   const word = text.match(/[a-z]+/gi)?.find((one) => nearestOf(one, ['burst']) !== undefined)
   if (word === undefined) return [text, undefined]
   const at = text.indexOf(word)

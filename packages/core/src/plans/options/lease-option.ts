@@ -12,8 +12,8 @@ export interface LeaseOptions {
   /** The most of the units left that one process may take at a time: from 0.001 to 1. Default: 0.25. */
   readonly maxShare?: number | undefined
   /**
-   * `exact`, the default: no window holds more than without leases. `smooth`: a window can hold what was on lease when it
-   * began, too, and units do not come back later.
+   * `exact`, the default: no window lets more pass than without leases. `smooth`: a window can also let pass the units that
+   * were on lease when it started, and units come back on time.
    */
   readonly mode?: 'exact' | 'smooth' | undefined
 }
@@ -21,7 +21,7 @@ export interface LeaseOptions {
 /** `true` for the defaults. */
 export type LeaseOption = boolean | LeaseOptions
 
-/** What was written about leases in one place: on a plan, or on a limit of it. */
+/** An option `lease` as a user wrote it, on a plan or on one of its limits. */
 export interface LeaseSaid {
   readonly given: LeaseOption
   /** Where it stands: `plans.pro.lease`. */
@@ -32,7 +32,7 @@ const MAX_SHARE = 0.25
 const LEAST_SHARE = 0.001
 const MODES = ['exact', 'smooth']
 
-/** What was written about leases on one limit, or on each of several. */
+/** The options `lease` of one limit, or of several. */
 export function leasesSaidBy(input: unknown, path: string): LeaseSaid[] {
   if (Array.isArray(input)) {
     return input.flatMap((limit: unknown, i) => leasesSaidBy(limit, `${path}[${i}]`))
@@ -43,9 +43,9 @@ export function leasesSaidBy(input: unknown, path: string): LeaseSaid[] {
 }
 
 /**
- * The terms on which limits are leased; undefined if they are not.
+ * Compiles the options `lease` of a plan; undefined if it is not leased.
  *
- * @param said on the plan or its limits. All limits of a key are decided together, so one limit leases its whole plan
+ * @param said on the plan or on its limits. All limits of a key are decided together, so one limit leases its whole plan
  * @throws {ConfigError} when an option is wrong, two places differ, or these limits cannot be leased
  */
 export function compileLease(said: readonly LeaseSaid[], limits: readonly Limit[]): LeaseTerms | undefined {
@@ -102,9 +102,9 @@ function needSameLease({ given, path }: LeaseSaid, first: LeaseSaid): void {
 
 const MAX_MS = 500
 const LEAST_MS = 10
-/** Of a window, unless a user says more: units come back up to one lease late, and so much less is handed out. */
+/** The default lease is this part of a window: units come back up to one lease late, so that much less is handed out. */
 const PART_OF_WINDOW = 32
-/** A shorter lease saves so little that a user must ask for it. */
+/** A shorter lease saves so little that it is never the default. */
 const LEAST_DEFAULT_MS = 50
 /** A lease of fewer units spares the store too few requests. */
 const LEAST_UNITS = 16

@@ -15,7 +15,7 @@ const MAX_WAITING = 100
 const MOST_WAITING = 1000
 const [LEAST_DELAY_MS, MOST_DELAY_MS] = [10, 60_000]
 const [LEAST_SLACK_MS, MOST_SLACK_MS] = [50, 100]
-/** A place can be used for this part of a window, or of the time that a bucket takes for a unit. */
+/** A place stays usable for this part of a window, or of the time in which a bucket gains a unit. */
 const [PART_OF_WINDOW, PART_OF_UNIT] = [50, 0.9]
 
 const MAX_DELAY = 'write maxDelay, the longest that a request waits'
@@ -34,7 +34,7 @@ const KNOWN: KnownOptions = {
   remedyOf: (name) => (Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined),
 }
 
-/** What else is said of the plan that waits. */
+/** The plan that has the option. */
 export interface WaitingPlan {
   readonly limits: readonly Limit[]
   readonly lease: LeaseTerms | undefined
@@ -43,7 +43,7 @@ export interface WaitingPlan {
 }
 
 /**
- * The terms on which requests wait in line; undefined if they do not.
+ * Compiles the option `wait` of a plan; undefined if its requests do not wait in line.
  *
  * @throws {ConfigError} when an option is wrong, or no place can be booked in these limits
  */
@@ -89,7 +89,7 @@ function needWaitOption(given: unknown, path: string): WaitOptions {
   return { maxDelay, maxWaiting }
 }
 
-/** The delay in ms. One that is longer than a window would only be told of places that the window has taken back by then. */
+/** The delay in ms. No request has to wait longer than its window for units. */
 function needDelay(given: unknown, limits: readonly Limit[], path: string): number {
   const ms = readDuration(given)?.ms ?? 0
   if (ms < LEAST_DELAY_MS || ms > MOST_DELAY_MS) {
@@ -118,8 +118,9 @@ function longestOf({ windowMs, capacity, quota, compiled }: Limit): number {
 }
 
 /**
- * Of a bucket less than the time of a unit, since its places count as used at their time, and may be used that much later: so a
- * window holds no unit more, up to 18 a second. It is longer than a large batch takes to be decided and read.
+ * How long after its time a place may still be used. For a bucket it is less than the time in which it gains a unit: places
+ * count as used at their time, so up to 18 units a second no window holds a unit more. It is longer than a large batch takes to
+ * be decided and read.
  */
 function slackUsOf(limits: readonly Limit[]): number {
   const ms = Math.min(

@@ -4,7 +4,7 @@ import { quiet } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Warn } from '../../base/warnings.js'
 import type { Algorithm } from '../../plans/limit/limit.js'
-import { compileOwnLimits, contentOf, MOST_LIMITS } from '../../plans/own-limits.js'
+import { compileOwnLimits, contentFor, MOST_LIMITS } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
 import { copyInput } from '../../plans/plans.js'
 import { planError } from './plan-lookup.js'
@@ -75,12 +75,12 @@ export class OwnPlans {
   }
 
   #find(limits: unknown): Plan {
-    if (!isTexts(limits)) return this.#byContent(limits, contentOf(limits))
+    if (!isTexts(limits)) return this.#byContent(limits, contentFor(limits))
     const usual = this.#usual.refresh(limits[0])
     if (usual && isSame(limits, usual)) return usual.plan
     // The list may change, and what is read of it by a getter may be something else each time.
     const copy: Texts = [...limits]
-    const content = contentOf(copy)
+    const content = contentFor(copy)
     const plan = this.#byContent(copy, content)
     if (content !== undefined && copy.every((one) => typeof one === 'string')) {
       this.#usual.set(copy[0], { count: copy.length, second: copy[1], others: copy.slice(2), plan })
@@ -94,7 +94,7 @@ export class OwnPlans {
     if (content === undefined) return this.#make(limits, undefined)
     const copy = copyInput(limits)
     // Where a getter gives each reader something else, nothing is remembered: it could be found by another content.
-    return contentOf(copy) === content ? this.#make(copy, content) : this.#make(limits, undefined)
+    return contentFor(copy) === content ? this.#make(copy, content) : this.#make(limits, undefined)
   }
 
   #make(limits: unknown, content: string | undefined): Plan {
