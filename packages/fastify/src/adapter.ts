@@ -8,8 +8,8 @@ import {
   type MaybePromise,
 } from '@tollgate/core/adapter'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { removeHeader, setHeader } from './held-headers.js'
-import { configOf } from './last.js'
+import { removeHeader, setHeader } from './reply-headers.js'
+import { configOf } from './last-hooks.js'
 
 /** A hook for any stage before the handler, of any type of server. */
 export type RateLimitHook = (request: unknown, reply: unknown, ...rest: unknown[]) => void
@@ -45,7 +45,7 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setHeader,
   removeHeader,
-  // Not by `reply.code`, so that Fastify knows of none that the application has set: it may redirect.
+  // Not by `reply.code`: Fastify would take it for a status that the application has set, and redirect with it.
   setStatus: ({ raw }, status) => {
     const before = raw.statusCode
     raw.statusCode = status
@@ -97,12 +97,12 @@ function hasErrorHandler({ server, request }: FastifyReply): boolean {
 }
 
 /**
- * Makes a hook that decides each request once.
+ * Creates a hook that decides each request once.
  *
  * @param find    finds the limiter of a request; undefined if the request is not limited
  * @param decided marks the requests that were decided. Hooks that share this symbol decide each request only once.
  */
-export function makeHook(
+export function createHook(
   find: (request: FastifyRequest) => Http | undefined,
   decided: symbol = Symbol('tollgate.decided'),
 ): RateLimitHook {

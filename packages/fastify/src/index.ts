@@ -1,11 +1,19 @@
 import {
   ConfigError,
   type Decision,
+  type Identify,
   type Limiter,
   type RouteOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import { atCaller, createHttpLimiter, groupForRoute } from '@tollgate/core/adapter'
+import {
+  atCaller,
+  createHttpLimiter,
+  groupForRoute,
+  isSomebody,
+  watchIdentity,
+  type Identified,
+} from '@tollgate/core/adapter'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -18,9 +26,8 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import fp from 'fastify-plugin'
-import { fastify, makeHook, type Http, type RateLimitHook } from './adapter.js'
-import { STAGES, type Stage } from './last.js'
-import { warnOfLateIdentity } from './late-identity.js'
+import { fastify, createHook, type Http, type RateLimitHook } from './adapter.js'
+import { addLast, STAGES, type Stage } from './last-hooks.js'
 import { mount, type Find, type Route } from './mount.js'
 
 export * from '@tollgate/core'
@@ -84,7 +91,7 @@ export type RateLimitPlugin = (<Plans extends string>(
   app: FastifyInstance,
   options: RateLimitPluginOptions<Plans>,
 ) => Promise<void>) &
-  // To other signatures of `register`, which know of no plans, no text is the name of one.
+  // Other signatures of `register` know no plans, so they accept no plan name.
   FastifyPluginAsync<Omit<RateLimitPluginOptions, 'defaultPlan'> & { readonly defaultPlan?: undefined }> & {
     /** Set by fastify-plugin. Without it this would be the type of any function that is registered. */
     readonly default: unknown
@@ -95,7 +102,7 @@ function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<
   if (typeof app?.addHook === 'function') return addTo(app, options)
   const problem = `it is a plugin, to be registered and not called: ${fastify.mounting}`
   const error = new ConfigError('rateLimit', problem)
-  // With a second argument it was added as a hook. A hook that throws synchronously ends the process.
+  // With a second argument it was added as a hook, and a hook that throws synchronously ends the process.
   if (options !== undefined) return Promise.reject(error)
   return atCaller(plugin, () => {
     throw error
@@ -104,14 +111,14 @@ function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<
 
 async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const { hook, ...given } = options
-  const http = atCaller(plugin, () => makeHttp(app, options))
+  const http = atCaller(plugin, () => createHttp(app, options))
   // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = Symbol('tollgate.decided')
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
-    if (own === undefined) return makeHook(() => http, decided)
-    const made = atCaller(rateLimit, () => atPlace(http, own))
-    return makeHook(() => made)
+    if (own === undefined) return createHook(() => http, decided)
+    const made = atCaller(rateLimit, () => createRoute(http, own))
+    return createHook(() => made)
   }
 
   const ofRoutes = new WeakMap<object, Http>()
@@ -123,7 +130,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
     const own = config.rateLimit as object
     const known = ofRoutes.get(own)
     if (known) return known
-    const made = atRoute(http, of.routeOptions, own)
+    const made = createDeclaredRoute(http, of.routeOptions, own)
     ofRoutes.set(own, made)
     return made
   }
@@ -141,7 +148,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   })
 }
 
-function makeHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http {
+function createHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http {
   try {
     const { hook, ...given } = options
     // What is no object of options is refused as it was given.
@@ -153,7 +160,7 @@ function makeHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http {
   }
 }
 
-/** Names the plugin around, since no stack has the line that registers this one: it ran long before. */
+/** Adds the name of the plugin that registered this one, since the line that did it is on no stack any more. */
 function registeredIn({ pluginName }: FastifyInstance, error: unknown): unknown {
   const [around = ''] = pluginName.split(' -> ')
   // A plugin without a name goes by its source.
@@ -165,13 +172,13 @@ function registeredIn({ pluginName }: FastifyInstance, error: unknown): unknown 
 /** Where users write the options of a route. */
 const PATH = 'config.rateLimit'
 
-function atPlace(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
+function createRoute(http: Http, own: RouteRateLimitOptions & { readonly hook?: unknown }, path = ''): Http {
   if (own?.hook === undefined) return http.route(own, path)
   const problem = 'requests are decided in one hook, whatever their route: app.register(rateLimit, { hook })'
   throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
 }
 
-/** Whether these are options of a route with a limit, and no name for its counters. */
+/** Whether a route has a limit, and no group to count it in. */
 function needsGroup(own: unknown): own is RouteRateLimitOptions {
   const { limit, group } = (own ?? {}) as RouteRateLimitOptions
   return limit !== undefined && typeof limit !== 'function' && group === undefined
@@ -183,9 +190,9 @@ function inGroup(own: RouteRateLimitOptions, route: Route): RouteRateLimitOption
   return { ...own, group: groupForRoute(method, url, more.toSorted().join()) }
 }
 
-function atRoute(http: Http, { method, url }: Route, own: unknown): Http {
+function createDeclaredRoute(http: Http, { method, url }: Route, own: unknown): Http {
   try {
-    return atPlace(http, own as RouteRateLimitOptions, PATH)
+    return createRoute(http, own as RouteRateLimitOptions, PATH)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const remedy = error.path === PATH ? '; false leaves the route without a limit' : ''
@@ -207,6 +214,43 @@ function refuseUnlessEmpty(app: FastifyInstance): void {
     'app.register(rateLimit, { ... })` before the routes, on the instance that has them (a plugin of yours that ' +
     `registers it for others needs fastify-plugin). The routes of the application:\n${routes}`
   throw new ConfigError('', problem)
+}
+
+/** How many requests that were counted by address are checked. After these, the stage is assumed to be right. */
+const LOOKS = 20
+
+/**
+ * Warns once when `identify` finds no subject in the stage that the user chose, but finds one after `preHandler`. Then
+ * authentication runs in a later stage, and all requests are counted by address. This is checked after `preHandler` and not once
+ * the response is over, since a handler may log somebody in.
+ */
+function warnOfLateIdentity(
+  app: FastifyInstance,
+  identify: Identify<FastifyRequest>,
+  { stage, limiter }: { readonly stage: Stage; readonly limiter: Limiter },
+): void {
+  const watch = watchIdentity(fastify, identify, limiter)
+  if (!watch) return
+  watch.lookElsewhere()
+  let left = LOOKS
+  const look = async (request: FastifyRequest): Promise<void> => {
+    const found = [await identify(request)].flat() as readonly Identified[]
+    if (!found.some(isSomebody)) return
+    left = 0
+    watch.isLate(
+      `identify found nobody in the stage ${stage}, so a request was counted by its address, but somebody behind ` +
+        "preHandler: authentication comes after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
+    )
+  }
+  const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    if (left > 0 && request.rateLimit?.subject.kind === 'ip') {
+      left -= 1
+      // Errors of this extra call do not matter: the request was decided by the first call of `identify`.
+      look(request).catch(() => {})
+    }
+    done()
+  }
+  app.addHook('onRoute', (route) => addLast(route, 'preHandler', check))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { atCaller, warn } from '@tollgate/core/adapter'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { makeHook, noteErrorHandler, type Http, type RateLimitHook } from './adapter.js'
-import { addLast, configOf, runLast, type Stage } from './last.js'
+import { createHook, noteErrorHandler, type Http, type RateLimitHook } from './adapter.js'
+import { addLast, configOf, runLast, type Stage } from './last-hooks.js'
 
 /** The properties that a route has both when it is declared and during a request. */
 export interface Route {
@@ -14,8 +14,8 @@ export interface Route {
 /**
  * Finds the limiter of a route; undefined if the route is not limited.
  *
- * @param config of this route alone: options that are found to lack something are replaced there
- * @param of     read only where that or the error needs it
+ * @param config of this route alone: a limit without a group is given one there
+ * @param of     has the route; read only if the group or an error needs it
  * @throws {ConfigError} when the route's options are wrong
  */
 export type Find = (
@@ -24,17 +24,17 @@ export type Find = (
   of: { readonly routeOptions: Route },
 ) => Http | undefined
 
-/** The hook that decides a request. */
-interface Place {
+/** Where in Fastify's hooks a request is decided. */
+interface Position {
   readonly stage: Stage
   /** True: after all other hooks of the stage. False: in the order in which the plugin was registered. */
   readonly isLast: boolean
 }
 
 /** After authentication in any stage, and before the handler. */
-const BEHIND_ALL: Place = { stage: 'preHandler', isLast: true }
+const BEHIND_ALL: Position = { stage: 'preHandler', isLast: true }
 /** Before authentication, so that it is protected and denied requests cost least. */
-const IN_FRONT: Place = { stage: 'onRequest', isLast: false }
+const IN_FRONT: Position = { stage: 'onRequest', isLast: false }
 
 /**
  * Limits the requests of a context: of its routes and those of nested contexts, no matter when they are declared, and
@@ -56,7 +56,7 @@ export function mount(
     const isBelow = matcherOf(app.prefix)
     const findUnknown: FindForRequest = (request) =>
       request.is404 && isBelow(request.url) ? findFor(request) : undefined
-    // Without a not-found handler for the prefix, that of a context around it handles these requests, by its own hooks.
+    // Unless the prefix has a not-found handler, these requests run the handler and the hooks of an outer context.
     for (const around of contextsAround(app)) decideIn(around, findUnknown, { decided, stage })
   }
 
@@ -67,10 +67,10 @@ export function mount(
     // Called now, so that wrong options throw where the route is declared.
     const http = atCaller(onRoute, () => find(this, route.config, { routeOptions: route }))
     noteErrorHandler(route)
-    const place = http && placeOf(http, stage)
-    if (!place?.isLast) return
+    const position = http && positionFor(http, stage)
+    if (!position?.isLast) return
     route.config = Object.assign({}, route.config, { [decided]: true })
-    addLast(route, place.stage, decideLast)
+    addLast(route, position.stage, decideLast)
   })
   return () => hasRoutes
 }
@@ -78,24 +78,24 @@ export function mount(
 type FindForRequest = (request: FastifyRequest) => Http | undefined
 
 /**
- * Has a context decide the requests for which `findIn` finds a limiter, but for those of routes that have a hook of their own.
+ * Makes a context decide the requests for which `findIn` finds a limiter, except those of routes with a hook of their own.
  *
- * @returns the hook that decides them, for where it has to come last
+ * @returns the hook that decides them, to add where it has to come last
  */
 function decideIn(
   context: FastifyInstance,
   findIn: FindForRequest,
   { decided, stage }: { readonly decided: symbol; readonly stage: Stage | undefined },
 ): RateLimitHook {
-  const decideLast = makeHook(findIn, decided)
+  const decideLast = createHook(findIn, decided)
   for (const own of stage ? [stage] : [IN_FRONT.stage, BEHIND_ALL.stage]) {
     const findAt: FindForRequest = (request) => {
       if (decided in configOf(request)) return undefined
       const http = findIn(request)
-      const isHere = http && isAt(own, placeOf(http, stage), () => runLast(request, own, decideLast))
+      const isHere = http && isAt(own, positionFor(http, stage), () => runLast(request, own, decideLast))
       return isHere ? http : undefined
     }
-    context.addHook(own as 'onRequest', makeHook(findAt, decided))
+    context.addHook(own as 'onRequest', createHook(findAt, decided))
   }
   return decideLast
 }
@@ -127,7 +127,7 @@ function matcherOf(prefix: string): (url: string) => boolean {
 }
 
 /** @param stage the option `hook` */
-function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
+function positionFor({ isByAddress }: Http, stage: Stage | undefined): Position {
   if (stage) return { stage, isLast: true }
   return isByAddress ? IN_FRONT : BEHIND_ALL
 }
@@ -137,9 +137,9 @@ function placeOf({ isByAddress }: Http, stage: Stage | undefined): Place {
  *
  * @param runsLast arranges that the request is decided after all other hooks of the stage; returns whether it could
  */
-function isAt(own: Stage, place: Place, runsLast: () => boolean): boolean {
-  if (place.stage !== own) return false
-  if (!place.isLast) return true
+function isAt(own: Stage, position: Position, runsLast: () => boolean): boolean {
+  if (position.stage !== own) return false
+  if (!position.isLast) return true
   if (runsLast()) return false
   warnOfOrder()
   return true

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { byIp, createLimiter, rateLimit, type RateLimitPluginOptions } from '../src/index.js'
-import { runLast } from '../src/last.js'
+import { runLast } from '../src/last-hooks.js'
 import { ok, useApp } from './support/app.ts'
 
 declare module 'fastify' {

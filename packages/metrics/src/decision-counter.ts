@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Decision, StoreError } from '@tollgate/core'
 import { ATTRIBUTES, type Instruments } from './instruments.js'
-import { sumOf, type Ledger, type Sum } from './ledger.js'
+import { createSum, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
 /** The sums of one kind of decision. */
@@ -16,12 +16,12 @@ interface Cell {
 
 /** A subject id is cut to this many characters, since ids can have any length. */
 const LONGEST_SUBJECT = 128
-/** Limits beyond this number are counted as OTHER: their names can contain labels from requests, and be endless. */
+/** Limits beyond this number are counted as OTHER: names can contain labels from requests, so there is no end to them. */
 const MOST_LIMITS = 1000
 /** The name for those limits, as in other conventions of OpenTelemetry. */
 const OTHER = '_OTHER'
 
-/** Counts decisions. Builds attributes once per kind of decision, and for subjects once per turn. */
+/** Counts decisions. Builds attributes once for each kind of decision, and for subjects once a turn of the event loop. */
 export class DecisionCounter {
   readonly #settings: Settings
   readonly #instruments: Instruments
@@ -44,20 +44,20 @@ export class DecisionCounter {
   }
 
   decision(decision: Decision): void {
-    const cell = this.#cellOf(decision)
+    const cell = this.#cellFor(decision)
     this.#ledger.add(cell.decisions, 1)
     this.#ledger.add(cell.units, decision.cost)
-    for (const name of decision.violated) this.#ledger.add(this.#violationOf(cell, name), 1)
+    for (const name of decision.violated) this.#ledger.add(this.#violationFor(cell, name), 1)
   }
 
   fallback({ source, allowed }: Decision, { reason }: StoreError): void {
     const key = `${source} ${allowed} ${reason}`
     let sum = this.#fallbacks.get(key)
     if (!sum) {
-      sum = sumOf(this.#instruments.fallbacks, {
+      sum = createSum(this.#instruments.fallbacks, {
         ...this.#settings.attributes,
         [ATTRIBUTES.policy]: source,
-        [ATTRIBUTES.result]: resultOf(allowed),
+        [ATTRIBUTES.result]: resultFor(allowed),
         [ATTRIBUTES.errorType]: reason,
       })
       this.#fallbacks.set(key, sum)
@@ -65,18 +65,18 @@ export class DecisionCounter {
     this.#ledger.add(sum, 1)
   }
 
-  #cellOf(decision: Decision): Cell {
+  #cellFor(decision: Decision): Cell {
     const key = `${decision.source} ${decision.reason} ${planOf(decision)}`
     let cell = this.#cells.get(key)
     if (!cell) {
       cell = this.#makeCell(decision)
       this.#cells.set(key, cell)
     }
-    const subject = this.#settings.subjectOf && this.#subjectOf(decision)
-    return subject === undefined ? cell : this.#subjectCellOf(cell, decision, subject)
+    const subject = this.#settings.subjectOf && this.#subjectFor(decision)
+    return subject === undefined ? cell : this.#subjectCellFor(cell, decision, subject)
   }
 
-  #subjectCellOf(cell: Cell, decision: Decision, subject: string): Cell {
+  #subjectCellFor(cell: Cell, decision: Decision, subject: string): Cell {
     if (this.#turn !== this.#ledger.turn) this.#subjectCells.clear()
     this.#turn = this.#ledger.turn
     const bySubject = this.#subjectCells.get(cell) ?? new Map<string, Cell>()
@@ -97,39 +97,39 @@ export class DecisionCounter {
     }
     const attributes = {
       ...common,
-      [ATTRIBUTES.result]: resultOf(allowed),
+      [ATTRIBUTES.result]: resultFor(allowed),
       ...(reason !== undefined && { [ATTRIBUTES.reason]: reason }),
     }
     const { decisions, units } = this.#instruments
     return {
       common,
-      decisions: sumOf(decisions, attributes),
-      units: sumOf(units, attributes),
+      decisions: createSum(decisions, attributes),
+      units: createSum(units, attributes),
       violations: new Map(),
     }
   }
 
-  #violationOf({ common, violations }: Cell, violated: string): Sum {
-    const name = this.#limitOf(violated)
+  #violationFor({ common, violations }: Cell, violated: string): Sum {
+    const name = this.#limitNameFor(violated)
     let sum = violations.get(name)
     if (!sum) {
-      sum = sumOf(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
+      sum = createSum(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
       violations.set(name, sum)
     }
     return sum
   }
 
-  #limitOf(name: string): string {
+  #limitNameFor(name: string): string {
     if (this.#limits.size < MOST_LIMITS) this.#limits.add(name)
     return this.#limits.has(name) ? name : OTHER
   }
 
   /** The attribute for the subject that pays; undefined if the user's function fails. */
-  #subjectOf({ subject }: Decision): string | undefined {
+  #subjectFor({ subject }: Decision): string | undefined {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // A rejection would end the process, of a promise of any library.
+      // It may be a promise of any library, and an unhandled rejection would end the process.
       Promise.resolve(given).catch(() => {})
       this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
     } catch (error) {
@@ -144,6 +144,6 @@ function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }
 
-function resultOf(allowed: boolean): 'allowed' | 'denied' {
+function resultFor(allowed: boolean): 'allowed' | 'denied' {
   return allowed ? 'allowed' : 'denied'
 }

@@ -8,7 +8,7 @@ export interface Sum {
   value: number
 }
 
-export function sumOf(counter: Counter, attributes: Attributes): Sum {
+export function createSum(counter: Counter, attributes: Attributes): Sum {
   return { counter, attributes, value: 0 }
 }
 

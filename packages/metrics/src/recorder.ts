@@ -3,7 +3,7 @@ import type { Limiter, LimiterEvents } from '@tollgate/core'
 import { toError, warn } from '@tollgate/core/adapter'
 import { DecisionCounter } from './decision-counter.js'
 import { ATTRIBUTES, createInstruments, type Instruments } from './instruments.js'
-import { Ledger, sumOf, type Sum } from './ledger.js'
+import { Ledger, createSum, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 import type { Overview, Watchlist } from './watchlist.js'
 
@@ -11,8 +11,8 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases and requests in flight are read from the counts of limiters: no event tells of units that were used, and none
-  // of each slot.
+  // Leases and requests in flight are read from the stats of limiters: no event reports units that were used, or each request
+  // in flight.
   readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
@@ -36,7 +36,7 @@ export class Recorder {
     this.#instruments = createInstruments(settings.meter)
     const warn = (error: unknown): void => this.#warn(error)
     this.#decisions = new DecisionCounter(settings, this.#instruments, this.#ledger, warn)
-    this.#countShed = shedCounter(settings, this.#instruments, this.#ledger)
+    this.#countShed = createShedCounter(settings, this.#instruments, this.#ledger)
     this.#startAtZero()
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
@@ -160,13 +160,17 @@ function observedOf(instruments: Instruments): Instruments['pending'][] {
   return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
 }
 
-/** Makes what counts requests that were shed, by the names of their plans. */
-function shedCounter(settings: Settings, instruments: Instruments, ledger: Ledger): (plan: string) => void {
+/** Creates a function that counts shed requests by the names of their plans. */
+function createShedCounter(
+  settings: Settings,
+  instruments: Instruments,
+  ledger: Ledger,
+): (plan: string) => void {
   const sums = new Map<string, Sum>()
   return (plan) => {
     let sum = sums.get(plan)
     if (!sum) {
-      sum = sumOf(instruments.shed, { ...settings.attributes, [ATTRIBUTES.plan]: plan })
+      sum = createSum(instruments.shed, { ...settings.attributes, [ATTRIBUTES.plan]: plan })
       sums.set(plan, sum)
     }
     ledger.add(sum, 1)

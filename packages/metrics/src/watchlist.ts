@@ -8,12 +8,12 @@ type LeaseStats = LimiterStats['leases']
 export interface Overview {
   /** Requests that wait for the store, in all limiters together. */
   pending: number
-  /** Requests that hold a slot of a limit of requests in flight, in all limiters together. */
+  /** Requests in flight that a limit counts, in all limiters together. */
   inFlight: number
   /** Requests that wait in line, in all limiters together. */
   waiting: number
   readonly limiters: Record<LimiterHealth['status'], number>
-  /** Of all limiters together. The counts are what was added since the last look, `held` is of now. */
+  /** Of all limiters together: `held` as of now, all others since the last look. */
   readonly leases: Record<keyof LeaseStats, number>
   /** By shard of the store. */
   readonly breakers: Map<number, Record<BreakerState, number>>

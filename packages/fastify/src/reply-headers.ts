@@ -4,13 +4,13 @@ import type { FastifyReply } from 'fastify'
 const NAMES = [...RATE_LIMIT_HEADERS, 'Cache-Control', 'Access-Control-Expose-Headers', 'Content-Type']
 /** The names as Fastify keeps them. Cached, since making lower-case names takes longer than the rest of `setHeader`. */
 const KEPT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name, name.toLowerCase()]))
-/** And as they are sent, as in the other frameworks; but Fastify sends those of a stream itself, in lower case. */
+/** The names as they are sent, as in the other frameworks. For a stream Fastify sends them itself, in lower case. */
 const SENT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
-const HELD = Symbol('tollgate.held')
+const PENDING = Symbol('tollgate.pendingHeaders')
 
-/** The headers that Fastify holds back until it sends its reply. */
-interface Held {
+/** Headers of ours that Fastify keeps until it sends its reply. */
+interface Pending {
   readonly reply: FastifyReply
   /** In lower case. */
   names: string[]
@@ -19,7 +19,7 @@ interface Held {
 }
 
 interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'removeHeader' | 'setHeader'> {
-  [HELD]?: Held
+  [PENDING]?: Pending
   writeHead: WriteHead
 }
 
@@ -36,45 +36,45 @@ export function setHeader(reply: FastifyReply, name: string, value: string): voi
   const raw = reply.raw as Raw
   // What was there before is replaced; what the application sets afterwards wins.
   if (raw.hasHeader(name)) raw.removeHeader(name)
-  const held = raw[HELD]
-  if (held) {
-    held.names.push(kept)
+  const pending = raw[PENDING]
+  if (pending) {
+    pending.names.push(kept)
     return
   }
-  raw[HELD] = { reply, names: [kept], writeHead: raw.writeHead }
+  raw[PENDING] = { reply, names: [kept], writeHead: raw.writeHead }
   raw.writeHead = writeHead
 }
 
 export function removeHeader(reply: FastifyReply, name: string): void {
   const kept = KEPT_AS.get(name) ?? name.toLowerCase()
   reply.removeHeader(kept)
-  const held = (reply.raw as Raw)[HELD]
-  if (held) held.names = held.names.filter((one) => one !== kept)
+  const pending = (reply.raw as Raw)[PENDING]
+  if (pending) pending.names = pending.names.filter((one) => one !== kept)
 }
 
 /** Node calls this however the response is written. */
 function writeHead(this: Raw, status: number, text?: unknown, headers?: unknown): unknown {
-  const held = this[HELD] as Held
-  if (hasAll(text, held)) return held.writeHead.call(this, status, spelled(text))
-  addTo(this, held)
-  return held.writeHead.call(this, status, text, headers)
+  const pending = this[PENDING] as Pending
+  if (hasAll(text, pending)) return pending.writeHead.call(this, status, spelled(text))
+  addTo(this, pending)
+  return pending.writeHead.call(this, status, text, headers)
 }
 
-function addTo(raw: Raw, { reply, names }: Held): void {
+function addTo(raw: Raw, { reply, names }: Pending): void {
   for (const name of names) {
     const value = reply.getHeader(name)
     if (value === undefined || raw.hasHeader(name)) continue
     try {
       raw.setHeader(SENT_AS.get(name) ?? name, value)
     } catch {
-      // The application has put in a value that Node refuses. Fastify has caught that, and calls once more without headers to
-      // answer 500: to throw now would end the process.
+      // The application has set a value that Node refuses. Fastify has caught that error and now calls again without headers,
+      // to answer 500. Another error would end the process.
     }
   }
 }
 
 /** Whether these are the headers of the reply, which Fastify sends. */
-function hasAll(headers: unknown, { names }: Held): headers is Headers {
+function hasAll(headers: unknown, { names }: Pending): headers is Headers {
   return typeof headers === 'object' && headers !== null && names.every((name) => name in headers)
 }
 

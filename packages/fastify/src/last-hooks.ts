@@ -6,7 +6,7 @@ export type Stage = (typeof STAGES)[number]
 
 type Hook = (...args: never[]) => unknown
 
-/** The hooks that must run last, for each route being declared and each stage. */
+/** The hooks that must run last, by route and stage. */
 const lastOf = new WeakMap<RouteOptions, Map<Stage, Hook[]>>()
 
 /**
