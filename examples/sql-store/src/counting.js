@@ -6,7 +6,8 @@
  * @typedef {import('@tollgate/core/store').RefundRequest} RefundRequest
  * @typedef {import('@tollgate/core/store').Outcome} Outcome
  * @typedef {import('./rows.js').Opened} Opened
- * @typedef {Opened & { part: SubRequest, i: number }} Asked a limit of a part, and which of them it is
+ * @typedef {import('@tollgate/core/store').ChargedPart} ChargedPart
+ * @typedef {Opened & { part: SubRequest & Partial<ChargedPart>, i: number }} Asked a limit of a part, and which of them it is
  * @typedef {(key: string) => import('./rows.js').Row} RowOf
  */
 

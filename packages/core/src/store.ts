@@ -5,6 +5,9 @@
 export {
   type Answer,
   type Call,
+  type ChargeRequest,
+  type ChargedPart,
+  type ConsumeRequest,
   type Grant,
   type Hold,
   type HoldOutcome,
@@ -13,6 +16,7 @@ export {
   type LeaseOrder,
   type LeaseOutcome,
   type LeaseReport,
+  type LeaseRequest,
   type LeaseWish,
   type LimitOutcome,
   type Outcome,
@@ -21,11 +25,15 @@ export {
   type RefundRequest,
   SLOTS_KEPT_MS,
   type SlotHolder,
+  type SlotsRequest,
   type Store,
   type StoreAbilities,
   type StoreListener,
   type StoreRequest,
   type SubRequest,
+  type UnchargedRequest,
+  type UpToRequest,
+  limitsByPart,
 } from './stores/contract.js'
 export { checkStore, spaceOf, unsupportedBy } from './stores/store-check.js'
 export { needClock } from './base/options.js'

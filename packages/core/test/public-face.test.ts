@@ -56,6 +56,7 @@ const AUTHORS_OF_STORES = [
   'implementations',
   'isOutcome',
   'isRefundAnswer',
+  'limitsByPart',
   'memoryStore',
   'needClock',
   'refundByKey',

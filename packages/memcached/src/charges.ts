@@ -1,10 +1,10 @@
 import {
   ID_KEPT_MS,
   type Answer,
+  type ChargeRequest,
+  type ChargedPart,
   type LimitOutcome,
   type StoreError,
-  type StoreRequest,
-  type SubRequest,
   type Usage,
 } from '@tollgate/core/store'
 import type { LoadedLimit, Run } from './batch.js'
@@ -40,8 +40,8 @@ export class Charges {
     this.#moment = moment
   }
 
-  async charge(request: StoreRequest): Promise<Answer> {
-    const [{ key, set, used = [] }] = request.parts as readonly [SubRequest]
+  async charge(request: ChargeRequest): Promise<Answer> {
+    const [{ key, set, used }] = request.parts as readonly [ChargedPart]
     const charged = set.limits.map((limit, i): Charged => {
       const load = new Load(this.#counters.at(key, limit, this.#moment.nowUs), limit, this.#moment)
       return { limit, params: limit.paramsAt(this.#moment.nowUs / 1000), load, used: used[i] ?? [] }

@@ -5,6 +5,7 @@ import {
   isRefundAnswer,
   createLimitSet,
   type AlgorithmName,
+  type ChargedPart,
   type LimitInput,
   type LimitOptions,
   type LimitSet,
@@ -110,7 +111,7 @@ export class Bench {
     name: string,
     set: LimitSet,
     ...usages: readonly (readonly [units: number, ageUs: number][])[]
-  ): SubRequest {
+  ): ChargedPart {
     const used = usages.map((own) => own.map(([units, ageUs]): Usage => ({ units, ageUs })))
     return { key: this.key(name), set, cost: 1, used }
   }

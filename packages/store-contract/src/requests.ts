@@ -1,9 +1,12 @@
 import {
   implementations,
   type AlgorithmName,
+  type ChargeRequest,
+  type ChargedPart,
+  type ConsumeRequest,
   type Outcome,
-  type StoreRequest,
   type SubRequest,
+  type UpToRequest,
 } from '@tollgate/core/store'
 
 /** The algorithms that count units in time. The others count requests in flight. */
@@ -16,15 +19,15 @@ export function hasAnyWindow(algorithm: AlgorithmName): boolean {
   return implementations[algorithm].name === algorithm
 }
 
-export function all(...parts: readonly SubRequest[]): StoreRequest {
+export function all(...parts: readonly SubRequest[]): ConsumeRequest {
   return { shard: 0, parts, grant: 'all' }
 }
 
-export function upTo(...parts: readonly SubRequest[]): StoreRequest {
+export function upTo(...parts: readonly SubRequest[]): UpToRequest {
   return { shard: 0, parts, grant: 'upTo' }
 }
 
-export function force(parts: readonly SubRequest[], id?: string): StoreRequest {
+export function force(parts: readonly ChargedPart[], id?: string): ChargeRequest {
   return { shard: 0, parts, grant: 'force', id }
 }
 

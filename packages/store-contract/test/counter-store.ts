@@ -1,6 +1,8 @@
 import {
   EARLIEST,
   implementations,
+  type ChargeRequest,
+  type ChargedPart,
   type LimitOutcome,
   type LimitSet,
   type Outcome,
@@ -100,9 +102,9 @@ export function counterStore({ keepsDenied, readsFirst, now = Date.now }: Counte
     return { at, limits }
   }
 
-  async function charge({ parts, id }: StoreRequest): Promise<Outcome> {
+  async function charge({ parts, id }: ChargeRequest): Promise<Outcome> {
     const at = Math.floor(now() * 1000)
-    const [{ key, set, used = [] }] = parts as [StoreRequest['parts'][number]]
+    const [{ key, set, used }] = parts as [ChargedPart]
     const cells = cellsOf(key, set, at)
     const known = id === undefined ? undefined : (ids.get(id) as readonly number[] | undefined)
     const granted = used.map((own) => own.reduce((sum, { units }) => sum + units, 0))
@@ -150,7 +152,8 @@ export function counterStore({ keepsDenied, readsFirst, now = Date.now }: Counte
   return {
     synchronous: false,
     algorithms: ['fixed-window'],
-    consume: (batch) => inOrder(batch, (request) => (request.grant === 'force' ? charge : take)(request)),
+    consume: (batch) =>
+      inOrder(batch, (request) => (request.grant === 'force' ? charge(request) : take(request))),
     peek: (batch) => inOrder(batch, look),
     refund: (batch) => inOrder(batch, give),
     reset: async (keys) =>

@@ -1,4 +1,5 @@
 import { UNIT_MS } from '../base/duration.js'
+import { isWhole } from '../base/options.js'
 import { zoneOf, type Zone, type OffsetAt } from './time-zone.js'
 
 /** A local time is a number of ms as well: `Date.UTC` of what the wall clock shows. */
@@ -97,7 +98,7 @@ export function isAnchor(unit: CalendarUnit, anchor: unknown): anchor is Calenda
 
 function isDayNumber(unit: CalendarUnit, day: number): boolean {
   const days = unit === 'month' ? 31 : unit === 'week' ? 7 : 0
-  return Number.isInteger(day) && day >= 1 && day <= days
+  return isWhole(day, 1, days)
 }
 
 /** The date-time in local ms; NaN when the text is malformed or there is no such date, such as February 30. */

@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from '../base/timers.js'
 import { needCost } from '../requests/cost.js'
-import type { Request } from '../requests/request.js'
+import { withHold, type Request } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
 import { type Decision, hasSlots } from './decision/decision.js'
 import type { Settling } from './settle/settlement.js'
@@ -87,5 +87,5 @@ const MOST_OPEN = 1000
 /** The request, and each of its steps, asking for a reservation. */
 export function reserving(request: Request, id: string, lengthMs: number): Request {
   const hold: Hold = { kind: 'reservation', id, lengthUs: lengthMs * 1000, slackUs: 0, most: MOST_OPEN }
-  return { ...request, hold, steps: request.steps?.map((step) => ({ ...step, hold })) }
+  return withHold(request, hold)
 }

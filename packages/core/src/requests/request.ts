@@ -2,7 +2,15 @@ import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit/limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
-import type { Outcome, StoreRequest, SubRequest } from '../stores/contract.js'
+import type {
+  UnchargedRequest,
+  Hold,
+  LeaseRequest,
+  Outcome,
+  SlotHolder,
+  SlotsRequest,
+  SubRequest,
+} from '../stores/contract.js'
 
 /** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
 export interface Part extends SubRequest {
@@ -21,15 +29,15 @@ export interface Part extends SubRequest {
 /**
  * A request on its way from the builder to the store: the subject that pays, its plan, and what is asked of which keys.
  */
-export interface Request extends StoreRequest {
+export type Request = UnchargedRequest<Part> & RequestTerms
+
+interface RequestTerms {
   /** The subject that pays. */
   readonly subject: Subject
   /** Its plan. */
   readonly plan: Plan
   /** Units asked of every limit. */
   readonly cost: number
-  /** Empty when nothing limits the request. */
-  readonly parts: readonly Part[]
   /** The limits of all parts: the same array for all requests with the same plans, so that headers are cached. */
   readonly limits: readonly Limit[]
   /** The steps, in the order in which they are asked, if the request cannot be decided in one. */
@@ -46,6 +54,22 @@ export interface Request extends StoreRequest {
   readonly inFlight?: RequestSlots | undefined
   /** Set on steps, and on what is asked again: the deadline that all asking for the request shares. */
   readonly deadline?: SharedDeadline | undefined
+}
+
+/** What is asked of one key without a caller: the leases of a process, or how many requests it has in flight. */
+export function messageAbout(part: Part, plan: Plan, message: LeaseMessage | SlotsMessage): Request {
+  const { subject, limits, shard } = part
+  const { slots, ...kind } = message
+  return { subject, plan, cost: 1, parts: [{ ...part, cost: 1, slots }], limits, shard, ...kind }
+}
+
+type LeaseMessage = Pick<LeaseRequest, 'grant' | 'order'> & { readonly slots?: undefined }
+type SlotsMessage = Pick<SlotsRequest, 'grant'> & { readonly slots: SlotHolder }
+
+/** The request, and each of its steps, putting its cost beside the limits; without a hold, to take it as any other does. */
+export function withHold(request: Request, hold: Hold | undefined): Request {
+  const steps = request.steps?.map((step) => withHold(step, hold))
+  return { ...request, grant: 'all', order: undefined, hold, steps }
 }
 
 /** The deadline that all asking for a request shares. */

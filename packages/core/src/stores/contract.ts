@@ -5,52 +5,90 @@ import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 
-/** How many units a request asks of one key. */
+/** What a request asks of one key: `cost` units of every limit of the set. */
 export interface SubRequest {
   /** Bounded text; the store puts its own prefix before it. */
   readonly key: string
   readonly set: LimitSet
-  /** Quota units, a whole number from 1, asked of every limit of the set. Not used with `force`. */
+  /** Quota units, a whole number from 1. */
   readonly cost: number
-  /** Only with `force`: the units used of each limit of the set, oldest first. */
-  readonly used?: readonly (readonly Usage[])[] | undefined
   /**
-   * Only if the set has a limit of requests in flight (`set.inFlightIndex`), with the grants `all` and `declare`. Its numbers
-   * change: read them when the request is sent. Left out, the request takes no slot.
+   * Only if the set has a limit of requests in flight (`set.inFlightIndex`). The numbers change: read them when the request is
+   * sent. Left out, the request takes no slot.
    */
   readonly slots?: SlotHolder | undefined
 }
 
-/**
- * How many of the requested units a store may give.
- * - `all`: the cost from every limit, or nothing from any.
- * - `upTo`: the same number of units from every limit: as much of the cost as fits all of them.
- * - `force`: each limit's own units, at the time of their use, over the quota if need be.
- * - `lease`: units in advance, which the process then serves from memory: as `order` says. Only asked of stores with
- *   `leases`.
- * - `declare`: nothing; only the `slots` of its one part are told, and the row of the holder lives on from now. Only asked
- *   of stores with `slots`.
- * - `release`: as `declare`, for slots that were given back: if the holder has a row, its end stays, and nothing else of
- *   the subject is written.
- */
-export type Grant = 'all' | 'upTo' | 'force' | 'lease' | 'declare' | 'release'
+/** What a charge asks of one key. Its `cost` is not read. */
+export interface ChargedPart extends SubRequest {
+  /** The units used of each limit of the set, oldest first. */
+  readonly used: readonly (readonly Usage[])[]
+}
 
-/** One request. All its keys are decided in one step. */
-export interface StoreRequest {
-  /** The shard that all its keys are in, from 0. */
+/** What all kinds of requests have. What only some have is undefined in the others, so it can be read of any. */
+interface AnyRequest {
+  /** The shard that all keys are in, from 0. */
   readonly shard: number
+  readonly id?: undefined
+  readonly order?: undefined
+  readonly hold?: undefined
+}
+
+/** All or nothing: the cost from every limit, or nothing from any. */
+export interface ConsumeRequest<Part = SubRequest> extends Omit<AnyRequest, 'hold'> {
+  readonly grant: 'all'
   /** Each key at most once. More than one only if the store is `atomic`. */
-  readonly parts: readonly SubRequest[]
-  readonly grant: Grant
-  /**
-   * At most 64 letters, digits, `_` or `-`. Only with `force`. The shard remembers an id for ID_KEPT_MS: a repeated
-   * request changes nothing and gets the same `granted` as the first time.
-   */
-  readonly id?: string | undefined
-  /** Only with `lease`, and then there is one part. */
-  readonly order?: LeaseOrder | undefined
+  readonly parts: readonly Part[]
   readonly hold?: Hold | undefined
 }
+
+/** The same number of units from every limit: as much of the cost as fits all of them. Takes no slot. */
+export interface UpToRequest<Part = SubRequest> extends AnyRequest {
+  readonly grant: 'upTo'
+  readonly parts: readonly Part[]
+}
+
+/** Units that were used already: from each limit its own, at the time of their use, over the quota if need be. */
+export interface ChargeRequest extends Omit<AnyRequest, 'id'> {
+  readonly grant: 'force'
+  readonly parts: readonly ChargedPart[]
+  /**
+   * At most 64 letters, digits, `_` or `-`. The shard remembers an id for ID_KEPT_MS: a repeated request changes nothing
+   * and gets the same `granted` as the first time.
+   */
+  readonly id?: string | undefined
+}
+
+/** Units in advance, which the process then serves from memory. Only asked of stores with `leases` or `holds`. */
+export interface LeaseRequest<Part = SubRequest> extends Omit<AnyRequest, 'order'> {
+  readonly grant: 'lease'
+  /** One part. */
+  readonly parts: readonly Part[]
+  readonly order: LeaseOrder
+}
+
+/**
+ * Takes nothing, and says only how many slots the holder has. Only asked of stores with `slots`.
+ * - `declare`: the row of the holder lives on from now.
+ * - `release`: slots were given back. If the holder has a row, its end stays, and nothing else of the subject is written.
+ */
+export interface SlotsRequest<Part = SubRequest> extends AnyRequest {
+  readonly grant: 'declare' | 'release'
+  /** One part, with `slots`. */
+  readonly parts: readonly Part[]
+}
+
+/** One request, of the kind that `grant` says. All its keys are decided in one step. */
+export type StoreRequest = UnchargedRequest | ChargeRequest
+
+/** All but charges. */
+export type UnchargedRequest<Part = SubRequest> =
+  | ConsumeRequest<Part>
+  | UpToRequest<Part>
+  | LeaseRequest<Part>
+  | SlotsRequest<Part>
+
+export type Grant = StoreRequest['grant']
 
 /** Where one limit stands after a request. Times are whole µs, at most 2^53 - 1. */
 export interface LimitOutcome {
@@ -89,6 +127,16 @@ export interface Outcome {
   readonly hold?: HoldOutcome | undefined
 }
 
+/** Each part of a request with what a list has of its limits: the limits of the first part come first, as in an outcome. */
+export function limitsByPart<Part extends { readonly set: LimitSet }, T>(
+  parts: readonly Part[],
+  ofLimits: readonly T[],
+): (readonly [Part, readonly T[]])[] {
+  if (parts.length === 1) return [[parts[0] as Part, ofLimits]]
+  let next = 0
+  return parts.map((part) => [part, ofLimits.slice(next, (next += part.set.limits.length))])
+}
+
 /** An outcome, or the error because of which this request has none. */
 export type Answer = Outcome | StoreError
 
@@ -96,7 +144,7 @@ export type Answer = Outcome | StoreError
 export interface RefundRequest {
   readonly shard: number
   readonly parts: readonly RefundPart[]
-  /** As in StoreRequest. Units are given back once per id; a repetition gets the answer of the first time. */
+  /** As in ChargeRequest. Units are given back once per id; a repetition gets the answer of the first time. */
   readonly id?: string | undefined
 }
 
@@ -206,8 +254,6 @@ export interface Store extends StoreAbilities {
   close?(): MaybePromise<void>
 }
 
-/** What processes hold of a subject's limits: units on lease, reserved or in places, and slots of requests in flight. */
-
 /**
  * What a process tells of its leases of a key, and the next one that it asks for. Units on lease are counted beside the
  * limits: nobody else can take them. They enter the limits when they are reported as used, or when the lease ends.
@@ -253,9 +299,8 @@ export interface LeaseOutcome {
 }
 
 /**
- * Asks to put the cost of a request beside the limits instead of taking it, as a lease does: nobody else can have these
- * units. Only with the grant `all`, and only asked of stores with `holds`. It is made smaller, or ended, by reports in a
- * `LeaseOrder`, one for each key.
+ * Puts the cost beside the limits, as a lease does: nobody else can have these units. Only asked of stores with `holds`.
+ * Reports in a `LeaseOrder`, one for each key, make it smaller or end it.
  * - `reservation`: if the cost fits now. What is still held at the end comes back, and never counts as used.
  * - `place`: if the cost does not fit now, but will within `lengthUs`, after all places that were booked before, or in one
  *   that was given back. Parts whose set has no `wait` must have room now, and are taken from at once. The units enter

@@ -1,27 +1,38 @@
 import { NEVER } from '../algorithms/implementation.js'
-import type {
-  Hold,
-  HoldOutcome,
-  LeaseOrder,
-  LimitOutcome,
-  Outcome,
-  StoreRequest,
-  SubRequest,
+import { isWhole } from '../base/options.js'
+import {
+  limitsByPart,
+  type ChargedPart,
+  type Hold,
+  type HoldOutcome,
+  type LeaseOrder,
+  type LeaseOutcome,
+  type LimitOutcome,
+  type Outcome,
+  type StoreRequest,
+  type SubRequest,
 } from './contract.js'
 
-type Asked = Pick<StoreRequest, 'parts' | 'grant' | 'order' | 'hold'>
-
 /** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
-export function isOutcome(given: unknown, { parts, grant, order, hold }: Asked): given is Outcome {
+export function isOutcome(given: unknown, request: StoreRequest): given is Outcome {
   try {
-    const { at, limits, lease } = (given ?? {}) as Partial<Outcome>
-    if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(parts)) return false
+    const { at, limits, lease, hold } = (given ?? {}) as Partial<Outcome>
+    if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(request.parts))
+      return false
     // Indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
-    if (grant === 'all') return hold === undefined || isHold((given as Partial<Outcome>).hold, limits, hold)
-    if (grant === 'declare' || grant === 'release') return true
-    if (grant === 'lease') return isLease(lease, limits, order)
-    return grant === 'upTo' ? isSameForAll(limits, leastCost(parts)) : isOfEach(limits, parts)
+    switch (request.grant) {
+      case 'all':
+        return request.hold === undefined || isHold(hold, limits, request.hold)
+      case 'upTo':
+        return isSameForAll(limits, Math.min(...request.parts.map(({ cost }) => cost)))
+      case 'force':
+        return isOfEach(limits, request.parts)
+      case 'lease':
+        return isLease(lease, limits, request.order)
+      default:
+        return true
+    }
   } catch {
     // A getter threw.
     return false
@@ -41,9 +52,9 @@ function countOf(parts: readonly SubRequest[]): number {
 
 function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
   const { wait, remaining, reset, leased, slot } = given ?? {}
-  if (leased !== undefined && !isCount(leased)) return false
-  if (slot !== undefined && !isCount(slot)) return false
-  return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isCount(remaining)
+  if (leased !== undefined && !isWhole(leased, 0)) return false
+  if (slot !== undefined && !isWhole(slot, 0)) return false
+  return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isWhole(remaining, 0)
 }
 
 /** Within the safe integers, beyond which a number could not be written into a header. */
@@ -51,28 +62,19 @@ function isTime(given: unknown): given is number {
   return typeof given === 'number' && Math.abs(given) <= Number.MAX_SAFE_INTEGER
 }
 
-function isCount(given: unknown): given is number {
-  return Number.isSafeInteger(given) && (given as number) >= 0
-}
-
-function leastCost(parts: readonly SubRequest[]): number {
-  return Math.min(...parts.map(({ cost }) => cost))
-}
-
 /** With `upTo` and `lease`: `granted` is the same for every limit, and at most what was asked for. */
 function isSameForAll(limits: readonly LimitOutcome[], most: number): boolean {
   const granted = limits[0]?.granted
-  return isCount(granted) && limits.every((limit) => limit.granted === granted) && granted <= most
+  return isWhole(granted, 0, most) && limits.every((limit) => limit.granted === granted)
 }
 
 /** A lease that would last longer than the wish says would be served after the store has given its units to others. */
 function isLease(
-  lease: Outcome['lease'],
+  { endsInUs, isKnown }: Partial<LeaseOutcome> = {},
   limits: readonly LimitOutcome[],
-  { wish }: LeaseOrder = { reports: [] },
+  { wish }: LeaseOrder,
 ): boolean {
-  const { endsInUs, isKnown } = lease ?? {}
-  const isInTime = isCount(endsInUs) && endsInUs <= (wish?.lengthUs ?? 0)
+  const isInTime = isWhole(endsInUs, 0, wish?.lengthUs ?? 0)
   return isInTime && typeof isKnown === 'boolean' && isSameForAll(limits, wish?.most ?? 0)
 }
 
@@ -80,19 +82,21 @@ function isLease(
 function isHold(held: HoldOutcome | undefined, limits: readonly LimitOutcome[], hold: Hold): boolean {
   if (limits.some(({ wait }) => wait !== 0)) return held === undefined
   const { delayUs, endsInUs } = held ?? {}
-  if (!isCount(delayUs) || !isCount(endsInUs)) return false
+  if (!isWhole(delayUs, 0) || !isWhole(endsInUs, 0)) return false
   const { kind, lengthUs, slackUs } = hold
   if (kind === 'reservation') return delayUs === 0 && endsInUs <= lengthUs + lengthUs / 64 + 1000
   return delayUs <= lengthUs && endsInUs <= delayUs + slackUs && (delayUs === 0 || endsInUs >= delayUs)
 }
 
 /** With `force`: each limit has its own `granted`, at most the units used of it. */
-function isOfEach(limits: readonly LimitOutcome[], parts: readonly SubRequest[]): boolean {
-  let next = 0
-  return parts.every(({ set, used = [] }) =>
-    set.limits.every((_, i) => {
-      const { granted } = limits[next++] as LimitOutcome
-      return isCount(granted) && granted <= (used[i] ?? []).reduce((sum, { units }) => sum + units, 0)
-    }),
+function isOfEach(limits: readonly LimitOutcome[], parts: readonly ChargedPart[]): boolean {
+  return limitsByPart(parts, limits).every(([{ used }, own]) =>
+    own.every(({ granted }, i) =>
+      isWhole(
+        granted,
+        0,
+        (used[i] ?? []).reduce((sum, { units }) => sum + units, 0),
+      ),
+    ),
   )
 }

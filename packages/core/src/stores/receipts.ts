@@ -1,5 +1,11 @@
-import { EARLIEST } from '../algorithms/implementation.js'
-import type { Outcome, RefundRequest, StoreRequest } from './contract.js'
+import { EARLIEST, type Receipt } from '../algorithms/implementation.js'
+import {
+  limitsByPart,
+  type Outcome,
+  type RefundRequest,
+  type StoreRequest,
+  type SubRequest,
+} from './contract.js'
 
 /**
  * Makes the request that gives units of an outcome back to the limits they were taken from. Requests in flight are left out:
@@ -14,22 +20,12 @@ export function refundOf(
   units: number | readonly number[],
   id?: string,
 ): RefundRequest {
-  let next = 0
-  return {
-    shard,
-    id,
-    parts: parts.map(({ key, set }) => ({
-      key,
-      set,
-      receipts: set.limits.map((_, i) => {
-        const { remaining = 0, reset = 0, leased = 0 } = limits[next] ?? {}
-        const own = i === set.inFlightIndex ? 0 : typeof units === 'number' ? units : (units[next] ?? 0)
-        next += 1
-        // Units on lease are not in the state that the algorithm gives back to.
-        return { units: own, at, remaining: remaining + leased, reset }
-      }),
-    })),
-  }
+  const receipts = limits.map(({ remaining, reset, leased = 0 }, i): Receipt => {
+    const own = typeof units === 'number' ? units : (units[i] ?? 0)
+    // Units on lease are not in the state that the algorithm gives back to.
+    return { units: own, at, remaining: remaining + leased, reset }
+  })
+  return refundWith({ shard, parts: limitsByPart(parts, receipts) }, id)
 }
 
 /**
@@ -44,18 +40,24 @@ export function refundByKey(
   units: number,
   id?: string,
 ): RefundRequest {
+  const receipt = { units, at: EARLIEST, remaining: 0, reset: 0 }
+  return refundWith({ shard, parts: parts.map((part) => [part, part.set.limits.map(() => receipt)]) }, id)
+}
+
+function refundWith(
+  {
+    shard,
+    parts,
+  }: { readonly shard: number; readonly parts: readonly (readonly [SubRequest, readonly Receipt[]])[] },
+  id: string | undefined,
+): RefundRequest {
   return {
     shard,
     id,
-    parts: parts.map(({ key, set }) => ({
+    parts: parts.map(([{ key, set }, receipts]) => ({
       key,
       set,
-      receipts: set.limits.map((_, i) => ({
-        units: i === set.inFlightIndex ? 0 : units,
-        at: EARLIEST,
-        remaining: 0,
-        reset: 0,
-      })),
+      receipts: receipts.map((one, i) => (i === set.inFlightIndex ? { ...one, units: 0 } : one)),
     })),
   }
 }

@@ -110,7 +110,7 @@ function isRight({ request, answer }: Said): boolean {
     ...request,
     order: order && { ...order, wish: order.wish && wish },
     hold: hold && { ...hold, kind: 'place', lengthUs: 6_000_000, slackUs: 6_000_000 },
-  })
+  } as StoreRequest)
 }
 
 /** How many answers there were of each kind, by mix. */

@@ -7,7 +7,7 @@ import type { LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { benches, closeBenches, sharedRedis, START_MS, type Clock } from '../support/benches.js'
 import { advance, mostInAnyWindow, toUs, type Admitted } from '../support/schedules.js'
-import { outcomeOf, requestOf, setOf } from '../support/store-requests.js'
+import { orderFor, outcomeOf, requestOf, setOf } from '../support/store-requests.js'
 import { HOUR_MS, variants, windowOf, type Variant } from '../support/variants.js'
 
 afterAll(closeBenches)
@@ -191,7 +191,7 @@ describe.each(stores)('a value of bounded size, in %s', (_, open) => {
         reports: [],
         wish: { id, most: 5, least: 1, share: 1, lengthUs: 50_000, lagUs: 0 },
       }
-      return outcomeOf(store, { ...requestOf('k', set), grant: 'lease', order })
+      return outcomeOf(store, orderFor('k', set, order))
     }
     const sizes: number[] = []
     for (const [n, set] of sets.entries()) {

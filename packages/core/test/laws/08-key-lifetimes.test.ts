@@ -3,10 +3,10 @@ import { testPrefix } from '@tollgate/testing'
 import { EARLIEST } from '../../src/algorithms/implementation.js'
 import { createLimiter, redisStore, type LimitInput } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
-import type { Hold, LeaseOrder, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
+import type { Hold, LeaseOrder, Outcome, Store } from '../../src/stores/contract.js'
 import { ProcessStore } from '../../src/stores/memory/process-store.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
-import { outcomeOf, receiptsOf, requestOf, setOf, waiting } from '../support/store-requests.js'
+import { orderFor, outcomeOf, receiptsOf, requestOf, setOf, waiting } from '../support/store-requests.js'
 
 afterAll(closeBenches)
 
@@ -63,7 +63,7 @@ function hold(
 }
 
 function order(store: Store, set: LimitSet, orderOf: LeaseOrder): Promise<Outcome> {
-  return outcomeOf(store, { ...requestOf('k', set), grant: 'lease', order: orderOf })
+  return outcomeOf(store, orderFor('k', set, orderOf))
 }
 
 function end(store: Store, n: number, set: LimitSet, used = 0): Promise<Outcome> {
@@ -87,7 +87,7 @@ async function refundByKey(store: Store, set: LimitSet, units: number): Promise<
 async function tell(
   store: Store,
   set: LimitSet,
-  grant: StoreRequest['grant'],
+  grant: 'all' | 'declare' | 'release',
   held: number,
 ): Promise<Outcome> {
   const slots = { id: 'holder', held, known: 1 }

@@ -123,7 +123,8 @@ export class StorePlay {
       const takesSlots = slots && set.inFlightIndex !== undefined && (grant === 'all' || isTelling)
       return { key, set, cost, ...(takesSlots && { slots }), ...(grant === 'force' && { used }) }
     })
-    return { ...rest, shard: 0, grant, parts, ...(grant === 'force' && id !== undefined && { id }) }
+    const withId = grant === 'force' && id !== undefined && { id }
+    return { ...rest, shard: 0, grant, parts, ...withId } as StoreRequest
   }
 
   #note({ parts }: StoreRequest, answer: Answer): void {

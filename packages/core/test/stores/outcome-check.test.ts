@@ -12,15 +12,16 @@ const order = {
   reports: [],
   wish: { id: 'lease-000001', most: 3, least: 1, share: 1, lengthUs: 500, lagUs: 0 },
 }
-const request = (grant: Grant): StoreRequest => ({
-  shard: 0,
-  grant,
-  order: grant === 'lease' ? order : undefined,
-  parts: [
-    { key: 'a', set: createLimitSet('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
-    { key: 'b', set, cost: 3, used },
-  ],
-})
+const request = (grant: Grant): StoreRequest =>
+  ({
+    shard: 0,
+    grant,
+    order: grant === 'lease' ? order : undefined,
+    parts: [
+      { key: 'a', set: createLimitSet('5/min'), cost: 3, used: [[{ units: 4, ageUs: 0 }]] },
+      { key: 'b', set, cost: 3, used },
+    ],
+  }) as StoreRequest
 const state = { wait: 0, remaining: 4, reset: 60_000_000 }
 const outcome = (...granted: unknown[]): object => ({
   at: 1,
@@ -123,7 +124,7 @@ describe('with a hold', () => {
     ['a denial', place, denied, true],
     ['a denial with a hold', place, { ...denied, hold: { delayUs: 0, endsInUs: 0 } }, false],
   ])('%s', (_, hold, given, isOne) => {
-    expect(isOutcome(given, { ...request('all'), hold })).toBe(isOne)
+    expect(isOutcome(given, { ...request('all'), hold } as StoreRequest)).toBe(isOne)
   })
 })
 

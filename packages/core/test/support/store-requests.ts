@@ -1,7 +1,15 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import type { LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
-import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
-import type { Answer, Outcome, Store, StoreRequest } from '../../src/stores/contract.js'
+import { createLimitSet } from '../../src/plans/limit/limit.js'
+import type { LimitInput } from '../../src/plans/limit/limit.js'
+import type {
+  Answer,
+  ConsumeRequest,
+  LeaseOrder,
+  Outcome,
+  Store,
+  StoreRequest,
+} from '../../src/stores/contract.js'
 import { windowOf, type Variant } from './variants.js'
 
 /** Compiles limits into the form that stores get. */
@@ -26,8 +34,13 @@ export function manySets(variant: Variant, ...first: readonly LimitInput[]): Lim
 }
 
 /** A request with grant `all` for one key. */
-export function requestOf(key: string, set: LimitSet, cost = 1): StoreRequest {
+export function requestOf(key: string, set: LimitSet, cost = 1): ConsumeRequest {
   return { shard: 0, parts: [{ key, set, cost }], grant: 'all' }
+}
+
+/** A request with grant `lease` for one key. */
+export function orderFor(key: string, set: LimitSet, order: LeaseOrder): StoreRequest {
+  return { shard: 0, parts: [{ key, set, cost: 1 }], grant: 'lease', order }
 }
 
 /** Sends one request to a store. Throws the answer when it is an error. */

@@ -5,7 +5,8 @@ export const faultsOfDeciding: readonly Fault[] = [
   [
     'it takes nothing for what it allows',
     (inner) => ({
-      consume: (batch) => inner.peek(batch.map((request) => ({ ...request, grant: 'all' as const }))),
+      consume: (batch) =>
+        inner.peek(batch.map((request) => ({ ...request, grant: 'all' })) as StoreRequest[]),
     }),
     [/its order/, /remaining is exact/, /of many calls at once/, /upTo/, /force/],
   ],

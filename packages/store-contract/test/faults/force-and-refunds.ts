@@ -1,5 +1,5 @@
-import type { StoreRequest } from '@tollgate/core/store'
-import { asked, ofGrant, refunds, type Fault } from './fault.js'
+import type { ChargedPart, Usage } from '@tollgate/core/store'
+import { asked, ofGrant, refunds, type Change, type Fault } from './fault.js'
 
 export const faultsOfForceAndRefunds: readonly Fault[] = [
   [
@@ -7,7 +7,7 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
     (inner) =>
       asked(
         inner,
-        ofGrant('force', (request) => ({ ...request, parts: request.parts.map(cutAtFive) })),
+        ofUsed((usage) => ({ ...usage, units: Math.min(usage.units, 5) })),
       ),
     [/force: goes over/],
   ],
@@ -16,7 +16,7 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
     (inner) =>
       asked(
         inner,
-        ofGrant('force', (request) => ({ ...request, parts: request.parts.map(fresh) })),
+        ofUsed((usage) => ({ ...usage, ageUs: 0 })),
       ),
     [/force: counts units from/],
   ],
@@ -69,11 +69,13 @@ export const faultsOfForceAndRefunds: readonly Fault[] = [
   ['refund gives nothing', () => ({ refund: (batch) => batch.map(() => true) }), [/refund: gives units/]],
 ]
 
-function cutAtFive(part: StoreRequest['parts'][number]): StoreRequest['parts'][number] {
-  const cut = part.used?.map((own) => own.map((usage) => ({ ...usage, units: Math.min(usage.units, 5) })))
-  return { ...part, used: cut }
-}
-
-function fresh(part: StoreRequest['parts'][number]): StoreRequest['parts'][number] {
-  return { ...part, used: part.used?.map((own) => own.map((usage) => ({ ...usage, ageUs: 0 }))) }
+/** Changes what is said of used units. */
+function ofUsed(change: (usage: Usage) => Usage): Change {
+  return ofGrant('force', (request) => ({
+    ...request,
+    parts: request.parts.map((part) => ({
+      ...part,
+      used: (part as ChargedPart).used.map((own) => own.map(change)),
+    })),
+  }))
 }

@@ -1,5 +1,5 @@
 import type { Outcome, StoreRequest } from '@tollgate/core/store'
-import { asked, asks, told, type Fault, type Outcomes } from './fault.js'
+import { asked, asks, told, type Change, type Fault, type Outcomes } from './fault.js'
 
 export const faultsOfKeysAndAnswers: readonly Fault[] = [
   [
@@ -36,7 +36,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
   [
     'it counts buckets of one window apart, whatever else counts there',
     (inner) => {
-      const apart = (request: StoreRequest): StoreRequest => ({
+      const apart: Change = (request) => ({
         ...request,
         parts: request.parts.map((part) => {
           const limits = part.set.limits.map((limit) => {
@@ -46,7 +46,7 @@ export const faultsOfKeysAndAnswers: readonly Fault[] = [
           return { ...part, set: { ...part.set, limits } }
         }),
       })
-      return { ...asked(inner, apart), peek: (batch) => inner.peek(batch.map(apart)) }
+      return { ...asked(inner, apart), peek: (batch) => inner.peek(batch.map(apart) as StoreRequest[]) }
     },
     [/plans: used units count on in each of several buckets/],
   ],

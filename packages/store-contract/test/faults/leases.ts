@@ -34,7 +34,7 @@ const nothingTaken: Broken = (inner) => ({
   consume: (batch) =>
     batch.map((request) => {
       if (request.grant !== 'lease') return (asks(inner, [request]) as [Outcome])[0]
-      const [{ at, limits }] = inner.peek([{ ...request, grant: 'all' }]) as [Outcome]
+      const [{ at, limits }] = inner.peek([{ ...request, grant: 'all', order: undefined }]) as [Outcome]
       const granted = Math.min(request.order?.wish?.most ?? 0, ...limits.map(({ remaining }) => remaining))
       const given = limits.map((limit) => ({ ...limit, wait: 0, granted }))
       return { at, limits: given, lease: { endsInUs: granted > 0 ? 1000 : 0, isKnown: true } }

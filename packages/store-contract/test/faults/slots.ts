@@ -1,5 +1,5 @@
 import type { Outcome, SlotHolder, Store, StoreRequest, SubRequest } from '@tollgate/core/store'
-import { asked, asks, ofGrant, told, type Broken, type Fault } from './fault.js'
+import { asked, asks, ofGrant, told, type Broken, type Change, type Fault } from './fault.js'
 
 /** Changes the parts that tell of slots. */
 const slotted = (change: (part: SubRequest, slots: SlotHolder, i: number) => Partial<SubRequest>): Broken => {
@@ -158,6 +158,6 @@ export const faultsOfSlots: readonly Fault[] = [
   ['slots never end', immortal, [/tells nothing more end/]],
 ]
 
-function changed(change: (request: StoreRequest) => StoreRequest): Broken {
+function changed(change: Change): Broken {
   return (inner) => asked(inner, change)
 }

@@ -213,7 +213,7 @@ export class LocalLimiter {
     this.#nowMs = nowMs
     this.#asked += 1
     const own = parts.map((part) => withOwnSlots(part, this.#held.get(part.key) ?? 0, this.#asked))
-    return { shard: 0, grant: request.grant, parts: this.#sharesOf(own) }
+    return { shard: 0, grant: request.grant === 'upTo' ? 'upTo' : 'all', parts: this.#sharesOf(own) }
   }
 
   #sharesOf(parts: readonly SubRequest[]): SubRequest[] {

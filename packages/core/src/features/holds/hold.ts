@@ -37,11 +37,6 @@ export function limitsOfParts(
   })
 }
 
-/** The same request without what it holds, to take more units as any other does. */
-export function withoutHold(request: Request): Request {
-  return { ...request, hold: undefined, steps: request.steps?.map(withoutHold) }
-}
-
 /**
  * Gives back units of a place that has ended: they entered the limits then. What else was in the limits at that moment is not known.
  * In a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be there.

@@ -1,7 +1,7 @@
 import { processTiming, type Timing } from '../../base/clocks.js'
 import { elapsedMs } from '../../base/timers.js'
 import { combineGivenBack, type Feature, type FeatureHost, type GivenBack } from '../../requests/feature.js'
-import type { Part, Request } from '../../requests/request.js'
+import { messageAbout, type Part, type Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { Answer, Outcome, StoreRequest } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
@@ -156,9 +156,7 @@ function createReport({ subject, plan, hold }: Request, part: Part, used: number
   // A store answers any report of nothing used and nothing left with `isKnown`. So all is reported as held first.
   const held = { id, used: 0, left: part.cost }
   const reports = [...(used === 0 ? [held] : []), { id, used, left: 0 }]
-  const { limits, shard } = part
-  const parts = [{ ...part, cost: 1, slots: undefined }]
-  return { subject, plan, cost: 1, parts, limits, shard, grant: 'lease', order: { reports } }
+  return { ...messageAbout(part, plan, { grant: 'lease', order: { reports } }), subject }
 }
 
 function toGivenBack(result: ReportResult): GivenBack {

@@ -1,6 +1,6 @@
 import { clearTimeout, setImmediate, setTimeout } from '../../base/timers.js'
 import type { FeatureHost } from '../../requests/feature.js'
-import type { Request } from '../../requests/request.js'
+import { messageAbout, type Request } from '../../requests/request.js'
 import type { Outcome } from '../../stores/contract.js'
 import type { KeySlots, Report } from './key-slots.js'
 
@@ -139,7 +139,5 @@ export class SlotReports {
 }
 
 function createRequest({ part, plan }: KeySlots, { id, held, known, grant }: Report): Request {
-  const { subject, limits, shard } = part
-  const parts = [{ ...part, cost: 1, slots: { id, held, known } }]
-  return { subject, plan, cost: 1, parts, limits, shard, grant }
+  return messageAbout(part, plan, { grant, slots: { id, held, known } })
 }

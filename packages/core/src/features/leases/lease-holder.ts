@@ -1,8 +1,8 @@
 import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
-import type { Part, Request } from '../../requests/request.js'
+import { messageAbout, type Part, type Request } from '../../requests/request.js'
 import type { LeasedUnits } from '../../requests/verdict.js'
-import type { LeaseOrder, LeaseWish, Outcome, RefundRequest } from '../../stores/contract.js'
+import type { LeaseWish, Outcome, RefundRequest } from '../../stores/contract.js'
 import { refundOf } from '../../stores/receipts.js'
 import { type Demand, isHot, isInTime, leadMsOf, pauseMsOf, createWish } from './demand.js'
 import { HeldLease, type LeaseState } from './held-lease.js'
@@ -214,13 +214,7 @@ export class LeaseHolder {
     const { reports, reported } = this.#leases.report(kept)
     for (const { id } of this.#unanswered) reports.push({ id, used: 0, left: 0 })
     this.#underWay = { wish, reported }
-    return this.#requestOf({ reports, wish }, wish?.most ?? 1)
-  }
-
-  #requestOf(order: LeaseOrder, cost: number): Request {
-    const { shard, subject, limits } = this.part
-    const parts = [{ ...this.part, cost }]
-    return { subject, plan: this.#options.plan, cost, parts, limits, shard, grant: 'lease', order }
+    return messageAbout(this.part, this.#options.plan, { grant: 'lease', order: { reports, wish } })
   }
 
   #adopt(wish: LeaseWish, outcome: Outcome, sentAtMs: number, nowMs: number): void {

@@ -64,7 +64,16 @@ export async function takeUpTo(request: Request, cost: number, verdicts: Verdict
 /** A request for up to `cost` more units. It has its slots already. */
 function askingUpTo(step: Request, cost: number): Request {
   const parts = step.parts.map((part) => ({ ...part, cost, slots: undefined }))
-  return { ...step, cost, parts, grant: 'upTo', steps: undefined, inFlight: undefined }
+  return {
+    ...step,
+    cost,
+    parts,
+    grant: 'upTo',
+    order: undefined,
+    hold: undefined,
+    steps: undefined,
+    inFlight: undefined,
+  }
 }
 
 /** Asks for one step, and once more where units that this process holds on lease were in the way. */

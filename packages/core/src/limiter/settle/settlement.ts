@@ -2,10 +2,10 @@ import { show, TollgateError } from '../../base/errors.js'
 import { quiet } from '../../base/promises.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
-import { ownersOf as ownersOfParts, type Request } from '../../requests/request.js'
+import { withHold, ownersOf as ownersOfParts, type Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import { needCost } from '../../requests/cost.js'
-import { isReserved, withoutHold } from '../../features/holds/hold.js'
+import { isReserved } from '../../features/holds/hold.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import { CountedDecision } from '../decision/counted-decision.js'
 import type { Decision, DecisionSource } from '../decision/decision.js'
@@ -52,7 +52,7 @@ export class Settling {
   }
 
   #takeMore({ request }: Settlement, cost: number): Promise<number> {
-    return this.#pipeline.takeMore(withoutHold(request), cost - request.cost)
+    return this.#pipeline.takeMore(withHold(request, undefined), cost - request.cost)
   }
 
   async #commit(settlement: Settlement, cost: number): Promise<number> {
@@ -74,7 +74,7 @@ export class Settling {
     if (found.includes('unsent')) return 0
     const parts = step.parts.filter((_, i) => found[i] === 'over' || found[i] === 'lost')
     if (used === 0 || parts.length === 0) return used
-    return this.#pipeline.takeMore({ ...withoutHold(step), parts }, used)
+    return this.#pipeline.takeMore({ ...withHold(step, undefined), parts }, used)
   }
 }
 

@@ -123,7 +123,7 @@ export class WaitingRoom {
     const { slackUs, most } = visit.terms
     const hold = { kind: 'place', id: this.#newId(), lengthUs: Math.floor(lengthUs), slackUs, most } as const
     const sentAtMs = this.#timing.now()
-    return chain(this.#host.ask({ ...visit.request, hold }), (verdict) => {
+    return chain(this.#host.ask({ ...visit.request, grant: 'all', order: undefined, hold }), (verdict) => {
       if (verdict.source === 'store' && isHeld(verdict)) return this.#book(visit, verdict, sentAtMs)
       if (verdict.source === 'store' && !verdict.allowed) this.#counts.refused += 1
       return this.#conclude(visit, verdict)

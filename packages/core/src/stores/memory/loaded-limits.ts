@@ -1,18 +1,34 @@
-import type { Receipt, Usage } from '../../algorithms/implementation.js'
-import type { LeaseOrder, LeaseWish, LimitOutcome, SlotHolder } from '../contract.js'
-import { endAfter } from './beside/hold-decision.js'
+import { NEVER, type Receipt, type Usage } from '../../algorithms/implementation.js'
+import type {
+  Hold,
+  HoldOutcome,
+  LeaseOrder,
+  LeaseWish,
+  LimitOutcome,
+  SlotHolder,
+  SubRequest,
+} from '../contract.js'
+import {
+  endAfter,
+  knownHold,
+  openReservations,
+  placesToCome,
+  reservationEnd,
+} from './beside/hold-decision.js'
 import {
   addLease,
+  bookPlace,
   findLiving,
   NO_LEASES,
   settleReport,
   type Entry,
   type LeaseBook,
 } from './beside/lease-book.js'
+import type { Opening } from './beside/place-line.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
-export type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
+type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
 
 interface Granted {
   readonly units: number
@@ -22,7 +38,7 @@ interface Granted {
 
 const NOTHING_GRANTED: Granted = { units: 0, endsInUs: 0, isNew: false }
 
-/** The limits of one subject, with their states as of now. */
+/** The limits of one subject with their states as of now, and what is on lease, reserved or in places beside them. */
 export class LoadedLimits {
   protected limits: readonly PreparedLimit[] = []
   /** What is on lease of the subject, as of now. */
@@ -30,17 +46,29 @@ export class LoadedLimits {
   /** Whether the request told of other slots than the subject's state. */
   hasDeclared = false
 
-  get limitCount(): number {
-    return this.limits.length
+  #outcomes: LimitOutcomeDraft[] = []
+
+  /** Whether the cost of which `wait` was asked fits all limits now. */
+  get fits(): boolean {
+    return this.#outcomes.every(({ wait }) => wait === 0)
   }
 
-  /** Puts in an outcome for each limit, with the µs until the cost fits. Returns whether it fits all of them now. */
-  wait(cost: number, outcomes: LimitOutcomeDraft[], first: number): boolean {
+  /** Begins an answer in which nothing is waited for. */
+  begin(granted?: readonly number[]): void {
+    this.#outcomes = this.limits.map((_, i) => {
+      const outcome = { wait: 0, remaining: 0, reset: 0 }
+      return granted ? { ...outcome, granted: granted[i] ?? 0 } : outcome
+    })
+  }
+
+  /** Begins an answer with the µs until the cost fits each limit. Returns whether it fits all of them now. */
+  wait(cost: number): boolean {
     const limits = this.limits
     let fits = true
+    this.#outcomes = []
     for (let i = 0; i < limits.length; i += 1) {
       const wait = (limits[i] as PreparedLimit).wait(cost)
-      outcomes[first + i] = { wait, remaining: 0, reset: 0 }
+      this.#outcomes.push({ wait, remaining: 0, reset: 0 })
       if (wait !== 0) fits = false
     }
     return fits
@@ -137,20 +165,72 @@ export class LoadedLimits {
     for (const limit of this.limits) limit.countLeased(this.leases, now)
   }
 
-  /** Fills in its outcomes, which begin at `first`. */
-  tell(outcomes: LimitOutcomeDraft[], first: number): void {
+  /** Completes the answer that was begun: where each limit stands now. */
+  outcome(granted?: number): LimitOutcomeDraft[] {
     const limits = this.limits
+    const outcomes = this.#outcomes
     for (let i = 0; i < limits.length; i += 1) {
       const limit = limits[i] as PreparedLimit
-      const outcome = outcomes[first + i] as LimitOutcomeDraft
+      const outcome = outcomes[i] as LimitOutcomeDraft
       const remaining = limit.remaining()
       outcome.remaining = remaining
       outcome.reset = Math.max(limit.wait(remaining + 1), 0)
+      if (granted !== undefined) outcome.granted = granted
       if (limit.leased > 0) outcome.leased = limit.leased
       if (limit.algorithm.inFlight) {
         outcome.reset = 0
         outcome.slot = limit.algorithm.slotOf?.(limit.state) ?? 0
       }
     }
+    return outcomes
+  }
+
+  /** A hold that was made before with the same id. */
+  known(id: string, now: number): HoldOutcome | undefined {
+    return knownHold(this.leases, id, now)
+  }
+
+  openReservations(now: number): number {
+    return openReservations(this.leases, now)
+  }
+
+  /** When each of the limits can have the cost of a part; undefined if there is no place for it, or it must have it now. */
+  openings({ cost, set }: SubRequest, hold: Hold, now: number): Opening[] | undefined {
+    if (set.wait && placesToCome(this.leases, now) >= hold.most) return undefined
+    const openings: Opening[] = []
+    for (const [i, limit] of this.limits.entries()) {
+      const wait = this.#outcomes[i]?.wait ?? NEVER
+      const mayWait = set.wait && !limit.isInFlight && wait !== NEVER
+      if (mayWait) openings.push(limit.opening(this.leases, cost, now))
+      else if (wait !== 0) return undefined
+    }
+    return openings
+  }
+
+  /**
+   * Puts the cost beside the limits. A slot is taken at once.
+   *
+   * @param ttlUs how long units of these limits count at most
+   */
+  protected putBeside(
+    { cost }: SubRequest,
+    hold: Hold,
+    { delayUs, ttlUs }: { readonly delayUs: number; readonly ttlUs: number },
+    now: number,
+  ): void {
+    const { kind, id, slackUs } = hold
+    for (const { isInFlight, algorithm, state, params } of this.limits) {
+      algorithm.take(state, isInFlight ? cost : 0, params)
+    }
+    const stateIds = this.leasedIds()
+    if (kind === 'place') {
+      const place = { id, timeUs: now + delayUs, out: cost }
+      this.leases = bookPlace(this.leases, place, { slackUs, countsForUs: ttlUs, stateIds }, now)
+    } else {
+      const endUs = reservationEnd(hold, now)
+      const group = { kind, endUs, lagUs: 0, expiresUs: endUs, stateIds }
+      this.leases = addLease(this.leases, { id, units: cost }, group)
+    }
+    this.countLeased(now)
   }
 }

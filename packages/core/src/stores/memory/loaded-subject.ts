@@ -1,8 +1,8 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { Hold, SlotHolder, SubRequest } from '../contract.js'
-import { HeldLimits } from './beside/held-limits.js'
 import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './beside/lease-book.js'
+import { LoadedLimits } from './loaded-limits.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
 import {
@@ -24,7 +24,7 @@ const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
  * collection of an object per request is expensive.
  */
-export class LoadedSubject extends HeldLimits {
+export class LoadedSubject extends LoadedLimits {
   /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0

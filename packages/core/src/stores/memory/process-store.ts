@@ -1,18 +1,22 @@
 import { processClock } from '../../base/clocks.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
+  ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
+  limitsByPart,
+  type ChargeRequest,
+  type LeaseRequest,
+  type LimitOutcome,
   type Outcome,
   type RefundPart,
   type RefundRequest,
+  type SlotsRequest,
   type Store,
   type StoreRequest,
   type SubRequest,
-  ID_KEPT_MS,
 } from '../contract.js'
-import { isHeld, NOTHING_HELD, planHold, tellFull, type HoldRequest } from './beside/hold-decision.js'
+import { FULL_WAIT_US, isHeld, NOTHING_HELD, planHold, type HoldRequest } from './beside/hold-decision.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
-import type { LimitOutcomeDraft } from './loaded-limits.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
 import { PreparedSets } from './prepared-limit.js'
@@ -105,15 +109,24 @@ export class ProcessStore implements Store {
   #clock = (): number => Math.round(this.#now() * 1000)
 
   #take(request: StoreRequest): Outcome {
-    if (request.grant === 'force') return this.#force(request)
-    if (request.grant === 'declare' || request.grant === 'release') return this.#declare(request)
-    return request.grant === 'lease' ? this.#lease(request) : this.#decide(request, true)
+    switch (request.grant) {
+      case 'force':
+        return this.#force(request)
+      case 'lease':
+        return this.#lease(request)
+      case 'declare':
+      case 'release':
+        return this.#declare(request)
+      default:
+        return this.#decide(request, true)
+    }
   }
 
-  #declare({ parts, grant }: StoreRequest): Outcome {
+  #declare({ parts, grant }: SlotsRequest): Outcome {
     const now = this.#clock()
-    const [{ key, set, slots }] = parts as readonly [SubRequest]
-    const subject = this.#load(0, key, set, now)
+    const [part] = parts as readonly [SubRequest]
+    const { set, slots } = part
+    const subject = this.#load(0, part, now)
     const isReleased = grant === 'release' && subject.release(slots, now)
     const hasChanged = !isReleased && subject.declare(slots)
     // Rows of holders that hold nothing are not renewed.
@@ -121,25 +134,24 @@ export class ProcessStore implements Store {
       subject.take(0)
       subject.write(now)
     }
-    const told = set.limits.map((): LimitOutcomeDraft => ({ wait: 0, remaining: 0, reset: 0 }))
-    subject.tell(told, 0)
+    subject.begin()
     const none = { wait: 0, remaining: 0, reset: 0 }
-    return { at: now, limits: told.map((limit, i) => (i === set.inFlightIndex ? limit : none)) }
+    return { at: now, limits: subject.outcome().map((limit, i) => (i === set.inFlightIndex ? limit : none)) }
   }
 
-  #lease({ parts, order = { reports: [] } }: StoreRequest): Outcome {
+  #lease({ parts, order }: LeaseRequest): Outcome {
     const now = this.#clock()
-    const [{ key, set }] = parts as readonly [SubRequest]
-    const subject = this.#load(0, key, set, now)
+    const [part] = parts as readonly [SubRequest]
+    const subject = this.#load(0, part, now)
     const { hasChanged, isKnown } = subject.settle(order, now)
-    const given = order.wish && subject.lease(order.wish, set.ttlMs * 1000, now)
+    const given = order.wish && subject.lease(order.wish, part.set.ttlMs * 1000, now)
     if (hasChanged || given?.isNew || subject.isAhead(now)) {
       subject.take(0)
       subject.write(now)
     } else subject.use(now)
-    const limits = set.limits.map(() => ({ wait: 0, remaining: 0, reset: 0, granted: given?.units ?? 0 }))
-    subject.tell(limits, 0)
-    return { at: now, limits, lease: { endsInUs: given?.endsInUs ?? 0, isKnown } }
+    const units = given?.units ?? 0
+    subject.begin(part.set.limits.map(() => units))
+    return { at: now, limits: subject.outcome(), lease: { endsInUs: given?.endsInUs ?? 0, isKnown } }
   }
 
   #decide({ parts, grant, hold }: StoreRequest, mayTake: boolean): Outcome {
@@ -150,88 +162,81 @@ export class ProcessStore implements Store {
     }
     let fits = true
     let most = Number.MAX_SAFE_INTEGER
-    const limits: LimitOutcomeDraft[] = []
-    let first = 0
+    // Indices, here and below: requests in flight are counted on this road.
     for (let i = 0; i < parts.length; i += 1) {
-      const { key, set, cost, slots } = parts[i] as StoreRequest['parts'][number]
-      const subject = this.#load(i, key, set, now)
-      if (set.inFlightIndex !== undefined) subject.declare(slots)
-      if (!subject.wait(cost, limits, first)) fits = false
-      first += subject.limitCount
-      if (grant === 'upTo') most = Math.min(most, cost, subject.unitsThatFitAll())
+      const part = parts[i] as SubRequest
+      const subject = this.#load(i, part, now)
+      if (part.set.inFlightIndex !== undefined) subject.declare(part.slots)
+      if (!subject.wait(part.cost)) fits = false
+      if (grant === 'upTo') most = Math.min(most, part.cost, subject.unitsThatFitAll())
     }
-    if (hold && mayTake) return this.#hold({ hold, parts, subjects: this.#loaded, limits }, now)
-    first = 0
+    const subjects = this.#loaded
+    if (hold && mayTake) return this.#hold({ hold, parts, subjects: subjects.slice(0, parts.length) }, now)
+    const limits: LimitOutcome[] = []
     for (let i = 0; i < parts.length; i += 1) {
-      const subject = this.#loaded[i] as LoadedSubject
-      const asked = parts[i]?.cost ?? 0
+      const subject = subjects[i] as LoadedSubject
+      const asked = (parts[i] as SubRequest).cost
       const cost = grant === 'upTo' ? most : fits ? asked : 0
       const isWritten = mayTake && this.#settle(subject, cost, now)
       // A level above the brim drains slower from where it was written, and the client must not come too early.
-      if (isWritten && cost === 0) subject.wait(asked, limits, first)
-      const end = first + subject.limitCount
-      if (grant === 'upTo')
-        for (let j = first; j < end; j += 1) (limits[j] as LimitOutcomeDraft).granted = most
-      subject.tell(limits, first)
-      first = end
+      if (isWritten && cost === 0) subject.wait(asked)
+      limits.push(...subject.outcome(grant === 'upTo' ? most : undefined))
     }
     return hold && fits ? { at: now, limits, hold: NOTHING_HELD } : { at: now, limits }
   }
 
   /** Decides a request with a hold, whose subjects are loaded. */
   #hold(request: HoldRequest, now: number): Outcome {
-    const { hold, parts, limits } = request
-    const fits = limits.every(({ wait }) => wait === 0)
+    const { hold, parts, subjects } = request
+    const fits = subjects.every((subject) => subject.fits)
     const plan = planHold(request, now)
-    let first = 0
-    for (const [i, part] of parts.entries()) {
-      const subject = this.#loaded[i] as LoadedSubject
+    for (const [i, subject] of subjects.entries()) {
+      const part = parts[i] as SubRequest
       const cost = plan && !plan.isKnown ? part.cost : 0
       if (plan && isHeld(hold, plan, part)) subject.hold(part, hold, plan.delayUs, now)
-      else if (this.#settle(subject, cost, now) && !plan) subject.wait(part.cost, limits, first)
-      const end = first + subject.limitCount
-      if (plan) for (let j = first; j < end; j += 1) (limits[j] as LimitOutcomeDraft).wait = 0
-      subject.tell(limits, first)
-      first = end
+      else if (this.#settle(subject, cost, now) && !plan) subject.wait(part.cost)
+      if (plan) subject.begin()
     }
-    if (!plan && fits) tellFull(request, now)
+    const limits = subjects.flatMap((subject) => {
+      const outcomes = subject.outcome()
+      const [first] = outcomes
+      if (first && !plan && fits && subject.openReservations(now) >= hold.most) first.wait = FULL_WAIT_US
+      return outcomes
+    })
     if (!plan) return { at: now, limits }
     const { delayUs, endsInUs } = plan
     return { at: now, limits, hold: { delayUs, endsInUs } }
   }
 
-  #force({ parts, id }: StoreRequest): Outcome {
+  #force({ parts, id }: ChargeRequest): Outcome {
     const now = this.#clock()
     const before = id === undefined ? undefined : this.#grants.get(id, now)
-    const limits: LimitOutcomeDraft[] = []
-    const granted: number[] = []
-    for (const { key, set, used = [] } of parts) {
-      const subject = this.#load(0, key, set, now)
-      const first = limits.length
-      if (!before) {
-        granted.push(...subject.force(used))
-        subject.write(now)
-      }
-      for (let i = 0; i < set.limits.length; i += 1) {
-        limits.push({ wait: 0, remaining: 0, reset: 0, granted: (before ?? granted)[first + i] ?? 0 })
-      }
-      subject.tell(limits, first)
-    }
-    if (id !== undefined && !before) this.#grants.set(id, granted, now)
+    const limits = limitsByPart(parts, before ?? []).flatMap(([part, granted]) => {
+      const subject = this.#load(0, part, now)
+      subject.begin(before ? granted : subject.force(part.used))
+      if (!before) subject.write(now)
+      return subject.outcome()
+    })
+    if (id !== undefined && !before)
+      this.#grants.set(
+        id,
+        limits.map(({ granted = 0 }) => granted),
+        now,
+      )
     return { at: now, limits }
   }
 
-  #give({ key, set, receipts }: RefundPart, now: number): boolean {
-    const subject = this.#load(0, key, set, now)
+  #give(part: RefundPart, now: number): boolean {
+    const subject = this.#load(0, part, now)
     if (!subject.isKnown || subject.isOther()) return false
-    const given = subject.give(receipts)
+    const given = subject.give(part.receipts)
     subject.write(now)
     return given
   }
 
   /** Loads the subject of a key into one of the reused objects. */
-  #load(place: number, key: string, set: LimitSet, now: number): LoadedSubject {
-    const subject = (this.#loaded[place] ??= new LoadedSubject(this.#records, this.#keptUs, this.#newSets()))
+  #load(index: number, { key, set }: Pick<SubRequest, 'key' | 'set'>, now: number): LoadedSubject {
+    const subject = (this.#loaded[index] ??= new LoadedSubject(this.#records, this.#keptUs, this.#newSets()))
     subject.load(key, set, now)
     return subject
   }

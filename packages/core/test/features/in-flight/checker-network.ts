@@ -160,7 +160,7 @@ export class Network {
       const isMore = this.#flaw === 'lets one more in' && request.grant === 'all'
       return { ...part, slots: told, ...(isMore && { set: largerThan(part.set) }) }
     })
-    return { ...request, parts }
+    return { ...request, parts } as StoreRequest
   }
 
   #note({ message, outcomes }: Answer): void {

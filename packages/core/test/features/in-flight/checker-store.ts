@@ -49,7 +49,8 @@ export class CheckedStore {
     if (!isLost) return real.consume([request])[0] as Outcome
     const limits = request.parts.map(({ key, slots }) => {
       const own = this.rows(key as Key).find(({ id }) => id === slots?.id)
-      const [{ remaining } = { remaining: 0 }] = real.peek([{ ...request, grant: 'all' }])[0]?.limits ?? []
+      const [{ remaining } = { remaining: 0 }] =
+        real.peek([{ ...request, grant: 'all' } as StoreRequest])[0]?.limits ?? []
       return { wait: 0, remaining, reset: 0, slot: Math.max(own?.number ?? 0, slots?.known ?? 0) }
     })
     return { at: clock.nowMs * 1000, limits }

@@ -89,13 +89,14 @@ function givenUp(id: string): LeaseOrder {
 }
 
 function withLess(message: Message): Message {
-  const { order } = message.request
-  const reports = order?.reports.map((report) => ({ ...report, used: Math.max(report.used - 1, 0) })) ?? []
-  return { ...message, request: { ...message.request, order: { ...order, reports } } }
+  const { request } = message
+  if (request.grant !== 'lease') return message
+  const reports = request.order.reports.map((report) => ({ ...report, used: Math.max(report.used - 1, 0) }))
+  return { ...message, request: { ...request, order: { ...request.order, reports } } }
 }
 
 function renamed(request: Message['request']): Message['request'] {
-  const { order } = request
-  const wish = order?.wish && { ...order.wish, id: `${order.wish.id.slice(0, -1)}z` }
-  return { ...request, order: order && { ...order, wish } }
+  if (request.grant !== 'lease' || !request.order.wish) return request
+  const { wish } = request.order
+  return { ...request, order: { ...request.order, wish: { ...wish, id: `${wish.id.slice(0, -1)}z` } } }
 }

@@ -1,7 +1,13 @@
 // The store of the checker: the real one, and beside it the reference, of which each answer must be the same.
 import { isDeepStrictEqual } from 'node:util'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
-import type { LeaseOrder, Outcome, RefundRequest, StoreRequest } from '../../../src/stores/contract.js'
+import type {
+  ConsumeRequest,
+  LeaseOrder,
+  Outcome,
+  RefundRequest,
+  StoreRequest,
+} from '../../../src/stores/contract.js'
 import { ProcessStore } from '../../../src/stores/memory/process-store.js'
 import { KEY, partOf } from './checker-process.js'
 import { agedTimes } from '../../support/aged-times.js'
@@ -55,13 +61,13 @@ export class CheckedStore {
 
   /** What a process tells of its leases, outside of any message. */
   order(order: LeaseOrder): void {
-    if (this.#set) this.consume({ ...requestFor(this.#set), grant: 'lease', order })
+    if (this.#set) this.consume({ shard: 0, grant: 'lease', parts: [partOf(this.#set)], order })
   }
 
   /** Takes a unit over the quota. */
   force(set: LimitSet): void {
     const used = set.limits.map(() => [{ units: 1, ageUs: 0 }])
-    const request: StoreRequest = { shard: 0, parts: [{ key: KEY, set, cost: 1, used }], grant: 'force' }
+    const request = { shard: 0, parts: [{ key: KEY, set, cost: 1, used }], grant: 'force' } as const
     real.consume([request])
     this.#reference?.force(request, clock.now)
   }
@@ -79,7 +85,7 @@ export class CheckedStore {
   /** Lets all time pass, but for a flaw. How many subjects are left when another one is used then. */
   leftInTheEnd(set: LimitSet, standsStill: boolean): number {
     if (!standsStill) clock.now += LONG_US
-    real.consume([{ ...requestFor(set), parts: [{ ...partOf(set), key: ANOTHER }] }])
+    real.consume([{ shard: 0, grant: 'all', parts: [{ ...partOf(set), key: ANOTHER }] }])
     return real.size - 1
   }
 
@@ -91,7 +97,7 @@ export class CheckedStore {
   }
 }
 
-export function requestFor(set: LimitSet): StoreRequest {
+export function requestFor(set: LimitSet): ConsumeRequest {
   return { shard: 0, parts: [partOf(set)], grant: 'all' }
 }
 

@@ -4,6 +4,7 @@ import { NEVER } from '../../../src/algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../../src/algorithms/registry.js'
 import type { LimitSet, Params } from '../../../src/plans/limit/limit-set.js'
 import type {
+  ChargeRequest,
   LeaseOrder,
   LeaseReport,
   LeaseWish,
@@ -220,10 +221,10 @@ export class ReferenceStore {
   }
 
   /** Takes units over the quota, as of now. */
-  force({ parts }: StoreRequest, now: number): void {
+  force({ parts }: ChargeRequest, now: number): void {
     const { key, set, used } = onlyOf(parts)
     const loaded = new Loaded(this.#held.get(key), set, now)
-    loaded.take(used?.[0]?.[0]?.units ?? 0)
+    loaded.take(used[0]?.[0]?.units ?? 0)
     this.#held.set(key, loaded.held)
   }
 

@@ -6,7 +6,7 @@ import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import type { Hold, StoreRequest } from '../../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS, type Clock } from '../../support/benches.js'
 import { shortLimits, storeOfOneKey } from '../../support/one-key-store.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
+import { orderFor, outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 
@@ -19,7 +19,7 @@ function held(kind: Hold['kind'], n: number, set: LimitSet, cost: number, length
 
 function giveBack(n: number, set: LimitSet): StoreRequest {
   const reports = [{ id: `hold-${String(n).padStart(7, '0')}`, used: 0, left: 0 }]
-  return { ...requestOf('k', set), grant: 'lease', order: { reports } }
+  return orderFor('k', set, { reports })
 }
 
 test.each(shortLimits)('a reservation that nobody ends leaves no key: %s', async (_, limit, longestMs) => {

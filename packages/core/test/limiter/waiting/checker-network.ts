@@ -135,7 +135,7 @@ export class Network {
     if (!request?.hold || !hold || hold.endsInUs === 0) return outcome
     const giveUp = (of: StoreRequest): void => {
       const order = { reports: [{ id: of.hold?.id ?? '', used: 0, left: 0 }] }
-      this.#store.consume({ ...of, grant: 'lease', hold: undefined, order })
+      this.#store.consume({ shard: of.shard, parts: of.parts, grant: 'lease', order })
     }
     if (this.#flaw === 'places are not held') giveUp(request)
     if (this.#flaw === 'a booking moves a place') {

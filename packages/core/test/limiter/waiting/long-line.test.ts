@@ -5,7 +5,7 @@ import type { LimitInput } from '../../../src/plans/limit/limit.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import type { StoreRequest } from '../../../src/stores/contract.js'
 import { closeBenches, sharedRedis, START_MS } from '../../support/benches.js'
-import { outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
+import { orderFor, outcomeOf, requestOf, setOf, waiting } from '../../support/store-requests.js'
 
 afterAll(closeBenches)
 
@@ -35,8 +35,7 @@ async function lineIn(
   return {
     book: async (n) => (await outcomeOf(store, placeOf(n, set))).hold?.delayUs,
     leave: (n) => {
-      const order = { reports: [{ id: idOf(n), used: 0, left: 0 }] }
-      return outcomeOf(store, { ...requestOf('k', set), grant: 'lease', order })
+      return outcomeOf(store, orderFor('k', set, { reports: [{ id: idOf(n), used: 0, left: 0 }] }))
     },
   }
 }

@@ -1,4 +1,5 @@
 import type {
+  ConsumeRequest,
   LimitOutcome,
   Outcome,
   RefundPart,
@@ -24,7 +25,7 @@ export function storeAt(
 
 export const part = (key: string, cost = 1, set: LimitSet = FIVE): SubRequest => ({ key, set, cost })
 
-export const ask = (...parts: SubRequest[]): StoreRequest => ({ shard: 0, parts, grant: 'all' })
+export const ask = (...parts: SubRequest[]): ConsumeRequest => ({ shard: 0, parts, grant: 'all' })
 
 export const upTo = (...parts: SubRequest[]): StoreRequest => ({ shard: 0, parts, grant: 'upTo' })
 

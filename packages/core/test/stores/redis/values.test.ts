@@ -18,7 +18,7 @@ const calls: Readonly<Record<string, (store: Store) => PromiseLike<readonly unkn
   peek: async (store) => store.peek([requestOf('k', one)]),
   'upTo and force': async (store) =>
     store.consume([
-      { ...requestOf('k', one, 3), grant: 'upTo' },
+      { shard: 0, grant: 'upTo', parts: [{ key: 'k', set: one, cost: 3 }] },
       {
         shard: 0,
         grant: 'force',

@@ -1,6 +1,5 @@
 import { NEVER } from '../../../algorithms/implementation.js'
 import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
-import type { LimitOutcomeDraft } from '../loaded-limits.js'
 import type { LoadedSubject } from '../loaded-subject.js'
 import { findLiving, type LeaseBook } from './lease-book.js'
 import { placesUntil, type Opening } from './place-line.js'
@@ -11,14 +10,12 @@ export interface HoldPlan extends HoldOutcome {
   readonly isKnown: boolean
 }
 
-/** A request with a hold, whose subjects are loaded. */
+/** A request with a hold, whose subjects are loaded and know how long each limit has to wait for the cost. */
 export interface HoldRequest {
   readonly hold: Hold
   readonly parts: readonly SubRequest[]
-  /** Those of the parts, in order; perhaps more. */
+  /** Those of the parts, in order. */
   readonly subjects: readonly LoadedSubject[]
-  /** How long each limit has to wait for the cost. */
-  readonly limits: LimitOutcomeDraft[]
 }
 
 export const NOTHING_HELD: HoldOutcome = { delayUs: 0, endsInUs: 0 }
@@ -30,14 +27,14 @@ const TAKEN: HoldPlan = { delayUs: 0, endsInUs: 0, isKnown: false }
  * @returns undefined: the request is denied
  */
 export function planHold(request: HoldRequest, now: number): HoldPlan | undefined {
-  const { hold, parts, subjects, limits } = request
-  for (let i = 0; i < parts.length; i += 1) {
-    const known = subjects[i]?.known(hold.id, now)
+  const { hold, subjects } = request
+  for (const subject of subjects) {
+    const known = subject.known(hold.id, now)
     if (known) return { ...known, isKnown: true }
   }
-  const fits = limits.every(({ wait }) => wait === 0)
+  const fits = subjects.every((subject) => subject.fits)
   if (hold.kind === 'reservation') {
-    const hasRoom = parts.every((_, i) => (subjects[i] as LoadedSubject).openReservations(now) < hold.most)
+    const hasRoom = subjects.every((subject) => subject.openReservations(now) < hold.most)
     return fits && hasRoom
       ? { delayUs: 0, endsInUs: reservationEnd(hold, now) - now, isKnown: false }
       : undefined
@@ -47,18 +44,11 @@ export function planHold(request: HoldRequest, now: number): HoldPlan | undefine
   return delayUs === 0 ? TAKEN : { delayUs, endsInUs: delayUs + hold.slackUs, isKnown: false }
 }
 
-/** What a request is told to wait where too many reservations are open. Nobody knows when one of them ends. */
-const FULL_WAIT_US = 1_000_000
-
-/** Tells of a reservation that is denied though its cost fits: the first limit of a key that has too many has to wait. */
-export function tellFull({ hold, parts, subjects, limits }: HoldRequest, now: number): void {
-  let first = 0
-  for (let i = 0; i < parts.length; i += 1) {
-    const subject = subjects[i] as LoadedSubject
-    if (subject.openReservations(now) >= hold.most) (limits[first] as LimitOutcomeDraft).wait = FULL_WAIT_US
-    first += subject.limitCount
-  }
-}
+/**
+ * How long the first limit of a key waits that has too many reservations open, where the cost would fit. Nobody knows
+ * when one of them ends.
+ */
+export const FULL_WAIT_US = 1_000_000
 
 /** A time that one limit has can be too late for places of another: so all are asked until they agree. */
 function delayOf(request: HoldRequest, now: number): number | undefined {
@@ -76,16 +66,12 @@ function delayOf(request: HoldRequest, now: number): number | undefined {
 }
 
 /** Of all limits that may be waited for; undefined if another has no room now. */
-function openingsOf({ hold, parts, subjects, limits }: HoldRequest, now: number): Opening[] | undefined {
+function openingsOf({ hold, parts, subjects }: HoldRequest, now: number): Opening[] | undefined {
   const all: Opening[] = []
-  let first = 0
-  for (let i = 0; i < parts.length; i += 1) {
-    const subject = subjects[i] as LoadedSubject
-    const end = first + subject.limitCount
-    const openings = subject.openings(parts[i] as SubRequest, limits.slice(first, end), hold, now)
+  for (const [i, subject] of subjects.entries()) {
+    const openings = subject.openings(parts[i] as SubRequest, hold, now)
     if (!openings) return undefined
     all.push(...openings)
-    first = end
   }
   return all
 }

@@ -1,5 +1,4 @@
 import type { Usage } from '../../../algorithms/implementation.js'
-import type { LimitSet } from '../../../plans/limit/limit-set.js'
 import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
 import type { ScriptArg } from '../clients/index.js'
 import { endOfId, type Layout } from '../layout.js'
@@ -81,22 +80,18 @@ function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: R
 }
 
 function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
-  const { parts, grant, order, hold } = request
-  const isForce = grant === 'force'
-  const args: ScriptArg[] = [0, parts.length, hold ? 'hold' : grantOf(request)]
-  for (const { set, cost, used = [] } of parts) {
-    args.push(sets.indexOf(set), isForce ? JSON.stringify(used.map(encodeUsage)) : cost)
-    if (grant === 'lease') args.push(...encodeOrder(order, set))
-  }
-  if (grant === 'lease') return args
+  const { parts, grant, hold } = request
+  const kind = hold ? 'hold' : request.id === undefined ? grant : 'once'
+  const args: ScriptArg[] = [0, parts.length, kind]
+  if (request.grant === 'force') {
+    for (const { set, used } of request.parts)
+      args.push(sets.indexOf(set), JSON.stringify(used.map(encodeUsage)))
+  } else for (const { set, cost } of parts) args.push(sets.indexOf(set), cost)
+  if (request.grant === 'lease') return [...args, ...encodeOrder(request.order, parts[0]?.set.ttlMs ?? 0)]
   for (const { set, slots } of parts) {
     if (set.inFlightIndex !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
   }
   return hold ? [...args, ...encodeHold(hold, parts)] : args
-}
-
-function grantOf({ grant, id }: StoreRequest): string {
-  return grant === 'force' && id !== undefined ? 'once' : grant
 }
 
 function encodeHold(
@@ -107,7 +102,7 @@ function encodeHold(
   return [kind, id, lengthUs, slackUs, most, ...ofParts]
 }
 
-function encodeOrder({ reports, wish }: LeaseOrder = { reports: [] }, { ttlMs }: LimitSet): ScriptArg[] {
+function encodeOrder({ reports, wish }: LeaseOrder, ttlMs: number): ScriptArg[] {
   const args = [reports.length, ...reports.flatMap(({ id, used, left }) => [id, used, left])]
   if (!wish) return [...args, 0]
   const { id, most, least, share, lengthUs, lagUs } = wish
