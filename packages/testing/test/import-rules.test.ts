@@ -52,7 +52,7 @@ function imports(): { readonly allowed: Import[]; readonly forbidden: Import[] }
         const list = folders.includes(other) ? allowed : forbidden
         list.push([file, `${up}${other}/a.js`])
       }
-      if (folder !== 'stores') forbidden.push([file, `${up}stores/redis/script.js`])
+      if (folder !== 'stores') forbidden.push([file, `${up}stores/redis/script-store.js`])
       for (const name of ['node:fs', 'ioredis', 'express', '@tollgate/core', `${up}index.js`])
         forbidden.push([file, name])
     }

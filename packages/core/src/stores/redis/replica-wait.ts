@@ -1,4 +1,5 @@
-import { isPassing } from '../../base/errors.js'
+import { ConfigError, isPassing } from '../../base/errors.js'
+import { isWhole, needOptions } from '../../base/options.js'
 import { thrownText, warn } from '../../base/warnings.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { RedisPort } from './clients/index.js'
@@ -22,6 +23,8 @@ const MOST_WAKES = 40
 /**
  * Waits for replicas by WAIT, which blocks the connection. So only one is under way at a time, for all batches that were
  * answered before it, and none for a second after replicas were late.
+ *
+ * @see https://redis.io/docs/latest/commands/wait/
  */
 export class ReplicaWait {
   readonly #port: RedisPort
@@ -105,11 +108,22 @@ export class ReplicaWait {
 /** One for all stores of a client that want the same, since they share its connection. */
 const known = new WeakMap<RedisPort, Map<string, ReplicaWait>>()
 
-export function replicaWaitOf(port: RedisPort, wait: Wait, options: WaitForReplicasOptions): ReplicaWait {
+/** @throws {ConfigError} when an option is wrong, or the client cannot send WAIT on the connection of its writes */
+export function replicaWaitOf(port: RedisPort, options: WaitForReplicasOptions): ReplicaWait {
+  needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
+  for (const name of ['count', 'timeoutMs'] as const) {
+    if (isWhole(options[name], 1)) continue
+    const expected = 'a whole number from 1: { count: 1, timeoutMs: 50 }'
+    throw ConfigError.wrong(`waitForReplicas.${name}`, options[name], expected)
+  }
+  if (!port.wait) {
+    const problem = 'this client writes on several connections, so none can wait for all'
+    throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
+  }
   const ofPort = known.get(port) ?? new Map<string, ReplicaWait>()
   known.set(port, ofPort)
   const name = `${options.count}/${options.timeoutMs}`
-  const replicas = ofPort.get(name) ?? new ReplicaWait(port, wait, options)
+  const replicas = ofPort.get(name) ?? new ReplicaWait(port, port.wait, options)
   ofPort.set(name, replicas)
   return replicas
 }

@@ -1,0 +1,330 @@
+import { StoreError } from '../../base/errors.js'
+import { elapsedMs } from '../../base/timers.js'
+import type { CompiledLimit } from '../../plans/limit/limit-set.js'
+import {
+  ID_KEPT_MS,
+  KEPT_UNDER_TEST_CLOCK_MS,
+  type Answer,
+  type Call,
+  type RefundAnswer,
+  type RefundRequest,
+  type Store,
+  type StoreListener,
+  type StoreRequest,
+} from '../contract.js'
+import type { RedisPort, ScriptArg } from './clients/index.js'
+import type { Layout } from './layout.js'
+import type { ReplicaWait } from './replica-wait.js'
+import {
+  consumeRunScripts,
+  consumeScript,
+  consumeSlotsScripts,
+  refundScript,
+} from './scripts/scripts.generated.js'
+import { isNoScript, readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
+import { encodeRefunds, encodeRequests } from './wire/encode.js'
+import { encodeOne, LimitSets } from './wire/limit-sets.js'
+import { encodeSlots, onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
+
+/** Whether to take units or only to look. */
+type Mode = 'take' | 'look'
+
+export interface ScriptStoreOptions {
+  /** The same object for all stores of one client and prefix. */
+  readonly space: object
+  /** A test's clock, in ms since 1970. */
+  readonly now: (() => number) | undefined
+  /** Answers are given once replicas have what was written. */
+  readonly replicas: ReplicaWait | undefined
+  /** Called before the first request. */
+  readonly onFirst: () => void
+}
+
+/** What is sent for a batch, and where its answers are, as `readAnswers` takes it. */
+interface ScriptCall {
+  readonly script: Script
+  readonly sending: Sending
+  readonly answered: readonly (readonly number[])[] | undefined
+}
+
+/** Counts in Redis by scripts, each batch by one. */
+export class ScriptStore implements Store {
+  readonly synchronous = false
+  readonly atomic = true
+  readonly leases = true
+  readonly slots = true
+  readonly holds = true
+  readonly clock = 'server'
+  readonly shards?: number
+  readonly space: object
+  readonly testClock?: () => number
+  readonly #port: RedisPort
+  readonly #layout: Layout
+  readonly #now: (() => number) | undefined
+  /** How many ms longer than necessary keys are kept, under a test's clock. */
+  readonly #keptMs: number
+  readonly #consume: Script
+  readonly #consumeRun: Readonly<Record<keyof typeof consumeRunScripts, Script>>
+  readonly #consumeSlots: Readonly<Record<keyof typeof consumeSlotsScripts, Script>>
+  readonly #refund: Script
+  readonly #replicas: ReplicaWait | undefined
+  #onFirst: (() => void) | undefined
+  /** Redis's time less that since this process started, in ms, roughly: it selects the calendar windows to send. */
+  #startedAtMs = Date.now() - elapsedMs()
+
+  constructor(port: RedisPort, layout: Layout, { space, now, replicas, onFirst }: ScriptStoreOptions) {
+    this.space = space
+    this.#replicas = replicas
+    this.#onFirst = onFirst
+    if (layout.shards !== undefined) this.shards = layout.shards
+    this.#port = port
+    this.#layout = layout
+    this.#now = now
+    if (now) this.testClock = now
+    this.#keptMs = now ? KEPT_UNDER_TEST_CLOCK_MS : 0
+    this.#consume = new Script(port, consumeScript)
+    this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
+    this.#consumeSlots = mapValues(consumeSlotsScripts, (script) => new Script(port, script))
+    this.#refund = new Script(port, refundScript)
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#port.ready()
+  }
+
+  whyNotReady(): StoreError | undefined {
+    return this.#port.cause()
+  }
+
+  observe(listener: StoreListener): () => void {
+    return this.#port.observe((error) => listener.onUnreached(error))
+  }
+
+  consume(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#replicated(this.#decide(batch, 'take', call))
+  }
+
+  peek(batch: readonly StoreRequest[], call?: Call): Promise<Answer[]> {
+    return this.#decide(batch, 'look', call)
+  }
+
+  refund(batch: readonly RefundRequest[]): Promise<RefundAnswer[]> {
+    const ask = (requests: readonly RefundRequest[]): Promise<(RefundAnswer | typeof OUTSIDE)[]> => {
+      const sets = this.#limitSets()
+      const { keys, args } = encodeRefunds(requests, sets, this.#layout)
+      const sent = [this.#nowUs(), sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+      return this.#refund.run({ keys, args: sent, shard: shardOf(requests) }, (given) =>
+        readRefunds(this.#learnTime(given)),
+      )
+    }
+    return this.#replicated(ask(batch).then((answers) => againIfOutside(batch, answers, ask)))
+  }
+
+  async reset(keys: readonly string[], shard: number): Promise<boolean> {
+    if (keys.length === 0) return false
+    const names = keys.map((key) => this.#layout.nameOf(key, shard))
+    const deleting = this.#port.del(names).catch((error: unknown) => {
+      throw this.#port.errorOf(error, names[0])
+    })
+    const deleted = await this.#replicated(deleting)
+    // A client may give numbers as texts or bigints.
+    return Number(deleted) > 0
+  }
+
+  /** Gives an answer once replicas have what it says. If they are late it is given all the same: it has been counted. */
+  #replicated<T>(answer: Promise<T>): Promise<T> {
+    const replicas = this.#replicas
+    return replicas ? answer.then((given) => replicas.written().then(() => given)) : answer
+  }
+
+  #nowUs(): ScriptArg {
+    return this.#now ? Math.round(this.#now() * 1000) : ''
+  }
+
+  #nowMs(): number {
+    return this.#now ? this.#now() : this.#startedAtMs + elapsedMs()
+  }
+
+  #limitSets(): LimitSets {
+    return new LimitSets(this.#nowMs(), this.#keptMs)
+  }
+
+  #decide(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): Promise<Answer[]> {
+    this.#onFirst?.()
+    this.#onFirst = undefined
+    return this.#ask(batch, { mode, call }, (answers) =>
+      againIfOutside(batch, answers, (requests) => {
+        refuseLate(call)
+        return this.#ask(requests, { mode, call }, (again) => again)
+      }),
+    )
+  }
+
+  #ask<T>(
+    batch: readonly StoreRequest[],
+    { mode, call }: { readonly mode: Mode; readonly call: Call | undefined },
+    conclude: (answers: (Answer | typeof OUTSIDE)[]) => T | Promise<T>,
+  ): Promise<T> {
+    const { script, sending, answered } = this.#encode(batch, mode, call)
+    return script.run(sending, (given) => conclude(readAnswers(batch, this.#learnTime(given), answered)))
+  }
+
+  #encode(batch: readonly StoreRequest[], mode: Mode, call: Call | undefined): ScriptCall {
+    // A look at one key several times is left to the script for everything.
+    const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
+    const shard = shardOf(batch)
+    if (run) {
+      const { keys, args } = this.#encodeRun(run, mode, shard)
+      const script =
+        this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm as keyof typeof consumeRunScripts]
+      return { script, sending: { keys, args, shard, call }, answered: run.answered }
+    }
+    const slotsRun = mode === 'take' ? onlySlotsRunOf(batch) : undefined
+    if (slotsRun) {
+      const [limit] = slotsRun.set.limits as readonly [CompiledLimit]
+      const { keys, args, answered } = encodeSlots(slotsRun, this.#layout, {
+        shard,
+        nowMs: this.#nowMs(),
+        keptMs: this.#keptMs,
+      })
+      const script = this.#consumeSlots[limit.algorithm as keyof typeof consumeSlotsScripts]
+      return { script, sending: { keys, args: [this.#nowUs(), ...args], shard, call }, answered }
+    }
+    const sets = this.#limitSets()
+    const { keys, args, answered } = encodeRequests(batch, sets, this.#layout)
+    const isForce = mode === 'take' && batch.some(({ grant }) => grant === 'force')
+    const sent = [this.#nowUs(), isForce ? 'force' : mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...args]
+    return { script: this.#consume, sending: { keys, args: sent, shard, call }, answered }
+  }
+
+  #encodeRun({ set, cost, keys, times }: OnlyRun, mode: Mode, shard: number): Pick<Sending, 'keys' | 'args'> {
+    const asked = mode === 'look' ? mode : times
+    return {
+      keys: keys.map((key) => this.#layout.nameOf(key, shard)),
+      args: [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)],
+    }
+  }
+
+  #learnTime(given: unknown): readonly unknown[] {
+    const reply = readReply(given)
+    this.#startedAtMs = Math.round(Number(reply[0]) / 1000) - elapsedMs()
+    return reply
+  }
+}
+
+/** The shard of a batch: all its requests are for the same one. */
+function shardOf(batch: readonly { readonly shard: number }[]): number {
+  return batch[0]?.shard ?? 0
+}
+
+function mapValues<Key extends string, T, U>(
+  given: Readonly<Record<Key, T>>,
+  map: (value: T) => U,
+): Record<Key, U> {
+  return Object.fromEntries(Object.entries<T>(given).map(([key, value]) => [key, map(value)])) as Record<
+    Key,
+    U
+  >
+}
+
+/**
+ * Some requests could not be decided because the calendar they came with does not include Redis's time. Sends these
+ * again, now that the reply has told that time. The first attempt changed nothing.
+ */
+function againIfOutside<Request, A>(
+  batch: readonly Request[],
+  answers: readonly (A | typeof OUTSIDE)[],
+  ask: (requests: readonly Request[]) => Promise<readonly (A | typeof OUTSIDE)[]>,
+): (A | StoreError)[] | Promise<(A | StoreError)[]> {
+  const outside = batch.filter((_, i) => answers[i] === OUTSIDE)
+  if (outside.length === 0) return answers as A[]
+  return ask(outside).then((again) => {
+    let next = 0
+    return answers.map((answer) => {
+      const given = answer === OUTSIDE ? (again[next++] as A | typeof OUTSIDE) : answer
+      return given === OUTSIDE
+        ? new StoreError("Redis's clock jumped while it was asked: let NTP keep the clock of its server")
+        : given
+    })
+  })
+}
+
+const MOST_TRIES = 3
+
+/** One run of a script. */
+interface Sending {
+  readonly keys: readonly string[]
+  readonly args: readonly ScriptArg[]
+  /** The shard of all its keys. */
+  readonly shard: number
+  /** Left out if it may be sent late. */
+  readonly call?: Call | undefined
+}
+
+/**
+ * One script, sent by its SHA-1. When a server does not know it (a new server, a restart, SCRIPT FLUSH), the first
+ * caller sends the text, and other callers wait for that. A script that Redis does not know has not run, so sending it
+ * again counts nothing twice.
+ */
+class Script {
+  readonly #port: RedisPort
+  readonly #text: string
+  readonly #sha1: string
+  /** The calls under way that send this script's text to a server, by shard. */
+  readonly #loading = new Map<number, Promise<unknown>>()
+
+  constructor(port: RedisPort, { text, sha1 }: { readonly text: string; readonly sha1: string }) {
+    this.#port = port
+    this.#text = text
+    this.#sha1 = sha1
+  }
+
+  /**
+   * @param read makes the result of the reply: here, since each promise in between costs time
+   * @throws {StoreError}
+   */
+  run<T>(sending: Sending, read: (reply: unknown) => T | Promise<T>): Promise<T> {
+    return this.#port
+      .evalsha(this.#sha1, sending.keys, sending.args)
+      .then(read, (error: unknown) => this.#recover(error, sending, 1).then(read))
+  }
+
+  async #recover(error: unknown, sending: Sending, tries: number): Promise<unknown> {
+    if (!isNoScript(error)) throw this.#port.errorOf(error, sending.keys[0])
+    refuseLate(sending.call)
+    // Redis has forgotten the script each time, so send its text with the request.
+    if (tries === MOST_TRIES) return this.#sendText(sending)
+    const loading = this.#loading.get(sending.shard)
+    if (!loading) return this.#load(sending)
+    // An error goes to the caller that sent the text; this one tries again.
+    await loading.catch(() => {})
+    refuseLate(sending.call)
+    return this.#port
+      .evalsha(this.#sha1, sending.keys, sending.args)
+      .catch((again: unknown) => this.#recover(again, sending, tries + 1))
+  }
+
+  async #load(sending: Sending): Promise<unknown> {
+    const loading = this.#sendText(sending)
+    this.#loading.set(sending.shard, loading)
+    try {
+      return await loading
+    } finally {
+      this.#loading.delete(sending.shard)
+    }
+  }
+
+  #sendText({ keys, args }: Sending): Promise<unknown> {
+    return this.#port.eval(this.#text, keys, args).catch((error: unknown) => {
+      throw this.#port.errorOf(error, keys[0])
+    })
+  }
+}
+
+/** Called before anything is sent again: by then the caller may have got another answer. */
+function refuseLate(call: Call | undefined): void {
+  if (call?.isOver)
+    throw new StoreError('too late to ask Redis again: raise deadlineMs if this comes often', {
+      code: 'ERR_TOLLGATE_STORE_TIMEOUT',
+    })
+}
