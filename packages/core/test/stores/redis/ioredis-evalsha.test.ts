@@ -2,7 +2,7 @@
 import { Redis, Command } from 'ioredis'
 import { Redis as Redis5, Command as Command5 } from 'ioredis5'
 import { Redis as Valkey, Command as ValkeyCommand } from 'iovalkey'
-import { evalshaOf } from '../../../src/stores/redis/clients/ioredis-evalsha.js'
+import { evalshaOf } from '../../../src/stores/redis/clients/ioredis.js'
 
 type Kind = readonly [new (options: object) => Redis, new (name: string, args: string[]) => unknown]
 

@@ -1,12 +1,12 @@
 import { ConfigError } from '../../../base/errors.js'
 import { isOptions } from '../../../base/options.js'
 import { isRedisClient } from '../../store-check.js'
-import { ioredisPort, isIoredis } from './ioredis.js'
+import { ioredisClusterPort, isIoredisCluster } from './ioredis-cluster.js'
+import { ioredisPort, isIoredis, type IoredisClient, type Single } from './ioredis.js'
 import { isLegacyNodeRedis, isNodeRedis, nodeRedisPort, type NodeRedisClient } from './node-redis.js'
 import type { RedisPort } from './port.js'
-import type { IoredisClient } from './ioredis-evalsha.js'
 
-export type { IoredisClient } from './ioredis-evalsha.js'
+export type { IoredisClient } from './ioredis.js'
 export type { NodeRedisClient } from './node-redis.js'
 export type { RedisPort, ScriptArg } from './port.js'
 
@@ -33,7 +33,7 @@ export function portOf(client: unknown): RedisPort {
 function makePort(client: object): RedisPort {
   if (isIoredis(client)) {
     needRedisAddress(client)
-    return ioredisPort(client)
+    return isIoredisCluster(client) ? ioredisClusterPort(client) : ioredisPort(client)
   }
   if (isNodeRedis(client)) return nodeRedisPort(client)
   throw notAClient(client)
@@ -43,7 +43,7 @@ function makePort(client: object): RedisPort {
  * Refuses a client of ioredis whose address begins with another scheme: ioredis takes that for a host, and what follows for the
  * path of a socket, so it would never connect.
  */
-function needRedisAddress(client: { readonly options?: Readonly<Record<string, unknown>> }): void {
+function needRedisAddress(client: Single): void {
   const { host, path } = client.options ?? {}
   if (typeof host !== 'string' || typeof path !== 'string' || !/^[a-z]+:\/\//i.test(`${host}:${path}`)) return
   const right =

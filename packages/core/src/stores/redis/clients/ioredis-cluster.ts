@@ -1,4 +1,4 @@
-import { becomeReady, commandsOf, type Commands } from './ioredis-evalsha.js'
+import { becomeReady, commandsOf, type Commands } from './ioredis.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
 import { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
@@ -46,6 +46,10 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
 
 /** The first requests wait for all primaries for at most this long, in ms; then those that are connected serve. */
 const FIRST_CONNECTIONS_MS = 1000
+
+export function isIoredisCluster(client: Commands): client is Cluster {
+  return (client as Partial<Cluster>).isCluster === true
+}
 
 export function ioredisClusterPort(client: Cluster): RedisPort {
   warnOf('This ioredis cluster client', client.options ?? {}, SETTINGS)
