@@ -42,6 +42,8 @@ export function checkStore(given: unknown, path: string): asserts given is Store
   checkAbilities(store, path)
 }
 
+const CALLS = ['redisStore(client)', 'memcachedStore(address)', 'memoryStore()']
+
 function meantBy(given: unknown, path: string): string {
   if (typeof given === 'string' && /[:@]/.test(given)) {
     if (/^\s*https?:/i.test(given)) {
@@ -50,16 +52,9 @@ function meantBy(given: unknown, path: string): string {
     const url = `a store: ${path}: redisStore(new Redis(url))`
     return given.includes('//') ? url : `${url}, or memcachedStore(address) of @tollgate/memcached`
   }
-  if (typeof given === 'function' && given.name === 'memoryStore') {
-    return `a store, so call it: ${path}: memoryStore()`
-  }
-  if (typeof given === 'function' && given.name === 'redisStore') {
-    return `a store, so call it: ${path}: redisStore(client)`
-  }
-  if (typeof given === 'function' && given.name === 'memcachedStore') {
-    return `a store, so call it: ${path}: memcachedStore(address)`
-  }
-  return `redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (${PAGE})`
+  const call = typeof given === 'function' && CALLS.find((one) => one.startsWith(`${given.name}(`))
+  if (call) return `a store, so call it: ${path}: ${call}`
+  return `${CALLS.join(', ')}, or a store of your own (${PAGE})`
 }
 
 /** Whether it is a Redis client of any package: an object that can run scripts. */
@@ -68,46 +63,45 @@ export function isRedisClient(given: unknown): boolean {
   return isMethod(client?.eval) && (isMethod(client?.evalsha) || isMethod(client?.evalSha))
 }
 
-/** Abilities that a store is asked for only if it claims them, with what it then does. */
-const ASKED_ABILITIES = [
-  ['leases', 'decides requests with the grant lease'],
-  ['slots', 'counts requests in flight'],
-  ['holds', 'makes reservations and books places'],
-] as const
+const isBoolean = (given: unknown): boolean => typeof given === 'boolean'
+const isFrom1 = (given: unknown): boolean => isWhole(given, 1)
+
+/** What a store can say of itself, beside its algorithms. */
+const ABILITIES: readonly (readonly [
+  name: keyof StoreAbilities,
+  isRight: (given: unknown) => boolean,
+  expected: string,
+])[] = [
+  ['atomic', isBoolean, 'true if it decides several keys in one step, else false or nothing'],
+  ['shards', isFrom1, 'in how many shards its keys are: a whole number from 1, or nothing'],
+  ['leases', isBoolean, 'true if it decides requests with the grant lease, else false or nothing'],
+  ['slots', isBoolean, 'true if it counts requests in flight, else false or nothing'],
+  ['holds', isBoolean, 'true if it makes reservations and books places, else false or nothing'],
+  ['largestQuota', isFrom1, 'the largest quota that it can count: a whole number from 1, or nothing'],
+  [
+    'longestTtlMs',
+    (given) => typeof given === 'number' && given > 0,
+    'the longest that it keeps counts, in ms, or nothing',
+  ],
+  [
+    'clock',
+    (given) => given === 'server' || given === 'process',
+    `whose clock decides: 'server', 'process', or nothing`,
+  ],
+  [
+    'space',
+    (given) => typeof given === 'object' && given !== null,
+    'an object that all stores of the same keys have, or nothing',
+  ],
+]
 
 function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, path: string): void {
-  const { synchronous, atomic, shards, algorithms, defaultAlgorithm, clock, space } = store
-  if (typeof synchronous !== 'boolean') {
+  const { synchronous, algorithms, defaultAlgorithm } = store
+  if (!isBoolean(synchronous)) {
     refuse(`${path}.synchronous`, synchronous, 'true if its answers are values, false if they are promises')
   }
-  if (atomic !== undefined && typeof atomic !== 'boolean') {
-    refuse(`${path}.atomic`, atomic, 'true if it decides several keys in one step, else false or nothing')
-  }
-  if (shards !== undefined && !isWhole(shards, 1)) {
-    refuse(`${path}.shards`, shards, 'in how many shards its keys are: a whole number from 1, or nothing')
-  }
-  for (const [name, does] of ASKED_ABILITIES) {
-    const has = store[name]
-    if (has !== undefined && typeof has !== 'boolean') {
-      refuse(`${path}.${name}`, has, `true if it ${does}, else false or nothing`)
-    }
-  }
-  const { longestTtlMs, largestQuota } = store
-  if (largestQuota !== undefined && !isWhole(largestQuota, 1)) {
-    refuse(
-      `${path}.largestQuota`,
-      largestQuota,
-      'the largest quota that it can count: a whole number from 1, or nothing',
-    )
-  }
-  if (longestTtlMs !== undefined && !(typeof longestTtlMs === 'number' && longestTtlMs > 0)) {
-    refuse(`${path}.longestTtlMs`, longestTtlMs, 'the longest that it keeps counts, in ms, or nothing')
-  }
-  if (clock !== undefined && clock !== 'server' && clock !== 'process') {
-    refuse(`${path}.clock`, clock, `whose clock decides: 'server', 'process', or nothing`)
-  }
-  if (space !== undefined && (typeof space !== 'object' || space === null)) {
-    refuse(`${path}.space`, space, 'an object that all stores of the same keys have, or nothing')
+  for (const [name, isRight, expected] of ABILITIES) {
+    if (store[name] !== undefined && !isRight(store[name])) refuse(`${path}.${name}`, store[name], expected)
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, `${path}.algorithms`)
   if (defaultAlgorithm !== undefined) {
