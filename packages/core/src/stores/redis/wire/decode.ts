@@ -168,7 +168,7 @@ function errorIn(value: unknown): StoreError | undefined {
 /** A value thrown by a client, as a fault of the store. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
-  const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown))
+  const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown), UNKNOWN)
   return new StoreError(`${says} (${shortReply(messageOf(thrown))})`, {
     reason,
     isOfRequest,
@@ -178,14 +178,8 @@ export function storeErrorOf(thrown: unknown): StoreError {
 
 /** An error text that a script returned for one request, as a fault of the store. */
 export function requestErrorOf(text: string): StoreError {
-  const known = REACTIONS.find(({ matches }) => matches.test(text))
-  if (known) {
-    const { reason, says, isOfRequest = false } = known
-    return new StoreError(`${says} (${text})`, { reason, isOfRequest })
-  }
-  // Other requests of the batch were decided, so the fault is in this key's value.
-  const says = 'the key of this request holds a damaged value; delete it'
-  return new StoreError(`${says} (${text})`, { reason: 'foreign-value', isOfRequest: true })
+  const { reason, says, isOfRequest = false } = reactionTo(text, DAMAGED)
+  return new StoreError(`${says} (${text})`, { reason, isOfRequest })
 }
 
 /** Shortens a server's reply, which can be long. A client's message is kept longer, since it ends with the reason. */
@@ -197,10 +191,18 @@ export function isNoScript(thrown: unknown): boolean {
   return messageOf(thrown).startsWith('NOSCRIPT')
 }
 
-const UNKNOWN = { reason: 'unknown', says: 'Redis could not be asked', isOfRequest: false } as const
+type Known = Omit<Reaction, 'matches'>
 
-function reactionTo(text: string): Pick<Reaction, 'reason' | 'says'> & { readonly isOfRequest?: boolean } {
-  return REACTIONS.find(({ matches }) => matches.test(text)) ?? UNKNOWN
+const UNKNOWN: Known = { reason: 'unknown', says: 'Redis could not be asked' }
+/** Other requests of the batch were decided, so the fault is in the value of this key. */
+const DAMAGED: Known = {
+  reason: 'foreign-value',
+  says: 'the key of this request holds a value that is damaged; delete it',
+  isOfRequest: true,
+}
+
+function reactionTo(text: string, otherwise: Known): Known {
+  return REACTIONS.find(({ matches }) => matches.test(text)) ?? otherwise
 }
 
 /**
