@@ -19,8 +19,7 @@ import { FULL_WAIT_US, isHeld, NOTHING_HELD, planHold, type HoldRequest } from '
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
-import { PreparedSets } from './prepared-limit.js'
-import { QuickWay } from './quick-way.js'
+import { PreparedSets, QuickWay } from './prepared-limit.js'
 import { NONE, Records } from './records.js'
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
