@@ -44,7 +44,6 @@ export {
   NEVER,
   type Implementation,
   type Receipt,
-  type Slots,
   type Usage,
 } from './algorithms/implementation.js'
 export {

@@ -88,12 +88,12 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * Called after `load` if the request tells of the slots of its process: makes its row say so, and lets `take` add to it.
    * Returns whether the row was another before.
    */
-  declare?(state: State, holder: Slots, params: Params): boolean
+  declare?(state: State, holder: SlotHolder, params: Params): boolean
   /**
    * Called instead of `declare`, after `load`: makes the row say so where it is stored, without a new end. Returns false
    * if there is no such row.
    */
-  release?(state: State, holder: Slots): boolean
+  release?(state: State, holder: SlotHolder): boolean
   /** The number of the last slot of the holder that was declared. */
   slotOf?(state: State): number
   /** Units that fit now, from 0 to the capacity. */
@@ -167,10 +167,23 @@ export interface Flow {
   readonly perUs: number
 }
 
-/** The slots of a process: SlotHolder of the stores' contract says what they are. */
-export interface Slots {
+/**
+ * The requests of one process that are in flight, of one key. A slot is taken by a request when it begins. It is given
+ * back by telling, with any later request, that fewer are held: the numbers are absolute, so whatever message is lost,
+ * late or repeated, the next one puts them right.
+ *
+ * A store has a row for each holder: how many slots it holds, the number of the last one, and when the row ends:
+ * SLOTS_KEPT_MS after the holder's last slot or declaration. A message makes the slots of its row `held` + (number of the row - `known`),
+ * at least `held`: those that the store gave and the holder has not heard of yet are held, too. It makes the number of
+ * the row at least `known`. A request that is granted gets one more, with the next number. What a denied request tells may be
+ * kept, or not.
+ */
+export interface SlotHolder {
+  /** 6 letters, digits, `_` or `-`: another at every start of a process. */
   readonly id: string
+  /** Requests in flight, without those that the store is being asked for. */
   readonly held: number
+  /** How many numbers the holder has accounted for, counted from 1: heard of, or given up. Not the highest: one may be missing. */
   readonly known: number
 }
 
@@ -184,10 +197,13 @@ export interface QuickRequest {
   readonly now: number
 }
 
-/** Where a limit stands after a request, in units and µs: LimitOutcome of the stores' contract says what each means. */
+/** Where a limit stands after a request. Times are whole µs, at most 2^53 - 1. */
 export interface LimitAnswer {
+  /** µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. While units are on lease, an upper bound. */
   readonly wait: number
+  /** Units left: a whole number from 0. Units on lease are not among them. */
   readonly remaining: number
+  /** µs until another unit is there; 0 when nothing is used. */
   readonly reset: number
 }
 

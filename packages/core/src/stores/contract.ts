@@ -1,9 +1,11 @@
 import { SLOTS_KEPT_US } from '../algorithms/concurrent/concurrent.js'
-import type { Receipt, Usage } from '../algorithms/implementation.js'
+import type { LimitAnswer, Receipt, SlotHolder, Usage } from '../algorithms/implementation.js'
 import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
+
+export type { SlotHolder }
 
 /** What a request asks of one key: `cost` units of every limit of the set. */
 export interface SubRequest {
@@ -90,17 +92,8 @@ export type UnchargedRequest<Part = SubRequest> =
 
 export type Grant = StoreRequest['grant']
 
-/** Where one limit stands after a request. Times are whole µs, at most 2^53 - 1. */
-export interface LimitOutcome {
-  /**
-   * µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. While units are on lease, an upper bound. With
-   * `force` and `lease`: 0.
-   */
-  readonly wait: number
-  /** Units left: a whole number from 0. Units on lease are not among them. */
-  readonly remaining: number
-  /** µs until another unit is there; 0 when nothing is used. */
-  readonly reset: number
+/** Where one limit stands after a request. With `force` and `lease` its `wait` is 0. */
+export interface LimitOutcome extends LimitAnswer {
   /**
    * Not with `all`: units given to the request. With `upTo` and `lease` the same for all limits. With `force` this
    * limit's own units, including those too old to count, but without those that its state has no room for.
@@ -323,24 +316,4 @@ export interface HoldOutcome {
   readonly delayUs: number
   /** When the hold ends, in µs after `at`: a reservation up to 1/64 later than asked for. 0: nothing is held. */
   readonly endsInUs: number
-}
-
-/**
- * The requests of one process that are in flight, of one key. A slot is taken by a request when it begins. It is given
- * back by telling, with any later request, that fewer are held: the numbers are absolute, so whatever message is lost,
- * late or repeated, the next one puts them right.
- *
- * A store has a row for each holder: how many slots it holds, the number of the last one, and when the row ends:
- * SLOTS_KEPT_MS after the holder's last slot or declaration. A message makes the slots of its row `held` + (number of the row - `known`),
- * at least `held`: those that the store gave and the holder has not heard of yet are held, too. It makes the number of
- * the row at least `known`. A request that is granted gets one more, with the next number. What a denied request tells may be
- * kept, or not.
- */
-export interface SlotHolder {
-  /** 6 letters, digits, `_` or `-`: another at every start of a process. */
-  readonly id: string
-  /** Requests in flight, without those that the store is being asked for. */
-  readonly held: number
-  /** How many numbers the holder has accounted for, counted from 1: heard of, or given up. Not the highest: one may be missing. */
-  readonly known: number
 }

@@ -1,5 +1,5 @@
 import { shareOfUnits } from '../../base/options.js'
-import type { Implementation, Slots } from '../implementation.js'
+import type { Implementation, SlotHolder } from '../implementation.js'
 import type { LimitTerms } from '../limit-terms.js'
 
 export interface ConcurrentOptions {
@@ -66,7 +66,7 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
       state.own = undefined
     },
 
-    declare(state, { id, held, known }: Slots) {
+    declare(state, { id, held, known }: SlotHolder) {
       const before = state.live.find((row) => row.id === id)
       const heldNow = held + Math.max((before?.known ?? known) - known, 0)
       state.own = {
@@ -77,7 +77,7 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
       }
       return (before?.held ?? 0) !== heldNow
     },
-    release(state, { id, held, known }: Slots) {
+    release(state, { id, held, known }: SlotHolder) {
       const before = state.live.find((row) => row.id === id)
       if (!before) return false
       const own = {
