@@ -56,25 +56,23 @@ export class OwnPlans {
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT when the limits are wrong, or the store cannot count them */
   ofSubject(limits: unknown): Plan {
-    try {
-      return this.#find(limits)
-    } catch (error) {
-      throw isA(error, ConfigError)
-        ? new TollgateError('ERR_TOLLGATE_SUBJECT', `subject.${error.message}`)
-        : error
-    }
+    return this.#find(limits, (why) => new TollgateError('ERR_TOLLGATE_SUBJECT', `subject.${why}`))
   }
 
   /** @throws {TollgateError} ERR_TOLLGATE_PLAN when the limits are wrong, or the store cannot count them */
   ofAnswer(limits: unknown): Plan {
+    return this.#find(limits, (why) => planError(`planOf gave ${why}`))
+  }
+
+  #find(limits: unknown, errorFor: (why: string) => TollgateError): Plan {
     try {
-      return this.#find(limits)
+      return this.#read(limits)
     } catch (error) {
-      throw isA(error, ConfigError) ? planError(`planOf gave ${error.message}`) : error
+      throw isA(error, ConfigError) ? errorFor(error.message) : error
     }
   }
 
-  #find(limits: unknown): Plan {
+  #read(limits: unknown): Plan {
     if (!isTexts(limits)) return this.#byContent(limits, contentFor(limits))
     const usual = this.#usual.refresh(limits[0])
     if (usual && isSame(limits, usual)) return usual.plan
