@@ -8,13 +8,7 @@ import type {
   SlotHolder,
   SubRequest,
 } from '../contract.js'
-import {
-  endAfter,
-  knownHold,
-  openReservations,
-  placesToCome,
-  reservationEnd,
-} from './beside/hold-decision.js'
+import { endAfter, reservationEnd } from './beside/hold-decision.js'
 import {
   addLease,
   bookPlace,
@@ -24,7 +18,7 @@ import {
   type Entry,
   type LeaseBook,
 } from './beside/lease-book.js'
-import type { Opening } from './beside/place-line.js'
+import { placesUntil, type Opening } from './beside/place-line.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
@@ -187,16 +181,29 @@ export class LoadedLimits {
 
   /** A hold that was made before with the same id. */
   known(id: string, now: number): HoldOutcome | undefined {
-    return knownHold(this.leases, id, now)
+    const living = findLiving(this.leases, id, now)
+    return living && { delayUs: Math.max((living.timeUs ?? now) - now, 0), endsInUs: living.endUs - now }
   }
 
+  /** How many reservations have not ended. */
   openReservations(now: number): number {
-    return openReservations(this.leases, now)
+    let count = 0
+    for (const group of this.leases)
+      if (group.kind === 'reservation' && group.endUs > now) count += group.leases.size
+    return count
+  }
+
+  /** How many places have their time to come. */
+  #placesToCome(now: number): number {
+    let count = 0
+    for (const line of this.leases)
+      if (line.kind === 'place') count += line.places.length - placesUntil(line, now)
+    return count
   }
 
   /** When each of the limits can have the cost of a part; undefined if there is no place for it, or it must have it now. */
   openings({ cost, set }: SubRequest, hold: Hold, now: number): Opening[] | undefined {
-    if (set.wait && placesToCome(this.leases, now) >= hold.most) return undefined
+    if (set.wait && this.#placesToCome(now) >= hold.most) return undefined
     const openings: Opening[] = []
     for (const [i, limit] of this.limits.entries()) {
       const wait = this.#outcomes[i]?.wait ?? NEVER

@@ -1,8 +1,7 @@
 import { NEVER } from '../../../algorithms/implementation.js'
 import type { Hold, HoldOutcome, SubRequest } from '../../contract.js'
 import type { LoadedSubject } from '../loaded-subject.js'
-import { findLiving, type LeaseBook } from './lease-book.js'
-import { placesUntil, type Opening } from './place-line.js'
+import type { Opening } from './place-line.js'
 
 /** What becomes of a request with a hold, if it is not denied. */
 export interface HoldPlan extends HoldOutcome {
@@ -79,29 +78,6 @@ function openingsOf({ hold, parts, subjects }: HoldRequest, now: number): Openin
 /** Whether the cost of a part is put beside its limits. Else it is taken at once. */
 export function isHeld({ kind }: Hold, { isKnown, endsInUs }: HoldPlan, { set }: SubRequest): boolean {
   return !isKnown && endsInUs > 0 && (kind === 'reservation' || set.wait !== undefined)
-}
-
-/** Reservations and places among the leases of a subject. The twin of holds.lua in stores/redis/scripts/beside: change both. */
-
-/** A hold that was made before with the same id. */
-export function knownHold(book: LeaseBook, id: string, now: number): HoldOutcome | undefined {
-  const living = findLiving(book, id, now)
-  if (!living) return undefined
-  return { delayUs: Math.max((living.timeUs ?? now) - now, 0), endsInUs: living.endUs - now }
-}
-
-/** How many places have their time to come. */
-export function placesToCome(book: LeaseBook, now: number): number {
-  let count = 0
-  for (const line of book) if (line.kind === 'place') count += line.places.length - placesUntil(line, now)
-  return count
-}
-
-/** How many reservations have not ended. */
-export function openReservations(book: LeaseBook, now: number): number {
-  let count = 0
-  for (const group of book) if (group.kind === 'reservation' && group.endUs > now) count += group.leases.size
-  return count
 }
 
 /**
