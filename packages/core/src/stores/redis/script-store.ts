@@ -22,9 +22,8 @@ import {
   refundScript,
 } from './scripts/scripts.generated.js'
 import { isNoScript, readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
-import { encodeRefunds, encodeRequests } from './wire/encode.js'
-import { encodeOne, LimitSets } from './wire/limit-sets.js'
-import { encodeSlots, onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
+import { encodeOne, encodeRefunds, encodeRequests, encodeSlots, LimitSets } from './wire/encode.js'
+import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
 
 /** Whether to take units or only to look. */
 type Mode = 'take' | 'look'

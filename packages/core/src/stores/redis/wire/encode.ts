@@ -1,9 +1,10 @@
+import { implementations } from '../../../algorithms/registry.js'
+import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../../plans/limit/limit-set.js'
 import type { Usage } from '../../../algorithms/implementation.js'
 import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
 import type { ScriptArg } from '../clients/index.js'
 import { endOfId, type Layout } from '../layout.js'
-import type { LimitSets } from './limit-sets.js'
-import { Runs, type Run } from './runs.js'
+import { Runs, type OnlySlotsRun, type Run } from './runs.js'
 
 /** What stands for the cost of requests that only tell of slots. */
 const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
@@ -130,4 +131,89 @@ export function encodeRefunds(batch: readonly RefundRequest[], sets: LimitSets, 
     if (id !== undefined) keys.push(layout.nameOfPage(id, shard))
   }
   return { keys, args }
+}
+
+/** A run as consume-slots.lua reads it, from ARGV[2] on. */
+export function encodeSlots(
+  { set, cost, holder, asked, released }: OnlySlotsRun,
+  layout: Layout,
+  { shard, nowMs, keptMs }: { readonly shard: number; readonly nowMs: number; readonly keptMs: number },
+): EncodedRequests {
+  const { stateId, paramsAt } = set.limits[1] as CompiledLimit
+  const { quota = 0, hintUs = 0 } = paramsAt(nowMs)
+  const [ttl = '', ...limit] = encodeOne(set, nowMs, keptMs)
+  const asking = asked.flatMap(({ slots, members }) => [slots?.held ?? 0, slots?.known ?? 0, members.length])
+  const releasing = released.flatMap(({ slots }) => [slots?.held ?? 0, slots?.known ?? 0])
+  const all = [...asked, ...released]
+  const lists: ScriptArg[] = [JSON.stringify(asking), JSON.stringify(releasing)]
+  return {
+    keys: all.map(({ key }) => layout.nameOf(key, shard)),
+    args: [cost, ttl, holder, ...lists, stateId, quota, hintUs, ...limit],
+    answered: all.map(({ members }) => members),
+  }
+}
+
+/** The limit sets of a batch as one script argument, which holds each set once. */
+export class LimitSets {
+  readonly #nowMs: number
+  readonly #keptMs: number
+  readonly #sets: LimitSet[] = []
+
+  /**
+   * @param nowMs  the store's time in ms, roughly: it selects the calendar windows that are sent
+   * @param keptMs how many ms longer than necessary keys are kept
+   */
+  constructor(nowMs: number, keptMs: number) {
+    this.#nowMs = nowMs
+    this.#keptMs = keptMs
+  }
+
+  /** The index of the set in the list that the script gets, from 1. */
+  indexOf(set: LimitSet): number {
+    const known = this.#sets.indexOf(set)
+    return known >= 0 ? known + 1 : this.#sets.push(set)
+  }
+
+  /** The sets as JSON, as sets.lua reads them. */
+  json(): string {
+    return `[${this.#sets.map((set) => this.#encode(set)).join(',')}]`
+  }
+
+  #encode(set: LimitSet): string {
+    const params = set.limits.map((limit) => limit.paramsAt(this.#nowMs))
+    const known = encoded.get(set)
+    if (known?.keptMs === this.#keptMs && known.params.every((before, i) => before === params[i]))
+      return known.json
+    const json = encodeSet(set, params, this.#keptMs)
+    encoded.set(set, { json, params, keptMs: this.#keptMs })
+    return json
+  }
+}
+
+/** The first limit of a set as arguments of a script for limits of one: the time to live of the set, the id, the parameters. */
+export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
+  const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
+  const params = paramsAt(nowMs)
+  const known = encodedOnes.get(set)
+  if (known?.params === params && known.keptMs === keptMs) return known.args
+  const values = implementations[algorithm].wire.map((name) => params[name] as number)
+  const args = [String(set.ttlMs + keptMs), stateId, ...values]
+  encodedOnes.set(set, { args, params, keptMs })
+  return args
+}
+
+const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
+
+/** Encoded sets, for reuse: a set's encoding only changes when a calendar window ends. */
+const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
+
+function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {
+  const lists = limits.map((limit, i) => [
+    limit.algorithm,
+    keptId(limit),
+    ...implementations[limit.algorithm].wire.map((name) => params[i]?.[name]),
+  ])
+  const described = [lists, String(ttlMs + keptMs)]
+  const areSame = limits.every(({ besideId }) => besideId === undefined)
+  return JSON.stringify(areSame ? described : [...described, limits.map(({ stateId }) => stateId)])
 }

@@ -1,9 +1,5 @@
-import type { LimitSet, CompiledLimit } from '../../../plans/limit/limit-set.js'
+import type { LimitSet } from '../../../plans/limit/limit-set.js'
 import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../../contract.js'
-import type { ScriptArg } from '../clients/index.js'
-import type { Layout } from '../layout.js'
-import { encodeOne } from './limit-sets.js'
-import type { EncodedRequests } from './encode.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
@@ -134,24 +130,4 @@ export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | u
   const all = [...groups.values()]
   const of = (grant: Grant): Group[] => all.filter((group) => group.grant === grant)
   return { set, cost: cost ?? 1, holder: holder.id, asked: of('all'), released: of('release') }
-}
-
-/** A run as consume-slots.lua reads it, from ARGV[2] on. */
-export function encodeSlots(
-  { set, cost, holder, asked, released }: OnlySlotsRun,
-  layout: Layout,
-  { shard, nowMs, keptMs }: { readonly shard: number; readonly nowMs: number; readonly keptMs: number },
-): EncodedRequests {
-  const { stateId, paramsAt } = set.limits[1] as CompiledLimit
-  const { quota = 0, hintUs = 0 } = paramsAt(nowMs)
-  const [ttl = '', ...limit] = encodeOne(set, nowMs, keptMs)
-  const asking = asked.flatMap(({ slots, members }) => [slots?.held ?? 0, slots?.known ?? 0, members.length])
-  const releasing = released.flatMap(({ slots }) => [slots?.held ?? 0, slots?.known ?? 0])
-  const all = [...asked, ...released]
-  const lists: ScriptArg[] = [JSON.stringify(asking), JSON.stringify(releasing)]
-  return {
-    keys: all.map(({ key }) => layout.nameOf(key, shard)),
-    args: [cost, ttl, holder, ...lists, stateId, quota, hintUs, ...limit],
-    answered: all.map(({ members }) => members),
-  }
 }
