@@ -22,8 +22,9 @@ export interface PlanlessSubject extends Subject {
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
 
-interface Entry {
-  readonly plan: Found
+/** An answer of `planOf`. */
+interface KnownAnswer {
+  readonly plan: FoundPlan
   readonly freshUntil: number
   readonly usableUntil: number
 }
@@ -38,7 +39,7 @@ export interface PlanLookupHost {
    *
    * @throws {TollgateError} ERR_TOLLGATE_PLAN
    */
-  readonly read: (given: unknown) => Found
+  readonly read: (given: unknown) => FoundPlan
   /** Called for each failed look-up. */
   readonly onError: (error: TollgateError, subject: Subject) => void
 }
@@ -51,8 +52,8 @@ export class PlanLookup {
   readonly #planOf: PlanOf
   readonly #host: PlanLookupHost
   readonly #options: ReturnType<typeof readCacheOptions>
-  readonly #entries: LruMap<Entry>
-  readonly #underWay = new Map<string, Promise<Found>>()
+  readonly #answers: LruMap<KnownAnswer>
+  readonly #underWay = new Map<string, Promise<FoundPlan>>()
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(planOf: PlanOf, options: PlanCacheOptions, host: PlanLookupHost) {
@@ -61,18 +62,18 @@ export class PlanLookup {
       throw ConfigError.wrongSecret('planOf', planOf, expected)
     }
     this.#options = readCacheOptions(options)
-    this.#entries = new LruMap(this.#options.maxSubjects)
+    this.#answers = new LruMap(this.#options.maxSubjects)
     this.#planOf = planOf
     this.#host = host
   }
 
   /** The plan, as a value if it is known. Never throws or rejects. */
-  find(subject: Subject): MaybePromise<Found> {
+  find(subject: Subject): MaybePromise<FoundPlan> {
     const key = subjectKey(subject)
-    const entry = this.#entries.get(key)
+    const entry = this.#answers.get(key)
     const now = steadyMs()
     if (entry && now < entry.usableUntil) {
-      this.#entries.use(key, entry)
+      this.#answers.use(key, entry)
       if (now >= entry.freshUntil) void this.#lookUp(key, subject, entry)
       return entry.plan
     }
@@ -80,19 +81,19 @@ export class PlanLookup {
   }
 
   /** The last answer, as far as it is remembered. */
-  last(subject: Subject): Found {
-    return this.#entries.get(subjectKey(subject))?.plan
+  last(subject: Subject): FoundPlan {
+    return this.#answers.get(subjectKey(subject))?.plan
   }
 
   /** Forgets a subject's plan, for example after an upgrade: the next request of the subject looks it up again. */
   forget(subject: Subject): void {
     const key = subjectKey(subject)
-    this.#entries.delete(key)
+    this.#answers.delete(key)
     // A pending look-up may have read the database before the change.
     this.#underWay.delete(key)
   }
 
-  #lookUp(key: string, subject: Subject, known: Entry | undefined): MaybePromise<Found> {
+  #lookUp(key: string, subject: Subject, known: KnownAnswer | undefined): MaybePromise<FoundPlan> {
     const underWay = this.#underWay.get(key)
     if (underWay) return underWay
     let given
@@ -102,7 +103,7 @@ export class PlanLookup {
     } catch (error) {
       return this.#fail(key, subject, known, error)
     }
-    const promise: Promise<Found> = this.#within(given).then(
+    const promise: Promise<FoundPlan> = this.#within(given).then(
       (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
       (error: unknown) => {
         if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
@@ -119,7 +120,7 @@ export class PlanLookup {
     return this.#underWay.get(key) === promise && this.#underWay.delete(key)
   }
 
-  async #within(given: Promise<unknown>): Promise<Found> {
+  async #within(given: Promise<unknown>): Promise<FoundPlan> {
     const { deadlineMs } = this.#options
     let timer
     const late = new Promise<never>((_, reject) => {
@@ -132,17 +133,17 @@ export class PlanLookup {
     }
   }
 
-  #keep(key: string, plan: Found): Found {
+  #keep(key: string, plan: FoundPlan): FoundPlan {
     const { ttlMs, staleMs } = this.#options
     const freshUntil = steadyMs() + ttlMs
-    this.#entries.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
+    this.#answers.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
     return plan
   }
 
-  #fail(key: string, subject: Subject, known: Entry | undefined, error: unknown): Found {
+  #fail(key: string, subject: Subject, known: KnownAnswer | undefined, error: unknown): FoundPlan {
     const freshUntil = steadyMs() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
-    this.#entries.use(key, { plan: known?.plan, freshUntil, usableUntil })
+    this.#answers.use(key, { plan: known?.plan, freshUntil, usableUntil })
     this.#host.onError(planErrorOf(error), subject)
     return known?.plan
   }
@@ -188,13 +189,13 @@ export function readCacheOptions(options: PlanCacheOptions): Required<Given<Plan
 export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
 
 /** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
-export type Found = string | Plan | undefined
+export type FoundPlan = string | Plan | undefined
 
 /**
  * @param ofLimits compiles limits
  * @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` gave neither a name nor limits nor nothing
  */
-export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): Found {
+export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): FoundPlan {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
   if (isOptions(given) && Object.keys(given).join() === 'limits') {
     const { limits } = given as { readonly limits: unknown }

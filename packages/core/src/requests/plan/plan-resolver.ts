@@ -10,7 +10,7 @@ import type { Subject } from '../../plans/subject.js'
 import { asWritten } from '../subject/address.js'
 import { noPlans, isNone } from '../subject/subject.js'
 import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
-import { readPlan, type Found, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-lookup.js'
+import { readPlan, type FoundPlan, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-lookup.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined
@@ -129,7 +129,7 @@ export class PlanResolver {
   }
 
   /** The name that the subject or `planOf` gives, or the limits that `planOf` gives. */
-  #nameFor(subject: Subject): MaybePromise<Found> {
+  #nameFor(subject: Subject): MaybePromise<FoundPlan> {
     const name = subject.plan ?? undefined
     if (name !== undefined || !this.#lookup) return name
     // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
@@ -142,7 +142,7 @@ export class PlanResolver {
     this.#lookup?.forget(asWritten(subject) ?? subject)
   }
 
-  #named(subject: Subject, name: Found): Plan {
+  #named(subject: Subject, name: FoundPlan): Plan {
     if (typeof name === 'object') return name
     const { byName, fallback, hasDefault } = this.#plans
     const plan = name === undefined ? undefined : byName.get(name)

@@ -15,7 +15,6 @@ import {
   findLiving,
   NO_LEASES,
   settleReport,
-  type Entry,
   type LeaseBook,
 } from './beside/lease-book.js'
 import { placesUntil, type Opening } from './beside/place-line.js'
@@ -120,7 +119,7 @@ export class LoadedLimits {
   /** Counts what reports tell as used. Returns whether they changed anything, and whether all their leases are known. */
   settle({ reports }: LeaseOrder, now: number): { readonly hasChanged: boolean; readonly isKnown: boolean } {
     const before = this.leases
-    const used: Entry[] = []
+    const used: Usage[] = []
     let isKnown = true
     for (const report of reports) {
       const settled = settleReport(this.leases, report, now)

@@ -58,13 +58,13 @@ function needShards(shards: number): number {
   throw ConfigError.wrong('shards', shards, `a whole number from 1 to ${MOST_SHARDS}`)
 }
 
-const SLOTS = 16_384
+const HASH_SLOTS = 16_384
 
-/** The slot of a key in a Redis Cluster, from the text in its first braces or, without braces, from the whole key. */
-export function slotOf(key: string): number {
+/** The hash slot of a key in a Redis Cluster, from the text in its first braces or, without braces, from the whole key. */
+export function hashSlotFor(key: string): number {
   const open = key.indexOf('{')
   const close = key.indexOf('}', open + 1)
-  return crc16(open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key) % SLOTS
+  return crc16(open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key) % HASH_SLOTS
 }
 
 /** CRC-16/XMODEM, of the text in UTF-8, as Redis computes it. */
@@ -86,17 +86,17 @@ function withByte(before: number, byte: number): number {
 }
 
 /**
- * One tag per shard. All slots are divided evenly among the shards, and the slot of a shard's tag lies in the middle
+ * One tag per shard. All hash slots are divided evenly among the shards, and that of a shard's tag lies in the middle
  * half of its part. Tags are part of keys in Redis, so the results must never change.
  */
 export function shardTags(count: number): readonly string[] {
   const tags: string[] = new Array(count)
   let found = 0
   for (let n = 0; found < count; n += 1) {
-    const share = (crc16(String(n)) % SLOTS) * (count / SLOTS)
+    const share = (crc16(String(n)) % HASH_SLOTS) * (count / HASH_SLOTS)
     const shard = Math.floor(share)
-    const place = share - shard
-    if (tags[shard] !== undefined || place < 0.25 || place > 0.75) continue
+    const position = share - shard
+    if (tags[shard] !== undefined || position < 0.25 || position > 0.75) continue
     tags[shard] = String(n)
     found += 1
   }

@@ -4,7 +4,7 @@ import { ask, startCluster, startSentinel } from '@tollgate/testing'
 import { Cluster } from 'ioredis'
 import { createCluster, createSentinel } from 'redis'
 import type { Limiter, RedisClient } from '../../../src/index.js'
-import { slotOf } from '../../../src/stores/redis/layout.js'
+import { hashSlotFor } from '../../../src/stores/redis/layout.js'
 import { LateReply, limiterOfTwo, onlyOneMore, warmUp } from './late-replies.js'
 
 const ends: (() => unknown)[] = []
@@ -52,9 +52,9 @@ describe('a cluster', () => {
     await warmUp(limiter, subject)
     const all = await Promise.all(cluster.nodes.map(({ port }) => ask(port, 'KEYS', `*${subject}*`)))
     const key = String(all.flat()[0])
-    const from = await cluster.primaryOf(slotOf(key))
+    const from = await cluster.primaryOf(hashSlotFor(key))
     const to = cluster.nodes.find((node) => node !== from) as typeof from
-    const slot = String(slotOf(key))
+    const slot = String(hashSlotFor(key))
     await onlyOneMore(limiter, new LateReply(client, method), {
       subject,
       meanwhile: async () => {

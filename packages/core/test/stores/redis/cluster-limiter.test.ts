@@ -3,7 +3,7 @@ import { deployCluster, eventually, testPrefix, type Deployment } from '@tollgat
 import { Cluster } from 'ioredis'
 import { createLimiter, redisStore, type Decision } from '../../../src/index.js'
 import { shardOf } from '../../../src/requests/key.js'
-import { slotOf } from '../../../src/stores/redis/layout.js'
+import { hashSlotFor } from '../../../src/stores/redis/layout.js'
 
 describe('a limiter on a real cluster', () => {
   let deployment: Deployment
@@ -37,7 +37,7 @@ describe('a limiter on a real cluster', () => {
     ])
     const keys = (await Promise.all(deployment.operators.map((one) => one.keys(`${prefix}/*acme*`)))).flat()
     expect(keys).toHaveLength(2)
-    expect(new Set(keys.map(slotOf)).size).toBe(1)
+    expect(new Set(keys.map(hashSlotFor)).size).toBe(1)
   })
 
   test("sixteen requests at once of organisation and user: the user's limit holds, and no more count", async () => {

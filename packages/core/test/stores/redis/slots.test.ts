@@ -1,11 +1,11 @@
 import { Cluster, Redis } from 'ioredis'
 import { redisStore } from '../../../src/index.js'
 import { shardOf } from '../../../src/requests/key.js'
-import { shardTags, slotOf } from '../../../src/stores/redis/layout.js'
+import { shardTags, hashSlotFor } from '../../../src/stores/redis/layout.js'
 
 describe('shards', () => {
   test.each([1, 3, 16, 64, 1000, 1024])('%p are spread evenly over all slots', (count) => {
-    const slots = shardTags(count).map((tag) => slotOf(`p:{${tag}}:x`))
+    const slots = shardTags(count).map((tag) => hashSlotFor(`p:{${tag}}:x`))
     slots.forEach((slot, shard) => expect(Math.floor((slot * count) / 16_384)).toBe(shard))
     expect(new Set(shardTags(count)).size).toBe(count)
   })

@@ -1,3 +1,4 @@
+import type { Usage } from '../../../algorithms/implementation.js'
 import type { LeaseReport } from '../../contract.js'
 import { addPlace, keepOfPlace, lineOf, partLine, type Place, type PlaceLine } from './place-line.js'
 
@@ -27,12 +28,6 @@ export interface LeaseGroup {
 }
 
 export type LeaseBook = readonly (LeaseGroup | PlaceLine)[]
-
-/** Units that enter the limits as used this many µs ago. */
-export interface Entry {
-  readonly units: number
-  readonly ageUs: number
-}
 
 export const NO_LEASES: LeaseBook = []
 
@@ -156,7 +151,7 @@ export function settleReport(
   book: LeaseBook,
   { id, used, left }: LeaseReport,
   now: number,
-): { book: LeaseBook; used: Entry; isKnown: boolean } {
+): { book: LeaseBook; used: Usage; isKnown: boolean } {
   const living = findLiving(book, id, now)
   if (!living) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 && used === 0 }
   const { group, told } = living

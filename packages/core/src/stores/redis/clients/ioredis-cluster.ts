@@ -3,7 +3,7 @@ import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js
 import { ClientFaults } from './client-faults.js'
 import { clientClosed, shared, type Emitter, type RedisPort } from './port.js'
 import { pause, setImmediate } from '../../../base/timers.js'
-import { slotOf } from '../layout.js'
+import { hashSlotFor } from '../layout.js'
 
 /** A connection of a `Cluster`. */
 export interface Node extends Pick<Emitter, 'once'> {
@@ -100,7 +100,7 @@ function faultsOfNodes(client: Cluster): ClientFaults {
 }
 
 function addressOf(client: Cluster, key = ''): string | undefined {
-  return client.slots[slotOf(key)]?.[0]
+  return client.slots[hashSlotFor(key)]?.[0]
 }
 
 /** Rejects when the server of a key is known but not connected: the client would queue the command for it. */

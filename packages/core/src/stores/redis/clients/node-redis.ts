@@ -1,5 +1,5 @@
 import { elapsedMs } from '../../../base/timers.js'
-import { slotOf } from '../layout.js'
+import { hashSlotFor } from '../layout.js'
 import { ClientFaults } from './client-faults.js'
 import { type RedisPort, type ScriptArg, clientClosed, shared, untilReady, type Emitter } from './port.js'
 import { SOON, triesSoon, WAITS_LONG, warnOf, type Setting } from './settings.js'
@@ -130,7 +130,7 @@ function clusterPort(client: Cluster): RedisPort {
 }
 
 function nodeOf(client: Cluster, key = ''): Primary['client'] {
-  return client.slots[slotOf(key)]?.master.client
+  return client.slots[hashSlotFor(key)]?.master.client
 }
 
 function addressOf({ host = '', port = 0 }: Address = {}): string {

@@ -49,7 +49,7 @@ function numbersIn(text: string): number[] {
 }
 
 /**
- * @param answered the places in the batch of the requests that the script answered one after another, in the order of
+ * @param answered the indices in the batch of the requests that the script answered one after another, in the order of
  *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all.
  *                 Undefined: all requests in the order of the batch
  */
@@ -61,12 +61,12 @@ export function readAnswers(
   const reader = new Reader(reply)
   if (!answered) return batch.map((request) => reader.read(request))
   const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
-  for (const members of answered) {
+  for (const indices of answered) {
     reader.hasDenied = false
     let last: Answer | typeof OUTSIDE = OUTSIDE
-    for (const member of members) {
-      if (!reader.hasDenied) last = reader.read(batch[member] as StoreRequest)
-      answers[member] = last
+    for (const index of indices) {
+      if (!reader.hasDenied) last = reader.read(batch[index] as StoreRequest)
+      answers[index] = last
     }
   }
   return answers

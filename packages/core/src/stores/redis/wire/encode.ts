@@ -17,7 +17,7 @@ export interface Encoded {
 
 /** Requests as consume.lua reads them, and where their answers are. */
 export interface EncodedRequests extends Encoded {
-  /** The places in the batch of the requests that the script answers one after another, in the order of its reply. */
+  /** The indices in the batch of the requests that the script answers one after another, in the order of its reply. */
   readonly answered: (readonly number[])[]
 }
 
@@ -64,18 +64,18 @@ function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
   const { args, answered } = encoded
   const { cost, groups } = run
   const repeated: number[] = []
-  groups.forEach(({ members }, i) => {
-    answered.push(members)
-    if (members.length > 1) repeated.push(i + 1, members.length)
+  groups.forEach(({ indices }, i) => {
+    answered.push(indices)
+    if (indices.length > 1) repeated.push(i + 1, indices.length)
   })
   args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
 }
 
 function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
   const numbers: number[] = []
-  for (const { slots, members } of groups) {
-    answered.push(members)
-    numbers.push(slots?.held ?? 0, slots?.known ?? 0, members.length)
+  for (const { slots, indices } of groups) {
+    answered.push(indices)
+    numbers.push(slots?.held ?? 0, slots?.known ?? 0, indices.length)
   }
   args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers))
 }
@@ -142,14 +142,14 @@ export function encodeSlots(
   const { stateId, paramsAt } = set.limits[1] as CompiledLimit
   const { quota = 0, hintUs = 0 } = paramsAt(nowMs)
   const [ttl = '', ...limit] = encodeOne(set, nowMs, keptMs)
-  const asking = asked.flatMap(({ slots, members }) => [slots?.held ?? 0, slots?.known ?? 0, members.length])
+  const asking = asked.flatMap(({ slots, indices }) => [slots?.held ?? 0, slots?.known ?? 0, indices.length])
   const releasing = released.flatMap(({ slots }) => [slots?.held ?? 0, slots?.known ?? 0])
   const all = [...asked, ...released]
   const lists: ScriptArg[] = [JSON.stringify(asking), JSON.stringify(releasing)]
   return {
     keys: all.map(({ key }) => layout.nameOf(key, shard)),
     args: [cost, ttl, holder, ...lists, stateId, quota, hintUs, ...limit],
-    answered: all.map(({ members }) => members),
+    answered: all.map(({ indices }) => indices),
   }
 }
 

@@ -4,16 +4,16 @@ import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../../contract
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
 const MOST_KEYS = 1000
 
-/** The requests of a batch for one key with the same limits and cost, by their place in the batch. */
+/** The requests of a batch for one key with the same limits and cost, by their index in the batch. */
 export interface Group {
   readonly key: string
-  readonly members: number[]
+  readonly indices: number[]
   /** Who tells of slots with these requests. */
   readonly slots: SlotHolder | undefined
 }
 
 /** A group in a run. */
-interface Placed extends Group {
+interface GroupInRun extends Group {
   readonly run: Run
 }
 
@@ -31,17 +31,17 @@ export interface Run {
  */
 export class Runs {
   readonly list: Run[] = []
-  readonly #latest = new Map<string, Placed>()
+  readonly #latest = new Map<string, GroupInRun>()
 
-  /** @param member the request's place in the batch */
-  add({ key, set, cost, slots }: SubRequest, member: number): void {
+  /** @param index the request's index in the batch */
+  add({ key, set, cost, slots }: SubRequest, index: number): void {
     const before = this.#latest.get(key)
     if (before && before.run.set === set && before.run.cost === cost && before.slots === slots) {
-      before.members.push(member)
+      before.indices.push(index)
       return
     }
     const run = this.#runAfter(before?.run, { set, cost, slots })
-    const group = { key, run, members: [member], slots }
+    const group = { key, run, indices: [index], slots }
     run.groups.push(group)
     this.#latest.set(key, group)
   }
@@ -66,7 +66,7 @@ export interface OnlyRun {
   readonly keys: readonly string[]
   /** How often the first keys are asked, as consume-run.lua reads it. */
   readonly times: string
-  /** Of each key the requests, by their place in the batch; undefined if each request has a key of its own. */
+  /** Of each key the requests, by their index in the batch; undefined if each request has a key of its own. */
   readonly answered: readonly (readonly number[])[] | undefined
 }
 
@@ -88,10 +88,10 @@ export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
 
 /** The keys that are asked several times come first. */
 function withTimes({ set, cost, keys }: OnlyRun, batch: readonly StoreRequest[]): OnlyRun {
-  const members = new Map<string, number[]>(keys.map((key) => [key, []]))
-  batch.forEach(({ parts: [part] }, i) => members.get((part as SubRequest).key)?.push(i))
-  const groups = [...members].sort(([, a], [, b]) => b.length - a.length)
-  const answered = groups.map(([, places]) => places)
+  const ofKeys = new Map<string, number[]>(keys.map((key) => [key, []]))
+  batch.forEach(({ parts: [part] }, i) => ofKeys.get((part as SubRequest).key)?.push(i))
+  const groups = [...ofKeys].sort(([, a], [, b]) => b.length - a.length)
+  const answered = groups.map(([, own]) => own)
   const times = answered.filter(({ length }) => length > 1).map(({ length }) => length)
   return { set, cost, keys: groups.map(([key]) => key), times: times.join(' '), answered }
 }
@@ -111,7 +111,7 @@ export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | u
   if (!set || !holder || set.limits.length !== 2 || set.inFlightIndex !== 1) return undefined
   let cost: number | undefined
   const groups = new Map<string, Group & { readonly grant: Grant }>()
-  for (const [member, { parts, grant, hold }] of batch.entries()) {
+  for (const [index, { parts, grant, hold }] of batch.entries()) {
     const [part] = parts
     const { slots } = part ?? {}
     const isKnownKind = grant === 'all' || grant === 'release'
@@ -122,8 +122,8 @@ export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | u
       if (cost !== part.cost) return undefined
     }
     const known = groups.get(part.key)
-    if (!known) groups.set(part.key, { key: part.key, members: [member], slots, grant })
-    else if (known.slots === slots && known.grant === grant && grant === 'all') known.members.push(member)
+    if (!known) groups.set(part.key, { key: part.key, indices: [index], slots, grant })
+    else if (known.slots === slots && known.grant === grant && grant === 'all') known.indices.push(index)
     else return undefined
   }
   if (groups.size > MOST_KEYS) return undefined
