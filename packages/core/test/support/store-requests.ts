@@ -1,7 +1,6 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
 import type { LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
-import { createLimitSet } from '../../src/plans/limit/limit.js'
-import type { LimitInput } from '../../src/plans/limit/limit.js'
+import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
 import type {
   Answer,
   ConsumeRequest,
