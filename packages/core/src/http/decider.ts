@@ -1,8 +1,9 @@
 import { ConfigError } from '../base/errors.js'
 import { chain, isPromise, quiet, type MaybePromise } from '../base/promises.js'
 import { thrownText } from '../base/warnings.js'
-import { type Decision, hasSlots } from '../limiter/decision/decision.js'
-import { internalsOf } from '../limiter/internals.js'
+import { type Decision } from '../limiter/decision/decision.js'
+import { hasSlots } from '../limiter/settle/settlement.js'
+import { internalsOf, type Internals } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'
 import { needCost, USE_SKIP } from '../requests/cost.js'
@@ -61,6 +62,7 @@ interface Asked extends Pick<Passed, 'subjects' | 'by'> {
 export class Decider<Req extends object, Res> {
   readonly #given: DeciderOptions<Req, Res>
   readonly #by: CountedBy
+  readonly #internals: Internals
   readonly #writeHeaders: HeaderWriter<Res>
   readonly #denials: DenialAnswers<Req, Res>
 
@@ -68,7 +70,8 @@ export class Decider<Req extends object, Res> {
     const { adapter, limiter, consumer, family, isOfRoute, options } = given
     this.#given = given
     this.#by = { limiter, group: options.group, consumer, family, isOfRoute }
-    this.#writeHeaders = createHeaderWriter(options.headers, internalsOf(limiter).hide)
+    this.#internals = internalsOf(limiter)
+    this.#writeHeaders = createHeaderWriter(options.headers, this.#internals.hide)
     this.#denials = new DenialAnswers(adapter, options)
   }
 
@@ -111,7 +114,7 @@ export class Decider<Req extends object, Res> {
       releaseLater(adapter, decision, exchange.res)
       return this.#conclude(exchange, { decision, by, subjects }, first)
     }
-    if (!internalsOf(limiter).canWait()) return chain(this.#consume(exchange.req, asked), conclude)
+    if (!this.#internals.canWait()) return chain(this.#consume(exchange.req, asked), conclude)
     const leaving = new AbortController()
     adapter.onEnd(exchange.res, () => leaving.abort())
     const { signal } = leaving
@@ -129,7 +132,7 @@ export class Decider<Req extends object, Res> {
     const options = this.#optionsFor(req, cost, signal)
     if (first) {
       const amended = { limiter, first: first.decision, subjects, options: options ?? { cost } }
-      return internalsOf(limiter).amend(by.consumer, amended)
+      return this.#internals.amend(by.consumer, amended)
     }
     const who = subjects.length === 1 ? subjects[0] : subjects
     return options ? by.consumer.consume(who, options) : by.consumer.consume(who)
@@ -153,8 +156,8 @@ export class Decider<Req extends object, Res> {
 
   /** The counters of a route for a request that an outer limiter has counted. */
   #byFor(outer: CountedBy): CountedBy {
-    const { limiter, consumer: alone, amends } = this.#given
-    const { onTop } = internalsOf(limiter)
+    const { consumer: alone, amends } = this.#given
+    const { onTop } = this.#internals
     const consumer = amends && onTop ? onTop(outer.consumer, amends.own) : alone
     if (consumer === outer.consumer) return outer
     return { ...this.#by, consumer, group: this.#by.group ?? outer.group }
@@ -169,7 +172,7 @@ export class Decider<Req extends object, Res> {
       if (amends) adapter.attach(req, decision, amends.property)
       // The decision may have fewer headers than the one that it replaces.
       if (!adapter.isSent(res)) for (const name of RATE_LIMIT_HEADERS) adapter.removeHeader(res, name)
-    } else if (noteDecision(req, passed)) warnOfCountedTwice(limiter, internalsOf(limiter).warn)
+    } else if (noteDecision(req, passed)) warnOfCountedTwice(limiter, this.#internals.warn)
     if (decision.allowed) onAllowed(req)
     adapter.attach(req, decision, options.requestProperty ?? 'rateLimit')
     if (adapter.isSent(res)) return decision.allowed

@@ -2,8 +2,8 @@ import { clearTimeout, setTimeout } from '../base/timers.js'
 import { needCost } from '../requests/cost.js'
 import { withHold, type Request } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
-import { type Decision, hasSlots } from './decision/decision.js'
-import type { Settling } from './settle/settlement.js'
+import { type Decision } from './decision/decision.js'
+import { type Settling, hasSlots } from './settle/settlement.js'
 
 /**
  * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision

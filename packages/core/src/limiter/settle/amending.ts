@@ -4,9 +4,9 @@ import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
 import { CountedDecision } from '../decision/counted-decision.js'
-import { type Decision, holdBoth } from '../decision/decision.js'
+import { type Decision } from '../decision/decision.js'
+import { type Settlement, holdBoth, noteTaken, settleDecision } from './settlement.js'
 import { limitsOfParts } from '../../features/holds/hold.js'
-import { noteTaken, settleDecision, type Settlement } from './settlement.js'
 
 /** What amending needs of the pipeline, which has made the decisions. */
 export interface AmendingHost {
