@@ -54,7 +54,7 @@ function partsOf(name) {
 }
 
 function withIncludes(text) {
-  return text.replace(/^-- @include (.+)$/gm, (_, path) => read(path))
+  return text.replace(/^-- @include (.+)$/gm, (_, path) => withIncludes(read(path)))
 }
 
 /**
@@ -64,14 +64,17 @@ function quickOf(name) {
   const { main, others } = partsOf(name)
   const text = others.quick?.replace(`function ${localOf(name)}.quick`, 'local function quick')
   const [, packing, size] = /format = '(\w+)', size = (\d+)/.exec(main)
-  return { text, packing, size }
+  return { text, packing, size: Number(size) }
 }
 
 /** The quick parts of all algorithms as one function, so that a script makes only those it uses. */
 function quicks() {
-  const makers = names.map(quickOf).map(({ text, packing, size }, i) => {
+  const makers = names.map((name) => {
+    const { text, packing, size } = quickOf(name)
     if (!text) return ''
-    return `if name == '${names[i]}' then\n${text}\nreturn '${packing}', ${size}, quick(a, b, c, d, e)\nend\n`
+    // As value.lua says: a part behind the header of a value, a part alone, and its bytes with those of the state id.
+    const part = `'>I1I7I4I4${packing}', '>I4${packing}', ${4 + size}`
+    return `if name == '${name}' then\n${text}\nreturn ${part}, quick(a, b, c, d, e)\nend\n`
   })
   return `local function quick(name, _, a, b, c, d, e)\n${makers.join('')}end\n`
 }
@@ -85,7 +88,7 @@ function quickAlone(name, first) {
     text,
     `local take_quickly, entry, entry_packing${text ? ` = quick(${values.join(', ')})` : ''}`,
     `local PACKING, SIZE = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}`,
-    `local algorithm_name, NUMBERS = '${name}', ${packing.length / 2}\n`,
+    `local algorithm_name, NUMBERS, FIRST_PARAMETER = '${name}', ${packing.length / 2}, ${first}\n`,
   ].join('\n')
 }
 
@@ -102,6 +105,7 @@ function algorithms(parts) {
 function assemble(script, only) {
   const includes = {
     quick: () => (only ? quickAlone(only, script === 'consume-run' ? 6 : 11) : quicks()),
+    'quick in flight': () => quickOf('concurrent').text.replace('function quick', 'function quick_in_flight'),
     algorithms: () => algorithms(scripts[script] ?? otherwise),
   }
   const include = (file) =>

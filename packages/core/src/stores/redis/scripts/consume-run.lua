@@ -65,21 +65,9 @@ while at <= count do
     else
       -- @include quick/run-again.lua
       local keep = ends * 1000000 >= now + needed
-      local saved = pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
-      if keep and #saved == #old then
-        if try('SETRANGE', keys[i], '0', saved) ~= #saved then break end
-      else
-        local done
-        if not old then
-          -- A key of another type has no value, either.
-          done = try('SET', keys[i], saved, 'PX', ttl, 'NX')
-        elseif keep then
-          done = try('SET', keys[i], saved, 'KEEPTTL')
-        else
-          done = try('SET', keys[i], saved, 'PX', ttl)
-        end
-        if not done or done.err then break end
-      end
+      local key, value = keys[i], pack_bytes(whole_packing, FORMAT, now, keep and ends or new_end, id, d, e, f, log, time, units)
+      -- @include quick/write.lua
+      if not is_written then break end
     end
     size = told
     if due > 0 then
@@ -92,16 +80,7 @@ while at <= count do
   if at <= count then
     -- The value holds more than this limit, or something else, or the cost can never fit: decide in the general way.
     if not set then
-      -- @include shared/write.lua
-      -- @include algorithms
-      -- @include shared/sets.lua
-      -- @include shared/subject.lua
-      -- @include shared/decide.lua
-      -- @include quick/in-turn.lua
-      local limit = { algorithm_name, id, unpack(ARGV, 6) }
-      for i = 3, #limit do
-        limit[i] = tonumber(limit[i])
-      end
+      -- @include shared/general-of-one.lua
       decide_generally, set = decide_in_turn, make_set({ { limit }, ttl })
     end
     decide_generally(set, keys[at], cost, left)

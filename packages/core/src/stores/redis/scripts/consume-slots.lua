@@ -29,129 +29,91 @@ local id, slots_id, ttl, cost, quota = ARGV[10] + 0, ARGV[7] + 0, ARGV[3], ARGV[
 local asked, released = cjson.decode(ARGV[5]), cjson.decode(ARGV[6])
 holder = ARGV[4]
 -- @include quick
-local SLOTS, SLOTS_FORMAT, ROW, KEPT, KEPT_MS = 16, '>I4I2I4I6', 21, 14000000, 14000
--- A whole value: the limit, whose entries but the last one are a text, the requests in flight, the rows up to the numbers of
--- the holder's own, these, and the rows behind.
+-- @include quick in flight
+local take_slot = quick_in_flight(quota)
+local IN_FLIGHT, IN_FLIGHT_FORMAT, IN_FLIGHT_PACKING = 16, '>I4I2I4I6', 'I4I2I4I6c0I3I6I6c0'
+-- A whole value: the limit, whose entries but the last one are a text, and the requests in flight.
 -- A number of no bytes is packed as nothing: so each limit has three.
-local whole_packing = PACKING .. (entry and 'c0' .. entry_packing or string.rep('I0', 3 - NUMBERS)) .. 'I4I2I4I6c0I3I6I6c0'
+local whole_packing = PACKING .. (entry and 'c0' .. entry_packing or string.rep('I0', 3 - NUMBERS)) .. IN_FLIGHT_PACKING
 local has_entries = entry ~= nil
 entry = entry or 0
 
 local reply, size, keys, count = { now, 0, 0, 0 }, 1, KEYS, #asked / 3
 local new_end = min(floor((now + ttl * 1000) / 1000000), LAST_END)
-local own_ends = floor(now / 1000) + KEPT_MS
 -- Where Redis refuses something, the general way tells why.
 local try = redis.pcall
 local values = #keys == 1 and { try('GET', keys[1]) } or try('MGET', unpack(keys))
-
--- Where the row of the holder begins in a value, or nothing.
-local function find_row(value, from)
-  local row = string.find(value, holder, from, true)
-  while row and (row - from) % ROW > 0 do
-    row = string.find(value, holder, row + 1, true)
-  end
-  return row
-end
 
 local general
 
 local function make_general()
   local take = true
-  -- @include shared/write.lua
-  -- @include algorithms
-  -- @include shared/sets.lua
-  -- @include shared/subject.lua
-  -- @include shared/decide.lua
-  -- @include quick/in-turn.lua
-  local limit = { algorithm_name, id, unpack(ARGV, 11) }
-  for i = 3, #limit do
-    limit[i] = tonumber(limit[i])
-  end
+  -- @include shared/general-of-one.lua
   local set = make_set({ { limit, { 'concurrent', slots_id, quota, tonumber(ARGV[9]) } }, ttl })
   return function(key, units, times)
     return decide_slots(set, key, units, times)
   end
 end
 
-local function write_whole(key, value, saved, keep)
-  if not value then return try('SET', key, saved, 'PX', ttl, 'NX') end
-  if keep and #saved == #value then return try('SETRANGE', key, '0', saved) == #saved and { ok = true } end
-  if keep then return try('SET', key, saved, 'KEEPTTL') end
-  return try('SET', key, saved, 'PX', ttl)
-end
-
--- The numbers of a value: of the limit; where the rows begin, their number, the slots that they hold, and when the first of them
--- ends; of the holder's row its slots and its number; and the texts before and behind these. Nothing if it is not a common value.
+-- The numbers of a value: of the limit, and of the requests in flight, and where the rows of these begin. Nothing if it has other parts.
 local function read_value(value)
-  if #value < SIZE + SLOTS then return nil end
+  if #value < SIZE + IN_FLIGHT then return nil end
   local found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, value)
   local at = SIZE + b * entry + 1
-  local from = at + SLOTS
-  if found ~= id or found_format ~= FORMAT or last > now or #value < from - 1 then return nil end
-  local found_slots, rows, total, soonest = unpack_bytes(SLOTS_FORMAT, value, at)
-  if found_slots ~= slots_id or #value ~= from + rows * ROW - 1 or rows > 0 and soonest * 1000 <= now then return nil end
-  local row = find_row(value, from)
-  if not row then return last, ends, a, b, c, rows, total, soonest, 0, 0, sub(value, from) .. holder, '' end
-  local own, number = unpack_bytes('>I3I6', value, row + 6)
-  return last, ends, a, b, c, rows - 1, total, soonest, own, number, sub(value, from, row + 5), sub(value, row + ROW)
+  if found ~= id or found_format ~= FORMAT or #value < at + IN_FLIGHT - 1 then return nil end
+  local found_slots, rows, total, soonest = unpack_bytes(IN_FLIGHT_FORMAT, value, at)
+  if found_slots ~= slots_id then return nil end
+  return last, ends, a, b, c, rows, total, soonest, at + IN_FLIGHT
 end
 
 -- Gives the requests for one subject their slots and units, `times` of them at most. Returns how many are left, which the
 -- general way must decide.
 local function take_slots(key, old, times)
-  local value, keeps, left, told = old, old and true, times, size
+  local value, keep, left, told = old, old and true, times, size
   while left > 0 do
-    local last, ends, a, b, c, rows, total, soonest, own, number, before, behind
+    local last, ends, a, b, c, rows, total, soonest, at
     if value then
-      last, ends, a, b, c, rows, total, soonest, own, number, before, behind = read_value(value)
+      last, ends, a, b, c, rows, total, soonest, at = read_value(value)
       if not last then break end
     else
-      ends, rows, total, own, number, before, behind = 0, 0, 0, 0, 0, holder, ''
+      ends = 0
     end
-    total, own = total - own, number > known and held + number - known or held
-    total = total + own + 1
-    if total > quota then break end
+    local free, last_slot, kept, before, own, number, row_ends, behind
+    free, last_slot, kept, rows, total, soonest, before, own, number, row_ends, behind = take_slot(cost, last, rows, total, soonest, value, at)
+    if not free then break end
     local remaining, reset, needed, d, e, f, log, time, units = take_quickly(cost, last, a, b, c, value, SIZE + 1)
     if not remaining or remaining < 0 then break end
-    number = (number > known and number or known) + 1
-    if needed < KEPT then needed = KEPT end
-    if rows == 0 or own_ends < soonest then soonest = own_ends end
-    keeps = keeps and ends * 1000000 >= now + needed
-    ends = keeps and ends or new_end
+    if needed < kept then needed = kept end
+    keep = keep and ends * 1000000 >= now + needed
+    ends = keep and ends or new_end
     if has_entries then
       value = pack_bytes(whole_packing, FORMAT, now, ends, id, d, e, f, log, time, units,
-        slots_id, rows + 1, total, soonest, before, own + 1, number, own_ends, behind)
+        slots_id, rows, total, soonest, before, own, number, row_ends, behind)
     else
       value = pack_bytes(whole_packing, FORMAT, now, ends, id, d, e or 0, f or 0,
-        slots_id, rows + 1, total, soonest, before, own + 1, number, own_ends, behind)
+        slots_id, rows, total, soonest, before, own, number, row_ends, behind)
     end
-    reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4] = remaining, reset, quota - total, number
+    reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4] = remaining, reset, free, last_slot
     told, left = told + 4, left - 1
   end
   if left == times then return times end
-  local done = write_whole(key, old, value, keeps)
-  if not done or done.err then return times end
+  -- @include quick/write.lua
+  if not is_written then return times end
   size = told
   return left
 end
 
 -- Tells of slots that were given back. Returns false where the general way must.
 local function release_slots(key, value)
-  if not value or #value < SIZE + SLOTS then return false end
-  local found_format, last, _, found, _, b = unpack_bytes(PACKING, value)
-  local at = SIZE + b * entry + 1
-  if found ~= id or found_format ~= FORMAT or last > now or #value < at + SLOTS - 1 then return false end
-  local found_slots, rows, total, soonest = unpack_bytes(SLOTS_FORMAT, value, at)
-  local from = at + SLOTS
-  if found_slots ~= slots_id or #value ~= from + rows * ROW - 1 or rows == 0 or soonest * 1000 <= now then return false end
-  local row = find_row(value, from)
-  if not row then return false end
-  local before, number, row_ends = unpack_bytes('>I3I6I6', value, row + 6)
-  local own = number > known and held + number - known or held
-  total, number = total - before + own, max(number, known)
-  local saved = pack_bytes('>I4I2I4I6c0I3I6', slots_id, rows, total, soonest, sub(value, from, row + 5), own, number)
-  if try('SETRANGE', key, format('%d', at - 1), saved) ~= #value then return false end
-  reply[size + 1], reply[size + 2], size = max(quota - total, 0), number, size + 2
+  if not value then return false end
+  local last, _, _, _, _, rows, total, soonest, at = read_value(value)
+  if not last then return false end
+  local free, number, _, count, held_now, ends, before, own, own_number, row_ends, behind =
+    take_slot(-1, last, rows, total, soonest, value, at)
+  if not free then return false end
+  local saved = pack_bytes('>' .. IN_FLIGHT_PACKING, slots_id, count, held_now, ends, before, own, own_number, row_ends, behind)
+  if try('SETRANGE', key, format('%d', at - IN_FLIGHT - 1), saved) ~= #value then return false end
+  reply[size + 1], reply[size + 2], size = free, number, size + 2
   return true
 end
 

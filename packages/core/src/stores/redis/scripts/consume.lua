@@ -45,7 +45,6 @@
 ]]
 -- @include shared/prelude.lua
 -- @include shared/value.lua
--- @include shared/write.lua
 -- @include shared/reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
@@ -57,12 +56,25 @@ local general
 
 local function make_general()
   -- @include shared/general.lua
-  return { sets = sets, decide_in_turn = decide_in_turn, decide_slots = decide_slots, read_together = read_together }
+  return { sets = sets, decide_slots = decide_slots, read_together = read_together }
+end
+
+local function decide_generally(index, ...)
+  general = general or make_general()
+  general.decide_slots(general.sets[index], ...)
 end
 
 -- @include quick
 -- @include quick/quick.lua
 
+local function quick_set(index)
+  if quick_sets[index] == nil then
+    quick_sets[index] = ARGV[2] == 'take' and make_quick_set(described[index][1], described[index][2])
+  end
+  return quick_sets[index]
+end
+
+-- Reads and decides a run.
 local function read_run(index)
   local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
   at = at + 4
@@ -71,32 +83,17 @@ local function read_run(index)
     times[tonumber(ARGV[at])] = tonumber(ARGV[at + 1])
     at = at + 2
   end
-  decide_run(index, cost, count, times)
-  request = request + count
+  decide_run(quick_set(index), index, cost, count, times)
 end
 
--- Made when first needed, as the general way is.
-local read_slots
-
-local function make_slots()
-  -- @include quick/quick-slots.lua
-
-  -- Reads and decides a run of a limit set with requests in flight.
-  local function read_slots_run()
-    local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-    holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
-    local numbers = cjson.decode(ARGV[at + 5])
-    at = at + 6
-    local set = quick_sets[index]
-    if set == nil then
-      set = ARGV[2] == 'take' and make_slots_set(described[index][1], described[index][2])
-      quick_sets[index] = set
-    end
-    decide_slots_run(set, index, cost, numbers)
-    request, holder = request + count, nil
-  end
-
-  return read_slots_run
+-- The same of a limit set with requests in flight.
+local function read_slots_run()
+  local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
+  local numbers = cjson.decode(ARGV[at + 5])
+  at = at + 6
+  decide_run(quick_set(index), index, cost, count, nil, numbers)
+  holder = nil
 end
 
 while at < #ARGV do
@@ -104,8 +101,7 @@ while at < #ARGV do
   if index > 0 then
     read_run(index)
   elseif index < 0 then
-    read_slots = read_slots or make_slots()
-    read_slots()
+    read_slots_run()
   else
     general = general or make_general()
     general.read_together()

@@ -22,7 +22,6 @@
 local EARLIEST = -1 -- as in implementation.ts
 -- @include algorithms
 -- @include shared/value.lua
--- @include shared/write.lua
 -- @include shared/sets.lua
 -- @include shared/subject.lua
 -- @include shared/apart.lua

@@ -34,7 +34,7 @@ end
 -- Makes the row of the holder what it tells. Returns whether the row said anything else.
 local function declare_slots(set)
   local limit = set[set.in_flight]
-  return limit.algorithm.declare(limit, holder, held, known)
+  return limit.algorithm.declare(limit)
 end
 
 -- Decides a request of one subject: the whole cost or nothing. Returns whether it fits.
@@ -86,7 +86,7 @@ local function decide_release(set, key)
     parts = parts or make_parts()
     at = parts.find(value, limit.id)
   end
-  if not take or not at or set.written > now or not limit.algorithm.release(limit, holder, held, known) then
+  if not take or not at or set.written > now or not limit.algorithm.release(limit) then
     return decide_declaration(set, key)
   end
   local algorithm, first = limit.algorithm, at + STATE_ID
@@ -95,4 +95,30 @@ local function decide_release(set, key)
   call('SET', key, sub(value, 1, first - 1) .. algorithm.pack_rows(limit) .. behind, 'KEEPTTL')
   reply[size + 1], reply[size + 2] = limit.algorithm.left(limit)
   size = size + 2
+end
+
+-- Decides a request, and puts one error text in place of its answer if that fails.
+local function decide_or_tell(...)
+  local first_size = size
+  local decided, result = pcall(...)
+  if decided then return result end
+  size = first_size + 1
+  reply[size] = message(result)
+  return false
+end
+
+-- Decides equal requests for one key, the first denial for all that follow.
+local function decide_in_turn(set, key, cost, times)
+  local done, fits = 0, true
+  while fits and done < times do
+    fits, done = decide_or_tell(decide, set, key, cost), done + 1
+  end
+end
+
+-- The same of a set with requests in flight. With cost 0 slots are declared, with -1 given back.
+local function decide_slots(set, key, cost, times)
+  if cost > 0 then return decide_in_turn(set, key, cost, times) end
+  for _ = 1, times do
+    decide_or_tell(cost == 0 and decide_declaration or decide_release, set, key)
+  end
 end

@@ -3,7 +3,6 @@
 -- @include shared/sets.lua
 -- @include shared/subject.lua
 -- @include shared/decide.lua
--- @include quick/in-turn.lua
 
 local sets = make_sets(described, ARGV[2] == 'force')
 

@@ -62,7 +62,15 @@ local function save_limits(set, key)
   if not keep and (set.is_shorter or leases or others_end > set.ends) then
     ttl = time_to_live(max(set.ends, others_end), leases)
   end
-  write(key, saved, set.value, keep, ttl)
+  -- Setting the time to live costs as much as the rest of SET, so it is kept while it is long enough. A value of the same length is
+  -- cheapest to overwrite in place.
+  if not keep then
+    call('SET', key, saved, 'PX', ttl)
+  elseif #saved == #set.value then
+    call('SETRANGE', key, '0', saved)
+  else
+    call('SET', key, saved, 'KEEPTTL')
+  end
 end
 
 local function message(err)
