@@ -66,8 +66,9 @@ export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
   readonly limiter: Limiter<Plans>
   /**
    * Middleware for a route that costs more, has limits on top, or counts in another group. Declare such a route above
-   * `app.use(limit)`: then it is decided once, by all that it asks for, and `limit` does not count it again. Below, what `limit`
-   * has taken is part of that. If the rest does not fit, the request is denied, and all goes back.
+   * `app.use(limit)`: then a request is decided once, for everything that the route asks, and `limit` does not count it again.
+   * Below it, `limit` has taken a part already and the route takes the rest. If that does not fit, the request is denied, and
+   * everything goes back.
    *
    * @throws {ConfigError} when an option is wrong
    * @example

@@ -79,8 +79,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * The options of this route, which override those of the plugin. With a `limit` and without a `group` it has counters of its
-     * own. False: the route is not limited.
+     * The options of this route, which override those of the plugin. A route with a `limit` and without a `group` has counters of
+     * its own. False: the route is not limited.
      */
     rateLimit?: RouteRateLimitOptions | false
   }

@@ -13,8 +13,8 @@ export interface HttpDenial {
 }
 
 /**
- * How a response ended: sent to its end, or aborted, since the connection closed before. `status` is undefined if nothing was
- * answered: the client left before, or the connection was taken over, as by a WebSocket.
+ * How a response ended: it was sent completely, or it was aborted, since the connection closed before. `status` is undefined if
+ * nothing was answered: the client left before, or the connection was taken over, such as by a WebSocket.
  */
 export type ResponseEnd =
   | { readonly isAborted: false; readonly status: number }
@@ -28,7 +28,7 @@ export interface HttpAdapter<Req, Res> {
   readonly framework: string
   /** How users add the limiter to an application, for error messages: `app.use(rateLimit({ limit: '100/min' }))`. */
   readonly mounting?: string
-  /** Properties that requests of this framework have beyond Node's. A decision stored there would break them. */
+  /** Names of properties that requests of this framework have beside Node's. A decision stored there would overwrite them. */
   readonly taken?: readonly string[]
   /** How users tell this framework which proxies to trust, for warnings. */
   readonly trustSetting: string
@@ -59,13 +59,11 @@ export interface HttpAdapter<Req, Res> {
   setHeader(res: Res, name: string, value: string): void
   /** Does nothing if the header is not set. */
   removeHeader(res: Res, name: string): void
-  /**
-   * Sets the status with which a response begins; what the application says wins. Returns the one that it had.
-   */
+  /** Presets the status of a response; the application can still change it. Returns the status before. */
   setStatus(res: Res, status: number): number
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpDenial): void
-  /** Sends what `onDenied` returned, if it has not answered. Left out where handlers do not answer by what they return. */
+  /** Sends what `onDenied` returned, unless it has answered already. Left out if handlers of the framework return no answers. */
   sendReturned?(res: Res, returned: unknown): void
   /** Calls the listener once, when the response was sent or its connection closed. */
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
@@ -83,8 +81,8 @@ export interface HttpLimiter<Req, Res> {
   admit(req: Req, res: Res): MaybePromise<boolean>
   /**
    * The same limiter for one route. The options of the route override those of this limiter; its stacked limits are added.
-   * A request that this limiter has let in takes what is missing of what the route asks for. If that does not fit, it is
-   * denied, and all that it took goes back.
+   * If this limiter has let a request in before, the route takes only what is missing. If that does not fit, the request is
+   * denied, and everything that it took goes back.
    *
    * @param path where the user wrote the options, for errors: `config.rateLimit`
    * @throws {ConfigError} when an option is wrong

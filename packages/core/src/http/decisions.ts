@@ -84,11 +84,9 @@ export function noteReplacing(decision: Decision, until: Promise<unknown>): void
 const replaced = new WeakSet<Decision>()
 
 /** Replaces a decision by another. */
-export function replaceDecision(passed: Passed, { decision, by, subjects }: Passed): void {
+export function replaceDecision(passed: Passed, now: Passed): void {
   replaced.add(passed.decision)
-  passed.decision = decision
-  passed.by = by
-  passed.subjects = subjects
+  Object.assign(passed, now)
 }
 
 /** Whether another decision replaced this one; a promise while that is not known yet. */

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { atCaller, ConfigError, TollgateError } from '../../base/errors.js'
 import { needOptions } from '../../base/options.js'
-import { isPromise } from '../../base/promises.js'
-import { attempt, isA } from '../../base/show.js'
+import { isPromise, quiet } from '../../base/promises.js'
+import { attempt } from '../../base/show.js'
 import type { Decision, LimitState } from '../../limiter/decision/decision.js'
 import type { HttpDenial } from '../adapter.js'
 import { type HeaderOptions, createHeaderWriter, type HeaderAccess, type HeaderWriter } from '../headers.js'
@@ -104,11 +104,8 @@ function writerFor(options: HttpResponseOptions['headers']): HeaderWriter<Header
 function needDecision(given: unknown): asserts given is Decision {
   if (attempt(() => isDecision(given), false)) return
   const isPending = attempt(() => isPromise(given), false)
-  // A rejection of the promise must not end the process.
-  if (isA(given, Promise)) given.catch(() => {})
-  const remedy = isPending
-    ? 'write await before it, as in toHttpResponse(await limiter.consume(id))'
-    : 'as in toHttpResponse(await limiter.consume(id))'
+  quiet(given)
+  const remedy = `${isPending ? 'write await before it, ' : ''}as in toHttpResponse(await limiter.consume(id))`
   throw ConfigError.wrong('decision', given, `the decision that consume returned: ${remedy}`)
 }
 

@@ -160,13 +160,9 @@ function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algo
 }
 
 function needLimitName(name: unknown, path: string): void {
-  if (isName(name)) return
+  if (typeof name === 'string' && name.length >= 1 && name.length <= 64 && isShowable(name)) return
   const expected = "a name of 1 to 64 characters that can be shown, such as 'reads'"
   throw ConfigError.wrong(`${path}.name`, name, expected)
-}
-
-function isName(name: unknown): name is string {
-  return typeof name === 'string' && name.length >= 1 && name.length <= 64 && isShowable(name)
 }
 
 function readWindow(given: unknown, path: string): Duration {

@@ -70,14 +70,10 @@ export function meansNoLimit(given: unknown): boolean {
 
 /** @param path where it stands, for the error: `plans.free[0]` */
 export function noLimitGiven(path: string, given: unknown): ConfigError {
-  return ConfigError.wrong(path, given, `a limit such as '100/min'${noLimitRemedy(path)}`)
-}
-
-/** What to type for no limit. Only a plan can let nothing pass. */
-export function noLimitRemedy(path: string): string {
-  if (path.endsWith(']')) return '; leave it out of the list'
+  // Only a plan can let nothing pass.
   const blocked = path.startsWith('plans') ? ", to let nothing pass 'blocked'" : ''
-  return `; for no limit write 'unlimited'${blocked}`
+  const remedy = path.endsWith(']') ? 'leave it out of the list' : `for no limit write 'unlimited'${blocked}`
+  return ConfigError.wrong(path, given, `a limit such as '100/min'; ${remedy}`)
 }
 
 const NOT_IN_TIME =
