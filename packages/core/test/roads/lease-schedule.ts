@@ -118,6 +118,7 @@ function burstOf(kit: Kit, { only, gapUs }: { only?: number; gapUs?: number } = 
   const { random } = kit
   const mostCost = random.pick([1, 1, 2, 5, 20])
   const atOnce = random.pick([1, 3, 8, 8])
+  const isHasty = random.chance(0.5)
   const steps: Step[] = []
   for (let left = random.int(5, 60); left > 0;) {
     const count = Math.min(random.int(1, atOnce), left)
@@ -128,7 +129,7 @@ function burstOf(kit: Kit, { only, gapUs }: { only?: number; gapUs?: number } = 
     })
     const first = gapUs ?? gapOf(kit)
     const between = random.pick([0, 100, 500, 1000, 2000, random.int(0, 6000)])
-    const act = { what: 'burst', asks, refunds: [], isFollowed: left > 0 } as const
+    const act = { what: 'burst', asks, refunds: [], isFollowed: isHasty && left > 0 } as const
     steps.push({ gapUs: steps.length === 0 ? first : between, act })
   }
   return steps

@@ -3,7 +3,8 @@ import type { LeaseChange } from '../../src/features/leases/lease-reporter.js'
 import { LONGEST_LEASE_US, nameOf } from './oracle.js'
 import type { Play } from './play.js'
 import { untilIdle, untilWithout, type Process } from './processes.js'
-import type { Ask, Who } from './schedule.js'
+import type { Leases as Terms } from './places.js'
+import type { Ask, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { answered } from './within.js'
 
@@ -17,11 +18,15 @@ export class Leases {
   /** Of each process, by subject: units that it may hold on lease. */
   readonly #held: Map<string, number>[] = []
   readonly #grantedAt = new Map<string, number>()
+  /** By process and subject: when the last lease came. */
+  readonly #grantedTo = new Map<string, number>()
+  readonly #terms: Terms
   #grants = 0
 
-  constructor(play: Play, subjects: readonly Who[], given: Case) {
+  constructor(play: Play, { subjects, leases = {} }: Schedule, given: Case) {
     this.#play = play
     this.#subjects = subjects
+    this.#terms = leases
     this.#case = given
   }
 
@@ -39,9 +44,19 @@ export class Leases {
     return done
   }
 
-  served({ process = 0, who, cost }: Ask): void {
+  /** Law 1: a lease serves only until it ends, and it lasts as long as its plan says at most. */
+  served({ process = 0, place, who, cost }: Ask): void {
     this.#case.leases.served += 1
-    for (const one of who) this.#hold(process, nameOf(one), -cost)
+    for (const one of who) {
+      const name = nameOf(one)
+      this.#hold(process, name, -cost)
+      const onTop = place === 'stacked' || place === 'both' ? ['stacked'] : []
+      const plans = [place === 'own' ? 'own' : one.plan, ...onTop]
+      const lengths = plans.map((of) => this.#terms[of]?.maxMs ?? 0)
+      const ageUs = this.#play.nowUs - (this.#grantedTo.get(`${process} ${name}`) ?? 0)
+      const mostUs = Math.max(...lengths) * 1000
+      this.#case.check(1, ageUs <= mostUs, () => `served ${ageUs} us after a lease of ${mostUs} us`)
+    }
   }
 
   /** Notes that units came back to a lease, so that the process may hold them again. */
@@ -110,6 +125,7 @@ export class Leases {
     if (kind === 'granted') {
       this.#grants += 1
       this.#grantedAt.set(name, nowUs)
+      this.#grantedTo.set(`${i} ${name}`, nowUs)
       this.#hold(i, name, units)
     }
     if (kind === 'returned' || kind === 'lost') this.#hold(i, name, -units)

@@ -59,7 +59,7 @@ export class Play {
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
     this.#plans = schedule.versions[0] as Plans
-    this.leases = schedule.leases && new Leases(this, schedule.subjects, given)
+    this.leases = schedule.leases && new Leases(this, schedule, given)
     this.#open = road.open(clock)
     const count = schedule.processes ?? road.processes ?? 1
     this.processes = Array.from({ length: count }, (_, i) => this.#start(i))
