@@ -47,7 +47,7 @@ export async function leavesNothing(
     const keys = await redis.keys(`${prefix}:*`)
     return keys.filter((key) => !REMEMBERED.test(key))
   }
-  const met = new Set((await left()).map((key) => seedIn(key)))
+  const met = (await left()).length
   const flooded = new Set((await redis.keys(`${prefix}-flood:*`)).map((key) => seedIn(key)))
   for (const until = performance.now() + GONE_WITHIN_MS; performance.now() < until; await sleep(50)) {
     if ((await left()).length === 0) break
@@ -57,10 +57,11 @@ export async function leavesNothing(
     const mine = kept.filter((key) => seedIn(key) === done.seed)
     done.check(8, mine.length === 0, () => `a key is left of what no longer counts: ${mine.join()}`)
     done.check(8, !flooded.has(done.seed), () => 'a denied request left a key')
+    // The windows of leases are long enough that a slow machine meets some key.
+    done.check(8, end === undefined || met > 0, () => 'no key was met')
     await end?.()
     onDone(done)
   }
-  expect(met.size).toBeGreaterThan(0)
 }
 
 function seedIn(key: string): number {
