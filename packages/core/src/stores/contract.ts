@@ -120,16 +120,6 @@ export interface Outcome {
   readonly hold?: HoldOutcome | undefined
 }
 
-/** Each part of a request with what a list has of its limits: the limits of the first part come first, as in an outcome. */
-export function limitsByPart<Part extends { readonly set: LimitSet }, T>(
-  parts: readonly Part[],
-  ofLimits: readonly T[],
-): (readonly [Part, readonly T[]])[] {
-  if (parts.length === 1) return [[parts[0] as Part, ofLimits]]
-  let next = 0
-  return parts.map((part) => [part, ofLimits.slice(next, (next += part.set.limits.length))])
-}
-
 /** An outcome, or the error because of which this request has none. */
 export type Answer = Outcome | StoreError
 

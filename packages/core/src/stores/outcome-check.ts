@@ -1,16 +1,16 @@
 import { NEVER } from '../algorithms/implementation.js'
 import { isWhole } from '../base/options.js'
-import {
-  limitsByPart,
-  type ChargedPart,
-  type Hold,
-  type HoldOutcome,
-  type LeaseOrder,
-  type LeaseOutcome,
-  type LimitOutcome,
-  type Outcome,
-  type StoreRequest,
-  type SubRequest,
+import type { LimitSet } from '../plans/limit/limit-set.js'
+import type {
+  ChargedPart,
+  Hold,
+  HoldOutcome,
+  LeaseOrder,
+  LeaseOutcome,
+  LimitOutcome,
+  Outcome,
+  StoreRequest,
+  SubRequest,
 } from './contract.js'
 
 /** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
@@ -99,4 +99,14 @@ function isOfEach(limits: readonly LimitOutcome[], parts: readonly ChargedPart[]
       ),
     ),
   )
+}
+
+/** Each part of a request with what a list has of its limits: the limits of the first part come first, as in an outcome. */
+export function limitsByPart<Part extends { readonly set: LimitSet }, T>(
+  parts: readonly Part[],
+  ofLimits: readonly T[],
+): (readonly [Part, readonly T[]])[] {
+  if (parts.length === 1) return [[parts[0] as Part, ofLimits]]
+  let next = 0
+  return parts.map((part) => [part, ofLimits.slice(next, (next += part.set.limits.length))])
 }

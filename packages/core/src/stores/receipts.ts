@@ -1,11 +1,6 @@
 import { EARLIEST, type Receipt } from '../algorithms/implementation.js'
-import {
-  limitsByPart,
-  type Outcome,
-  type RefundRequest,
-  type StoreRequest,
-  type SubRequest,
-} from './contract.js'
+import type { Outcome, RefundRequest, StoreRequest, SubRequest } from './contract.js'
+import { limitsByPart } from './outcome-check.js'
 
 /**
  * Makes the request that gives units of an outcome back to the limits they were taken from. Requests in flight are left out:

@@ -3,7 +3,6 @@ import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
   ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
-  limitsByPart,
   type ChargeRequest,
   type LeaseRequest,
   type LimitOutcome,
@@ -15,6 +14,7 @@ import {
   type StoreRequest,
   type SubRequest,
 } from '../contract.js'
+import { limitsByPart } from '../outcome-check.js'
 import { FULL_WAIT_US, isHeld, NOTHING_HELD, planHold, type HoldRequest } from './beside/hold-decision.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject } from './loaded-subject.js'

@@ -22,8 +22,8 @@ import {
   refundScript,
 } from './scripts/scripts.generated.js'
 import { isNoScript, readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
-import { encodeOne, encodeRefunds, encodeRequests, encodeSlots, LimitSets } from './wire/encode.js'
-import { onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
+import { encodeRefunds, encodeRequests, encodeSlots, LimitSets } from './wire/encode.js'
+import { encodeOne, onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
 
 /** Whether to take units or only to look. */
 type Mode = 'take' | 'look'

@@ -4,7 +4,7 @@ import type { Usage } from '../../../algorithms/implementation.js'
 import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
 import type { ScriptArg } from '../clients/index.js'
 import { endOfId, type Layout } from '../layout.js'
-import { Runs, type OnlySlotsRun, type Run } from './runs.js'
+import { encodeOne, Runs, type OnlySlotsRun, type Run } from './runs.js'
 
 /** What stands for the cost of requests that only tell of slots. */
 const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
@@ -189,20 +189,6 @@ export class LimitSets {
     return json
   }
 }
-
-/** The first limit of a set as arguments of a script for limits of one: the time to live of the set, the id, the parameters. */
-export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
-  const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
-  const params = paramsAt(nowMs)
-  const known = encodedOnes.get(set)
-  if (known?.params === params && known.keptMs === keptMs) return known.args
-  const values = implementations[algorithm].wire.map((name) => params[name] as number)
-  const args = [String(set.ttlMs + keptMs), stateId, ...values]
-  encodedOnes.set(set, { args, params, keptMs })
-  return args
-}
-
-const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
 
 /** Encoded sets, for reuse: a set's encoding only changes when a calendar window ends. */
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()

@@ -1,4 +1,6 @@
-import type { LimitSet } from '../../../plans/limit/limit-set.js'
+import { implementations } from '../../../algorithms/registry.js'
+import type { CompiledLimit, LimitSet, Params } from '../../../plans/limit/limit-set.js'
+import type { ScriptArg } from '../clients/index.js'
 import type { Grant, SlotHolder, StoreRequest, SubRequest } from '../../contract.js'
 
 /** The most keys of a run: the script reads them with one command, and Lua's stack bounds its arguments. */
@@ -131,3 +133,17 @@ export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | u
   const of = (grant: Grant): Group[] => all.filter((group) => group.grant === grant)
   return { set, cost: cost ?? 1, holder: holder.id, asked: of('all'), released: of('release') }
 }
+
+/** The first limit of a set as arguments of a script for limits of one: the time to live of the set, the id, the parameters. */
+export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonly ScriptArg[] {
+  const [{ algorithm, stateId, paramsAt }] = set.limits as readonly [CompiledLimit]
+  const params = paramsAt(nowMs)
+  const known = encodedOnes.get(set)
+  if (known?.params === params && known.keptMs === keptMs) return known.args
+  const values = implementations[algorithm].wire.map((name) => params[name] as number)
+  const args = [String(set.ttlMs + keptMs), stateId, ...values]
+  encodedOnes.set(set, { args, params, keptMs })
+  return args
+}
+
+const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
