@@ -6,6 +6,7 @@ import type { Feature, ForgetReason } from '../../requests/feature.js'
 import type { Part, Request } from '../../requests/request.js'
 import { lackingUnits, unitsTaken, type Verdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 /** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
@@ -65,13 +66,7 @@ export class Denials implements Feature {
     const arrivedAt = this.#clock()
     const sentAt = this.#isReal ? sentAtMs : arrivedAt - (elapsedMs() - sentAtMs)
     const times = { at: outcome.at, sentAt, sentAtMs, arrivedAt }
-    let next = 0
-    for (const part of parts) {
-      const end = next + part.set.limits.length
-      const limits = parts.length === 1 ? outcome.limits : outcome.limits.slice(next, end)
-      next = end
-      this.#learnPart(part, limits, times)
-    }
+    for (const [part, limits] of limitsByPart(parts, outcome.limits)) this.#learnPart(part, limits, times)
   }
 
   /** Plans have limits of their own, under which denials are remembered; so nothing is wrong when they are replaced. */

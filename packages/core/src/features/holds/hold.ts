@@ -1,6 +1,7 @@
 import type { Part, Request } from '../../requests/request.js'
 import type { Verdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, RefundRequest } from '../../stores/contract.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'
 
 /** Whether units of a verdict were put beside the limits, as a reservation or a place. */
@@ -30,11 +31,7 @@ export function limitsOfParts(
   { limits }: Pick<Outcome, 'limits'>,
   parts: readonly Part[],
 ): LimitOutcome[] {
-  let next = 0
-  return step.parts.flatMap((part) => {
-    const own = limits.slice(next, (next += part.set.limits.length))
-    return parts.includes(part) ? own : []
-  })
+  return limitsByPart(step.parts, limits).flatMap(([part, own]) => (parts.includes(part) ? own : []))
 }
 
 /**

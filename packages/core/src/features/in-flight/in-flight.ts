@@ -3,6 +3,7 @@ import type { Feature, ForgetReason } from '../../requests/feature.js'
 import { takesSlots, type Part, type Request } from '../../requests/request.js'
 import { isTaken } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome, StoreRequest } from '../../stores/contract.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import { HeldSlots, type SlotsOwner, KeySlots } from './key-slots.js'
 import { type InFlightHost, SlotReports } from './slot-reports.js'
 import { SlotRounds } from './slot-rounds.js'
@@ -70,15 +71,12 @@ export class InFlight implements Feature, SlotsOwner {
     const isGiven = isTaken(outcome)
     const atMs = this.#answersAtOnce ? elapsedMs() : sentAtMs
     let isLate = false
-    let next = 0
-    for (const { slots, set } of parts) {
-      if (slots instanceof KeySlots) {
-        const own = outcome.limits[next + (set.inFlightIndex as number)] as LimitOutcome
-        slots.look(own)
-        const isHeard = isGiven ? inFlight.granted(slots, own, atMs) : inFlight.denied(slots, own)
-        if (!isHeard) isLate = true
-      }
-      next += set.limits.length
+    for (const [{ slots, set }, limits] of limitsByPart(parts, outcome.limits)) {
+      if (!(slots instanceof KeySlots)) continue
+      const own = limits[set.inFlightIndex as number] as LimitOutcome
+      slots.look(own)
+      const isHeard = isGiven ? inFlight.granted(slots, own, atMs) : inFlight.denied(slots, own)
+      if (!isHeard) isLate = true
     }
     if (isLate) this.late([step])
   }

@@ -9,6 +9,7 @@ import {
 import type { Part, Request } from '../../requests/request.js'
 import { isTaken, lackingUnits, type LeasedUnits, type Verdict } from '../../requests/verdict.js'
 import type { Outcome } from '../../stores/contract.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import { Demand, isGrantable, HOT_REQUESTS } from './demand.js'
 import { LeaseHolder, type LeaseUse } from './lease-holder.js'
 import { type LeaseChange, LeaseReporter, type LeaseStats } from './lease-reporter.js'
@@ -85,9 +86,7 @@ export class Leases implements Feature {
   makeRoom({ parts, grant }: Request, { at, limits }: Outcome): Promise<unknown> | undefined {
     if (this.#holders.size === 0 || !parts.some((part) => this.#holders.has(part.key))) return undefined
     const inTheWay: LeaseHolder[] = []
-    let next = 0
-    for (const part of parts) {
-      const own = limits.slice(next, (next += part.set.limits.length))
+    for (const [part, own] of limitsByPart(parts, limits)) {
       const lacking = lackingUnits(part, grant, own)
       if (lacking === 0) continue
       const holder = this.#holders.get(part.key)
@@ -179,9 +178,7 @@ export class Leases implements Feature {
 
   #note(parts: readonly Part[], outcome: Outcome, sentAtMs: number): void {
     const now = this.#clock()
-    let next = 0
-    for (const part of parts) {
-      const limits = outcome.limits.slice(next, (next += part.set.limits.length))
+    for (const [part, limits] of limitsByPart(parts, outcome.limits)) {
       const holder = this.#holders.get(part.key)
       if (!holder) continue
       holder.demand.note(part.cost)

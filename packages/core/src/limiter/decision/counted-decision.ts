@@ -4,6 +4,7 @@ import type { Subject } from '../../plans/subject.js'
 import { type Part, type Request, ownersOf } from '../../requests/request.js'
 import { UNKNOWN, type Verdict, isTaken, toVerdict } from '../../requests/verdict.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import {
   type Decision,
   type DecisionSource,
@@ -265,12 +266,9 @@ function known<T>({ outcome }: Verdict, ofEach: readonly T[]): readonly T[] {
 /** Limits of all steps, in the order of the request's parts. */
 function toLimitStatesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
   if (verdicts.length === 1) return toLimitStates(verdicts[0] as Verdict)
-  const ofPart = new Map<Part, LimitState[]>()
+  const ofPart = new Map<Part, readonly LimitState[]>()
   for (const verdict of verdicts) {
-    const states = toLimitStates(verdict)
-    let next = 0
-    for (const part of verdict.step.parts) {
-      const own = states.slice(next, (next += part.limits.length))
+    for (const [part, own] of limitsByPart(verdict.step.parts, toLimitStates(verdict))) {
       // Of several verdicts on a part the first is the latest.
       if (!ofPart.has(part)) ofPart.set(part, own)
     }

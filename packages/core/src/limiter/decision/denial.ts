@@ -3,6 +3,7 @@ import type { Limit } from '../../plans/limit/limit.js'
 import type { Part } from '../../requests/request.js'
 import { CountedDecision, toMs } from './counted-decision.js'
 import type { Decision, LimitState } from './decision.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 
 /** A limit that denied a request, with all that the text of the denial needs. */
 export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {
@@ -30,10 +31,9 @@ export function findDenial(decision: Decision): Denial {
   if (!verdict?.outcome) return { limits: limitsOfCopy(decision), atMs: undefined }
   const { at, limits } = verdict.outcome
   const denying: DenyingLimit[] = []
-  let next = 0
-  for (const part of verdict.parts ?? verdict.step.parts) {
-    for (const limit of part.limits) {
-      const wait = limits[next++]?.wait ?? 0
+  for (const [part, own] of limitsByPart(verdict.parts ?? verdict.step.parts, limits)) {
+    for (const [i, limit] of part.limits.entries()) {
+      const wait = own[i]?.wait ?? 0
       if (wait !== 0) denying.push(denyingLimit(limit, part, wait === NEVER ? null : toMs(wait)))
     }
   }
