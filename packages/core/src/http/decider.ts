@@ -6,7 +6,7 @@ import { hasSlots } from '../limiter/settle/settlement.js'
 import { internalsOf, type Internals } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'
-import { needCost, USE_SKIP } from '../requests/cost.js'
+import { needCost, USE_SKIP } from '../requests/request.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { DenialAnswers } from './answers/denial-answers.js'
 import {

@@ -1,6 +1,5 @@
 import { clearTimeout, setTimeout } from '../base/timers.js'
-import { needCost } from '../requests/cost.js'
-import { withHold, type Request } from '../requests/request.js'
+import { type Request, needCost, withHold } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
 import { type Decision } from './decision/decision.js'
 import { type Settling, hasSlots } from './settle/settlement.js'

@@ -1,6 +1,5 @@
 import type { Answer, Outcome, RefundRequest, StoreRequest } from '../stores/contract.js'
-import type { Request } from './request.js'
-import type { Verdict } from './verdict.js'
+import type { Request, Verdict } from './request.js'
 
 /**
  * Why what is known of some keys no longer holds.

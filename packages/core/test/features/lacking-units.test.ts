@@ -1,4 +1,4 @@
-import { lackingUnits } from '../../src/requests/verdict.js'
+import { lackingUnits } from '../../src/requests/request.js'
 import { createLimitSet } from '../../src/plans/limit/limit.js'
 import type { Grant } from '../../src/stores/contract.js'
 

@@ -1,5 +1,5 @@
 import type { LimitSet } from '../../plans/limit/limit-set.js'
-import { UNKNOWN } from '../../requests/verdict.js'
+import { UNKNOWN } from '../../requests/request.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 
 /** A denial of the store for one key. Times are ms of the clock that denials age by. */

@@ -1,5 +1,4 @@
-import type { Part, Request } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
+import type { Part, Request, Verdict } from '../../requests/request.js'
 import type { LimitOutcome, Outcome, RefundRequest } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'

@@ -1,7 +1,6 @@
 import { elapsedMs } from '../../base/timers.js'
 import type { Feature, ForgetReason } from '../../requests/feature.js'
-import { takesSlots, type Part, type Request } from '../../requests/request.js'
-import { isTaken } from '../../requests/verdict.js'
+import { type Part, type Request, isTaken, takesSlots } from '../../requests/request.js'
 import type { LimitOutcome, Outcome, StoreRequest } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import { HeldSlots, type SlotsOwner, KeySlots } from './key-slots.js'

@@ -1,7 +1,6 @@
 import type { LeaseTerms } from '../../plans/limit/limit-set.js'
 import type { Plan } from '../../plans/plan.js'
-import { messageAbout, type Part, type Request } from '../../requests/request.js'
-import type { LeasedUnits } from '../../requests/verdict.js'
+import { type LeasedUnits, type Part, type Request, messageAbout } from '../../requests/request.js'
 import type { LeaseWish, Outcome, RefundRequest } from '../../stores/contract.js'
 import { refundOf } from '../../stores/receipts.js'
 import { type Demand, isHot, isInTime, leadMsOf, pauseMsOf, createWish } from './demand.js'

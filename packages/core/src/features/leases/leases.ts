@@ -6,8 +6,14 @@ import {
   type ForgetReason,
   type GivenBack,
 } from '../../requests/feature.js'
-import type { Part, Request } from '../../requests/request.js'
-import { isTaken, lackingUnits, type LeasedUnits, type Verdict } from '../../requests/verdict.js'
+import {
+  type LeasedUnits,
+  type Part,
+  type Request,
+  type Verdict,
+  isTaken,
+  lackingUnits,
+} from '../../requests/request.js'
 import type { Outcome } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import { Demand, isGrantable, HOT_REQUESTS } from './demand.js'

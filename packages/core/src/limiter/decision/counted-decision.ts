@@ -1,8 +1,15 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
-import { type Part, type Request, ownersOf } from '../../requests/request.js'
-import { UNKNOWN, type Verdict, isTaken, toVerdict } from '../../requests/verdict.js'
+import {
+  type Part,
+  type Request,
+  UNKNOWN,
+  type Verdict,
+  isTaken,
+  ownersOf,
+  toVerdict,
+} from '../../requests/request.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import {

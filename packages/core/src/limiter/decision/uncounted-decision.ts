@@ -1,6 +1,5 @@
 import type { Subject } from '../../plans/subject.js'
-import type { Request } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
+import type { Request, Verdict } from '../../requests/request.js'
 import {
   NO_LIMITS,
   NONE,

@@ -2,8 +2,7 @@ import { StoreError } from '../../base/errors.js'
 import { chain, type MaybePromise, isPromise } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Timed } from '../../failure/guard/deadlines.js'
-import type { Request, SharedDeadline } from '../../requests/request.js'
-import { unitsTaken, type Verdict } from '../../requests/verdict.js'
+import { type Request, type SharedDeadline, type Verdict, unitsTaken } from '../../requests/request.js'
 import type { Verdicts } from './verdicts.js'
 
 /**

@@ -1,7 +1,6 @@
 import { isA, StoreError } from '../../base/errors.js'
 import { chain, type MaybePromise } from '../../base/promises.js'
-import type { Part, Request } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
+import type { Part, Request, Verdict } from '../../requests/request.js'
 import type { Outcome } from '../../stores/contract.js'
 import { CountedDecision } from '../decision/counted-decision.js'
 import { type Decision } from '../decision/decision.js'

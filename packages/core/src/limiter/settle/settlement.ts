@@ -3,13 +3,13 @@ import { quiet } from '../../base/promises.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
 import {
-  withHold,
-  ownersOf as ownersOfParts,
   type Request,
   type RequestSlots,
+  type Verdict,
+  needCost,
+  ownersOf as ownersOfParts,
+  withHold,
 } from '../../requests/request.js'
-import type { Verdict } from '../../requests/verdict.js'
-import { needCost } from '../../requests/cost.js'
 import { isReserved } from '../../features/holds/hold.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import { CountedDecision } from '../decision/counted-decision.js'

@@ -1,8 +1,7 @@
 import { elapsedMs } from '../../../src/base/timers.js'
 import { Denials } from '../../../src/features/denials/denials.js'
 import { createLimitSet, type LimitOutcome } from '../../../src/store.js'
-import type { Request } from '../../../src/requests/request.js'
-import { UNKNOWN } from '../../../src/requests/verdict.js'
+import { type Request, UNKNOWN } from '../../../src/requests/request.js'
 
 const SLOTS_FULL: LimitOutcome = { wait: 1_000_000, remaining: 0, reset: 0, slot: 9 }
 const SLOTS_LEFT: LimitOutcome = { wait: 0, remaining: 3, reset: 0, slot: 9 }

@@ -1,6 +1,6 @@
 // What is under way between processes and the store, and the slots that the store gave.
 import type { Outcome, SlotHolder, StoreRequest } from '../../../src/stores/contract.js'
-import { isTaken } from '../../../src/requests/verdict.js'
+import { isTaken } from '../../../src/requests/request.js'
 import type { Ask, CheckedProcess } from './checker-process.js'
 import type { Flaw } from './checker-options.js'
 import { largerThan, type CheckedStore, type Key } from './checker-store.js'

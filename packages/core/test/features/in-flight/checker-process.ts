@@ -2,8 +2,7 @@
 // the checker.
 import { InFlight } from '../../../src/features/in-flight/in-flight.js'
 import { compilePlan } from '../../../src/plans/plan.js'
-import type { Part, Request } from '../../../src/requests/request.js'
-import { isTaken } from '../../../src/requests/verdict.js'
+import { type Part, type Request, isTaken } from '../../../src/requests/request.js'
 import type { Message } from './checker-network.js'
 import type { WorldOptions } from './checker-options.js'
 import { KEYS, setOf, type Key } from './checker-store.js'

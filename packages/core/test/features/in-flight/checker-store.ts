@@ -1,6 +1,6 @@
 // The store of the checker, and what it counts for each process.
 import type { ConcurrentState } from '../../../src/algorithms/concurrent/concurrent.js'
-import { isTaken } from '../../../src/requests/verdict.js'
+import { isTaken } from '../../../src/requests/request.js'
 import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
 import { createLimitSet, type Outcome, type StoreRequest } from '../../../src/store.js'
 import type { KeptParts } from '../../../src/stores/memory/other-limits.js'

@@ -6,7 +6,7 @@ import { type LeaseChange, LeaseReporter } from '../../../src/features/leases/le
 import { createLimiter } from '../../../src/index.js'
 import { Events } from '../../../src/limiter/report/events.js'
 import { findWeakest, CountedDecision } from '../../../src/limiter/decision/counted-decision.js'
-import type { Verdict } from '../../../src/requests/verdict.js'
+import type { Verdict } from '../../../src/requests/request.js'
 import { asServedFromLease } from '../../support/leased.js'
 
 const warn = jest.fn()
